@@ -1,0 +1,32 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+type Data = string | Uint8Array;
+
+export function sha256Hex(data: Data): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+export function hmacSha256Hex(key: Data, data: Data): string {
+  return createHmac('sha256', key).update(data).digest('hex');
+}
+
+/** A fresh API key: `sk_` and 32 random bytes as hex, 67 characters (specification, Authentication 1). */
+export function newApiKey(): string {
+  return `sk_${randomBytes(32).toString('hex')}`;
+}
+
+/** Whether the text can be an API key at all, so that garbage never costs a look-up. */
+export function isApiKey(text: string): boolean {
+  return /^sk_[0-9a-f]{64}$/.test(text);
+}
+
+/** A fresh URL-safe token of 256 bits, 43 characters: sessions, invites, one-time links. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Compares without telling by its time where, or in what length, the two differ. */
+export function constantTimeEqual(a: Data, b: Data): boolean {
+  // timingSafeEqual demands equal lengths; the digests have it.
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+}

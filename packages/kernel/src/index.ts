@@ -1,0 +1,26 @@
+/**
+ * What every other package stands on: errors, ids, time, cursors, configuration, logging, secrets in flight and the
+ * guard on outgoing requests. No business words here, and no import of ours.
+ */
+export {
+  conflict,
+  errorKinds,
+  forbidden,
+  httpStatusOf,
+  invalid,
+  methodNotAllowed,
+  notFound,
+  rateLimited,
+  ServiceError,
+  tooLarge,
+  unauthenticated,
+  unavailable,
+  unsupported,
+} from './errors.ts';
+export type { ErrorKind, ServiceErrorOptions } from './errors.ts';
+export { isUuid, newId } from './ids.ts';
+export { isTimestamp, parseTimestamp, systemClock } from './time.ts';
+export type { Clock } from './time.ts';
+export { decodeCursor, encodeCursor } from './cursors.ts';
+export type { CursorField, CursorValue } from './cursors.ts';
+export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
