@@ -1,0 +1,94 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
+import { companies } from './companies.ts';
+
+export const agents = pgTable(
+  'agents',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    role: text().notNull(),
+    status: text().notNull().default('idle'),
+    adapter_type: text().notNull(),
+    adapter_config: jsonb().notNull().default({}),
+    title: text(),
+    description: text(),
+    system_prompt: text(),
+    heartbeat_enabled: boolean().notNull(),
+    heartbeat_interval_sec: integer().notNull(),
+    max_concurrent_runs: integer().notNull().default(1),
+    max_issues_per_run: integer().notNull().default(1),
+    reports_to: uuid(),
+    home_dir: text(),
+    provider_id: uuid(),
+    model: text(),
+    externally_available: boolean().notNull().default(false),
+    blocked_notify_enabled: boolean().notNull().default(false),
+    auto_extract_findings: boolean().notNull().default(false),
+    parent_agent_id: uuid(),
+    subagent_depth: integer().notNull().default(0),
+    spawn_reason: text(),
+    current_prompt_version_number: integer().notNull().default(1),
+    gepa_auto_promote: boolean().notNull().default(false),
+    gepa_provider_override: text(),
+    pause_reason: text(),
+    /** Overrides of the permission defaults; a key that is absent has its default. */
+    permissions: jsonb().$type<Record<string, boolean>>().notNull().default({}),
+    /** When the heartbeat timer wakes the agent next; null while the heartbeat is off. */
+    next_heartbeat_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [
+    index('agents_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('agents_company_name').on(t.company_id, sql`lower(${t.name})`),
+    index('agents_reports_to')
+      .on(t.reports_to)
+      .where(sql`${t.reports_to} is not null`),
+    index('agents_next_heartbeat')
+      .on(t.next_heartbeat_at)
+      .where(
+        sql`${t.next_heartbeat_at} is not null and ${t.deleted_at} is null and ${t.status} in ('idle', 'active', 'running', 'error')`,
+      ),
+  ],
+);
+
+/** What the engine knows of an agent between runs; one row per agent, made with it. */
+export const agent_runtime_states = pgTable('agent_runtime_states', {
+  agent_id: uuid()
+    .primaryKey()
+    .references(() => agents.id, { onDelete: 'cascade' }),
+  current_run_id: uuid(),
+  last_heartbeat_at: instant(),
+  last_error: text(),
+  session_id: text(),
+  session_cwd: text(),
+  session_updated_at: instant(),
+  updated_at: updatedAt(),
+});
+
+/** Agents' bearer keys. Only the SHA-256 is stored; a run's ephemeral key names its run. */
+export const agent_api_keys = pgTable(
+  'agent_api_keys',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    label: text(),
+    key_hash: text().notNull().unique('agent_api_keys_key_hash'),
+    key_prefix: text().notNull(),
+    run_id: uuid(),
+    last_used_at: instant(),
+    created_at: createdAt(),
+  },
+  (t) => [index('agent_api_keys_agent').on(t.agent_id, t.created_at.desc(), t.id.desc())],
+);

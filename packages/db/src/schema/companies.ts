@@ -1,0 +1,68 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
+import { users } from './identity.ts';
+
+export const companies = pgTable(
+  'companies',
+  {
+    id: id(),
+    name: text().notNull(),
+    slug: text().notNull(),
+    home_dir: text(),
+    /** First three letters or digits of the slug, upper case, fixed at creation (decisions 7.38). */
+    identifier_prefix: text().notNull(),
+    next_issue_number: integer().notNull().default(1),
+    default_worker_tags: jsonb().$type<string[]>().notNull().default([]),
+    agent_default_adapter_type: text().notNull().default('llm'),
+    agent_default_adapter_config: jsonb().notNull().default({}),
+    agent_default_heartbeat_enabled: boolean().notNull().default(false),
+    agent_default_heartbeat_interval_sec: integer().notNull().default(300),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [
+    uniqueIndex('companies_slug')
+      .on(t.slug)
+      .where(sql`${t.deleted_at} is null`),
+  ],
+);
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    role: text().notNull(),
+    joined_at: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('memberships_company_user').on(t.company_id, t.user_id),
+    index('memberships_user').on(t.user_id),
+  ],
+);
+
+/** Keys of integrations: a board_user actor pinned to one company with a role. Only the SHA-256 is stored. */
+export const board_user_keys = pgTable(
+  'board_user_keys',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    role: text().notNull(),
+    label: text(),
+    key_hash: text().notNull().unique('board_user_keys_key_hash'),
+    key_prefix: text().notNull(),
+    created_by_user_id: uuid(),
+    last_used_at: instant(),
+    created_at: createdAt(),
+  },
+  (t) => [index('board_user_keys_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+);

@@ -1,0 +1,73 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, check, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, id, instant } from './columns.ts';
+
+/** Events of committed transactions that the sequencer has not numbered yet. Written with the business rows. */
+export const outbox = pgTable('outbox', {
+  id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+  event_id: uuid()
+    .notNull()
+    .default(sql`gen_random_uuid()`),
+  company_id: uuid(),
+  type: text().notNull(),
+  data: jsonb().notNull(),
+  occurred_at: createdAt(),
+});
+
+/** The instance-wide, gapless sequence of events; only `sequence_outbox` writes it. */
+export const events = pgTable(
+  'events',
+  {
+    seq: bigint({ mode: 'number' }).primaryKey(),
+    id: uuid().notNull(),
+    company_id: uuid(),
+    type: text().notNull(),
+    data: jsonb().notNull(),
+    occurred_at: instant().notNull(),
+  },
+  (t) => [index('events_occurred_at').on(t.occurred_at)],
+);
+
+/** One row: the last number given out. */
+export const event_sequence = pgTable(
+  'event_sequence',
+  {
+    only_row: boolean().primaryKey().default(true),
+    last: bigint({ mode: 'number' }).notNull().default(0),
+  },
+  (t) => [check('event_sequence_only_row', sql`${t.only_row}`)],
+);
+
+/** Awaited commands: a request of the web tier that a scheduler answers within its deadline (decisions 6). */
+export const commands = pgTable(
+  'commands',
+  {
+    id: id(),
+    name: text().notNull(),
+    company_id: uuid(),
+    actor: jsonb().notNull(),
+    payload: jsonb().notNull(),
+    status: text().notNull().default('queued'),
+    deadline: instant().notNull(),
+    result: jsonb(),
+    error: jsonb(),
+    claimed_by: text(),
+    created_at: createdAt(),
+    finished_at: instant(),
+  },
+  (t) => [index('commands_created_at').on(t.created_at)],
+);
+
+/** Answers kept for `Idempotency-Key` (decisions 8.5); the row commits with the effect. */
+export const idempotency_keys = pgTable(
+  'idempotency_keys',
+  {
+    /** SHA-256 over actor, operation and key: one primary key, no tenant can meet another's. */
+    scope_hash: text().primaryKey(),
+    request_hash: text().notNull(),
+    status: bigint({ mode: 'number' }),
+    body: jsonb(),
+    created_at: createdAt(),
+  },
+  (t) => [index('idempotency_keys_created_at').on(t.created_at)],
+);

@@ -1,0 +1,117 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
+import { companies } from './companies.ts';
+
+export const issues = pgTable(
+  'issues',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    project_id: uuid(),
+    goal_id: uuid(),
+    parent_issue_id: uuid(),
+    title: text().notNull(),
+    body_markdown: text(),
+    status: text().notNull().default('backlog'),
+    priority: text().notNull().default('medium'),
+    assignee_agent_id: uuid(),
+    checked_out_by_agent_id: uuid(),
+    checked_out_at: instant(),
+    /** The run that took the checkout, null when the agent took it by itself. */
+    checkout_run_id: uuid(),
+    origin_kind: text().notNull().default('manual'),
+    origin_id: text(),
+    identifier: text().notNull(),
+    issue_number: integer().notNull(),
+    awaiting_input: boolean().notNull().default(false),
+    needs_routing: boolean().notNull().default(false),
+    needs_human_attention: boolean().notNull().default(false),
+    blocked_at: instant(),
+    blocked_reason: text(),
+    blocked_by_agent_id: uuid(),
+    /** Runs in a row that ended without a change to the issue: the loop breaker's counter (decisions 8.2). */
+    stalled_runs: integer().notNull().default(0),
+    created_by_agent_id: uuid(),
+    created_by_user_id: uuid(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [
+    uniqueIndex('issues_company_number').on(t.company_id, t.issue_number),
+    index('issues_company')
+      .on(t.company_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_status')
+      .on(t.company_id, t.status, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_assignee')
+      .on(t.company_id, t.assignee_agent_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_project')
+      .on(t.company_id, t.project_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_assignee_actionable')
+      .on(t.assignee_agent_id, t.created_at)
+      .where(sql`${t.deleted_at} is null and ${t.status} in ('todo', 'in_progress')`),
+    index('issues_parent')
+      .on(t.parent_issue_id)
+      .where(sql`${t.parent_issue_id} is not null`),
+    index('issues_checked_out')
+      .on(t.checked_out_by_agent_id)
+      .where(sql`${t.checked_out_by_agent_id} is not null`),
+    index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
+  ],
+);
+
+export const labels = pgTable(
+  'labels',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    color: text(),
+    created_at: createdAt(),
+  },
+  (t) => [uniqueIndex('labels_company_name').on(t.company_id, sql`lower(${t.name})`)],
+);
+
+export const issue_labels = pgTable(
+  'issue_labels',
+  {
+    issue_id: uuid()
+      .notNull()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    label_id: uuid()
+      .notNull()
+      .references(() => labels.id, { onDelete: 'cascade' }),
+  },
+  (t) => [primaryKey({ columns: [t.issue_id, t.label_id] }), index('issue_labels_label').on(t.label_id)],
+);
+
+export const issue_relations = pgTable(
+  'issue_relations',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    source_issue_id: uuid()
+      .notNull()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    target_issue_id: uuid()
+      .notNull()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    relation_type: text().notNull(),
+    created_by_agent_id: uuid(),
+    created_by_user_id: uuid(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('issue_relations_unique').on(t.source_issue_id, t.target_issue_id, t.relation_type),
+    index('issue_relations_target').on(t.target_issue_id),
+  ],
+);

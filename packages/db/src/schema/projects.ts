@@ -1,0 +1,26 @@
+import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, deletedAt, id, updatedAt } from './columns.ts';
+
+export const projects = pgTable(
+  'projects',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    description: text(),
+    status: text().notNull().default('active'),
+    goal_id: uuid(),
+    lead_agent_id: uuid(),
+    repo_url: text(),
+    file_backend: text().notNull().default('local'),
+    module_endpoint: text(),
+    default_worker_tags: jsonb().$type<string[]>().notNull().default([]),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [index('projects_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+);

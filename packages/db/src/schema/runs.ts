@@ -1,0 +1,116 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { agents } from './agents.ts';
+import { createdAt, id, instant } from './columns.ts';
+
+/** The run row is the queue; its lease is liveness; its fence is the right to write (decisions 8.1). */
+export const heartbeat_runs = pgTable(
+  'heartbeat_runs',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    issue_id: uuid(),
+    status: text().notNull().default('queued'),
+    wake_reason: text().notNull(),
+    trigger_detail: text(),
+    adapter_type: text().notNull(),
+    model: text(),
+    input_tokens: integer().notNull().default(0),
+    output_tokens: integer().notNull().default(0),
+    cached_tokens: integer().notNull().default(0),
+    cost_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
+    usage_missing: boolean().notNull().default(false),
+    summary: text(),
+    error: text(),
+    error_category: text(),
+    retry_of_run_id: uuid(),
+    /** Longest chain of agent-made causes behind the wakeups of this run. */
+    depth: integer().notNull().default(0),
+    claimed_by: text(),
+    /** Grows with each claim and each loss; every write of a run names the fence that it was claimed with. */
+    fence: bigint({ mode: 'number' }).notNull().default(0),
+    lease_expires_at: instant(),
+    cancel_requested_at: instant(),
+    /** The agent held the issue before the run: the end of the run does not release it. */
+    held_before: boolean().notNull().default(false),
+    created_at: createdAt(),
+    started_at: instant(),
+    finished_at: instant(),
+  },
+  (t) => [
+    uniqueIndex('heartbeat_runs_live_issue')
+      .on(t.issue_id)
+      .where(sql`${t.issue_id} is not null and ${t.status} in ('queued', 'running')`),
+    index('heartbeat_runs_queued')
+      .on(t.company_id, t.created_at, t.id)
+      .where(sql`${t.status} = 'queued'`),
+    index('heartbeat_runs_running')
+      .on(t.company_id)
+      .where(sql`${t.status} = 'running'`),
+    index('heartbeat_runs_live_agent')
+      .on(t.agent_id)
+      .where(sql`${t.status} in ('queued', 'running')`),
+    index('heartbeat_runs_lease')
+      .on(t.lease_expires_at)
+      .where(sql`${t.status} = 'running'`),
+    index('heartbeat_runs_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('heartbeat_runs_agent').on(t.agent_id, t.created_at.desc(), t.id.desc()),
+    index('heartbeat_runs_issue').on(t.issue_id, t.created_at.desc(), t.id.desc()),
+    index('heartbeat_runs_finished')
+      .on(t.finished_at)
+      .where(sql`${t.finished_at} is not null`),
+    uniqueIndex('heartbeat_runs_one_retry')
+      .on(t.retry_of_run_id)
+      .where(sql`${t.retry_of_run_id} is not null`),
+  ],
+);
+
+/** Transcript entries, numbered from 1 within the run by its lease holder. */
+export const run_events = pgTable(
+  'run_events',
+  {
+    run_id: uuid()
+      .notNull()
+      .references(() => heartbeat_runs.id, { onDelete: 'cascade' }),
+    seq: integer().notNull(),
+    kind: text().notNull(),
+    payload: jsonb().notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.run_id, t.seq] })],
+);
+
+/** One row per applied verb: the proof that it is not applied twice (decisions 8.3). */
+export const run_actions = pgTable(
+  'run_actions',
+  {
+    run_id: uuid()
+      .notNull()
+      .references(() => heartbeat_runs.id, { onDelete: 'cascade' }),
+    ordinal: integer().notNull(),
+    verb: text().notNull(),
+    args: jsonb().notNull(),
+    /** Read verbs change nothing: they do not stop a lost run from being retried. */
+    mutating: boolean().notNull(),
+    ok: boolean().notNull(),
+    result: text(),
+    error: text(),
+    created_at: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.run_id, t.ordinal] })],
+);
