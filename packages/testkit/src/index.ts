@@ -1,1 +1,7 @@
-export {};
+// What tests stand on: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
+export { cloneDatabase, closeTestDatabases, testDatabase } from './test-database.ts';
+export type { TestDatabase } from './test-database.ts';
+export { startTestServer, testLogger } from './test-server.ts';
+export type { RunningTestServer, TestServer } from './test-server.ts';
+export { waitFor } from './wait-for.ts';
+export type { WaitForOptions } from './wait-for.ts';

@@ -1,0 +1,83 @@
+import { createListener, createNotifier, openDatabase } from '@acp/db';
+import type { Database, Listener, Notifier } from '@acp/db';
+import { currentTestServer, databaseUrl, onAdminConnection, testLogger } from './test-server.ts';
+
+export interface TestDatabase {
+  name: string;
+  url: string;
+  database: Database;
+  /** Connected on first use, as `notifier` is; closed with the database. */
+  readonly listener: Listener;
+  /** Also set as `database.notifier` from the first use on: tests that need no signals open no connection for them. */
+  readonly notifier: Notifier;
+  close(): Promise<void>;
+}
+
+const DUPLICATE_DATABASE = '42P04';
+const opened = new Set<TestDatabase>();
+let ofThisFile: Promise<TestDatabase> | undefined;
+
+/**
+ * The database of this jest worker, cloned from the template when first asked for and shared by the worker's test
+ * files, one after the other: a test makes a company of its own instead of cleaning up. Closed after the file's tests.
+ */
+export function testDatabase(): Promise<TestDatabase> {
+  ofThisFile ??= clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}`, 'keep');
+  return ofThisFile;
+}
+
+/** A database of its own, for tests that stop consumers, count rows of the whole instance or migrate. */
+export async function cloneDatabase(label: string): Promise<TestDatabase> {
+  if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
+  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'replace');
+}
+
+/** Closes what this file opened. Runs by itself after a test file; scripts call it. */
+export async function closeTestDatabases(): Promise<void> {
+  ofThisFile = undefined;
+  await Promise.all([...opened].map(async (each) => each.close()));
+}
+
+// Jest gives every test file a fresh copy of this module, and forgets it without closing anything.
+const { afterAll } = globalThis as { afterAll?: (hook: () => Promise<void>) => void };
+afterAll?.(closeTestDatabases);
+
+async function clone(label: string, existing: 'keep' | 'replace'): Promise<TestDatabase> {
+  const server = currentTestServer();
+  const name = `${server.prefix}${label}`;
+  await onAdminConnection(server.admin_url, async (client) => {
+    if (existing === 'replace') await client.query(`drop database if exists ${name} with (force)`);
+    try {
+      await client.query(`create database ${name} template ${server.template}`);
+    } catch (err) {
+      const code = (err as { code?: string }).code;
+      if (existing === 'replace' || code !== DUPLICATE_DATABASE) throw err;
+    }
+  });
+  return connect(name, databaseUrl(server.admin_url, name));
+}
+
+function connect(name: string, url: string): TestDatabase {
+  const logger = testLogger();
+  const database = openDatabase({ url, max: 10, application_name: 'test', logger });
+  let listener: Listener | undefined;
+  let notifier: Notifier | undefined;
+  const self: TestDatabase = {
+    name,
+    url,
+    database,
+    get listener() {
+      return (listener ??= createListener({ url, logger }));
+    },
+    get notifier() {
+      return (notifier ??= database.notifier = createNotifier({ url, logger }));
+    },
+    close: async () => {
+      if (!opened.delete(self)) return;
+      await Promise.all([listener?.close(), notifier?.close()]);
+      await database.close();
+    },
+  };
+  opened.add(self);
+  return self;
+}

@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface WaitForOptions {
+  timeout_ms?: number;
+  interval_ms?: number;
+  /** What is waited for, in the error's words. */
+  what?: string;
+}
+
+type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
+
+/**
+ * Resolves with the first truthy value of `probe`. A probe that throws is asked again; its last error becomes the
+ * cause of the one thrown at the deadline (10 s unless told otherwise).
+ */
+export async function waitFor<T>(
+  probe: () => T | Promise<T>,
+  options: WaitForOptions = {},
+): Promise<Truthy<T>> {
+  const timeoutMs = options.timeout_ms ?? 10_000;
+  const deadline = performance.now() + timeoutMs;
+  let cause: unknown;
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value) return value as Truthy<T>;
+      cause = undefined;
+    } catch (err) {
+      cause = err;
+    }
+    if (performance.now() >= deadline) {
+      const last = cause instanceof Error ? `: ${cause.message}` : '';
+      throw new Error(`waited ${timeoutMs} ms in vain for ${options.what ?? String(probe)}${last}`, {
+        cause,
+      });
+    }
+    await delay(options.interval_ms ?? 20);
+  }
+}
