@@ -1,0 +1,15 @@
+// The database: pool, transactions, signals after commit, LISTEN, migrations. No business rules.
+export { openDatabase } from './pool.ts';
+export type { Database, DatabaseOptions, PoolStats, Tx } from './pool.ts';
+export { databaseNow, savepoint, transaction } from './transaction.ts';
+export { signal, signalChannels, WILDCARD } from './signals.ts';
+export type { SignalChannel } from './signals.ts';
+export { createNotifier } from './notifier.ts';
+export type { Notifier, NotifierOptions } from './notifier.ts';
+export { createListener } from './listener.ts';
+export type { Listener, ListenerOptions } from './listener.ts';
+export { migrate, migrationsFolder, migrationStatus } from './migrate.ts';
+export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
+export { withAdvisoryLock } from './advisory-lock.ts';
+export { asServiceError, isConnectionError, isUniqueViolation } from './errors.ts';
+export * as schema from './schema/index.ts';

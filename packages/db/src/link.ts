@@ -1,0 +1,110 @@
+import { Client } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@acp/kernel';
+
+export interface LinkOptions {
+  /** The direct address: the session must stay ours (LISTEN). */
+  url: string;
+  application_name: string;
+  logger?: Logger | undefined;
+  /** On every new connection, before anyone gets it. */
+  prepare?: (client: Client) => Promise<void>;
+  /** After `prepare`; `again` is false the first time. */
+  onUp?: (again: boolean) => void;
+  onNotification?: (channel: string, payload: string) => void;
+}
+
+/** One connection that comes back by itself. */
+export interface Link {
+  /** The live connection; waits for it while the database is away. Rejects once closed. */
+  client(): Promise<Client>;
+  /** The live connection or null. */
+  current(): Client | null;
+  close(): Promise<void>;
+}
+
+const FIRST_RETRY_MS = 50;
+const LAST_RETRY_MS = 1000;
+const CONNECT_TIMEOUT_MS = 5000;
+// A peer that vanished without a word (a failed-over host) is noticed after at most the sum of both.
+const PING_EVERY_MS = 30_000;
+const PING_TIMEOUT_MS = 10_000;
+
+export function openLink(options: LinkOptions): Link {
+  const { logger } = options;
+  const closing = new AbortController();
+  let up: Client | null = null;
+  let waiting = Promise.withResolvers<Client>();
+  waiting.promise.catch(() => undefined);
+
+  async function connect(): Promise<{ client: Client; ended: Promise<void> }> {
+    const client = new Client({
+      connectionString: options.url,
+      application_name: options.application_name,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    client.once('end', resolve);
+    client.on('error', (err) => logger?.debug('database link error', { error: err.message }));
+    client.on('notification', ({ channel, payload }) => options.onNotification?.(channel, payload ?? ''));
+    try {
+      await client.connect();
+      await options.prepare?.(client);
+    } catch (err) {
+      await client.end().catch(() => undefined);
+      throw err;
+    }
+    return { client, ended };
+  }
+
+  async function stayConnected(): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    for (let again = false; !closing.signal.aborted;) {
+      try {
+        const { client, ended } = await connect();
+        retryMs = FIRST_RETRY_MS;
+        up = client;
+        waiting.resolve(client);
+        if (again) logger?.info('database link is back', { link: options.application_name });
+        options.onUp?.(again);
+        again = true;
+        await ended;
+        if (!closing.signal.aborted) logger?.warn('database link lost', { link: options.application_name });
+      } catch (err) {
+        const error = err instanceof Error ? err.message : String(err);
+        if (retryMs >= LAST_RETRY_MS)
+          logger?.warn('database link: no connection', { link: options.application_name, error });
+        await delay(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+      }
+      if (up !== null) {
+        up = null;
+        waiting = Promise.withResolvers();
+        waiting.promise.catch(() => undefined);
+      }
+    }
+    waiting.reject(new Error('the database link is closed'));
+  }
+
+  const pinging = setInterval(() => {
+    const client = up;
+    const ping = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
+    client?.query(ping).catch(() => {
+      client.end().catch(() => undefined);
+    });
+  }, PING_EVERY_MS);
+  pinging.unref();
+
+  const running = stayConnected();
+  return {
+    client: async () => waiting.promise,
+    current: () => up,
+    close: async () => {
+      clearInterval(pinging);
+      closing.abort();
+      await up?.end().catch(() => undefined);
+      await running;
+    },
+  };
+}

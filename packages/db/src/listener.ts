@@ -1,0 +1,99 @@
+import type { Client } from 'pg';
+import type { Logger } from '@acp/kernel';
+import { openLink } from './link.ts';
+import { signalChannels, WILDCARD } from './signals.ts';
+import type { SignalChannel } from './signals.ts';
+
+export interface ListenerOptions {
+  /** The direct address (LISTEN does not pass a transaction-mode pooler). */
+  url: string;
+  logger?: Logger | undefined;
+  application_name?: string;
+}
+
+type Handler = (items: string[]) => void;
+
+/** The process's one LISTEN connection. */
+export interface Listener {
+  /**
+   * `items` as pushed by the notifiers: for 'events' ranges `<from>-<to>` of sequences, else what was signalled, and
+   * '*' where there was too much to say: read everything again. Handlers must not throw. Gives back the unsubscriber.
+   */
+  on(channel: SignalChannel, handler: Handler): () => void;
+  /** What was said while the connection was down is lost: readers catch up here. */
+  onReconnect(handler: () => void): () => void;
+  /** Resolves when every subscription made so far is listening. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const PREFIX = 'service_';
+
+export function createListener(options: ListenerOptions): Listener {
+  const handlers = new Map<SignalChannel, Set<Handler>>();
+  const reconnectHandlers = new Set<() => void>();
+
+  function guarded(call: () => void, about: string): void {
+    try {
+      call();
+    } catch (err) {
+      options.logger?.error(`a handler of ${about} failed`, { error: err });
+    }
+  }
+
+  const link = openLink({
+    url: options.url,
+    application_name: options.application_name ?? 'listener',
+    logger: options.logger,
+    prepare: async (client) => listen(client, handlers.keys()),
+    onUp: (again) => {
+      if (again) for (const handler of reconnectHandlers) guarded(handler, 'the reconnection');
+    },
+    onNotification: (name, payload) => {
+      const channel = signalChannels.find((known) => PREFIX + known === name);
+      if (channel === undefined) return;
+      const items = parseItems(payload);
+      for (const handler of handlers.get(channel) ?? []) guarded(() => handler(items), `channel ${channel}`);
+    },
+  });
+
+  return {
+    on(channel, handler) {
+      const known = handlers.get(channel);
+      const set = known ?? new Set<Handler>();
+      set.add(handler);
+      if (known === undefined) {
+        handlers.set(channel, set);
+        // While it is down, or when it breaks now, the next connection listens to everything in `handlers`.
+        const client = link.current();
+        if (client !== null) listen(client, [channel]).catch(() => undefined);
+      }
+      return () => set.delete(handler);
+    },
+    onReconnect(handler) {
+      reconnectHandlers.add(handler);
+      return () => reconnectHandlers.delete(handler);
+    },
+    async ready() {
+      const client = await link.client();
+      // Statements of a connection run in turn, so this one comes after every LISTEN before it.
+      await listen(client, handlers.keys());
+    },
+    close: async () => link.close(),
+  };
+}
+
+async function listen(client: Client, channels: Iterable<SignalChannel>): Promise<void> {
+  const statements = [...channels].map((channel) => `listen ${PREFIX}${channel}`);
+  if (statements.length > 0) await client.query(statements.join(';'));
+}
+
+function parseItems(payload: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(payload);
+    if (Array.isArray(parsed) && parsed.every((item) => typeof item === 'string')) return parsed;
+  } catch {
+    // said by someone who does not speak our format; falls through
+  }
+  return [WILDCARD];
+}

@@ -1,0 +1,95 @@
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
+import { sql } from 'drizzle-orm';
+import { Client } from 'pg';
+import { resolve } from 'node:path';
+import type { Logger } from '@acp/kernel';
+import { withAdvisoryLock } from './advisory-lock.ts';
+import type { Tx } from './pool.ts';
+
+/** The SQL files of this release, with their journal. */
+export const migrationsFolder = resolve(import.meta.dirname, '../../../drizzle');
+
+/** Further migrations under the same lock (the queue's). Must be idempotent, and cheap when there is nothing to do. */
+export type MigrationHook = (url: string) => Promise<void>;
+
+export interface MigrateOptions {
+  /** The direct address: the lock lives in a session. */
+  url: string;
+  logger?: Logger | undefined;
+  after?: readonly MigrationHook[];
+  folder?: string;
+}
+
+export interface MigrationStatus {
+  known: number;
+  applied: number;
+  pending: number;
+  /** Applied ones that this release does not know: a newer release has been here. */
+  unknown: number;
+}
+
+const LOCK = 'service-migrations';
+
+/**
+ * Brings the schema to this release's state; processes that start together do it one after the other (decisions 8.8).
+ * Throws when the schema is newer than this release, or when an applied migration has another text now.
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const folder = options.folder ?? migrationsFolder;
+  const client = new Client({ connectionString: options.url, application_name: 'migrate' });
+  client.on('error', (err) =>
+    options.logger?.warn('the migration lost its connection', { error: err.message }),
+  );
+  await client.connect();
+  try {
+    const db = drizzle(client);
+    await withAdvisoryLock(client, LOCK, async () => {
+      const { pending, unknown } = await migrationStatus(db, folder);
+      if (unknown > 0) {
+        throw new Error(
+          `the database schema is newer than this release (${unknown} unknown migrations): start the newer release`,
+        );
+      }
+      if (pending > 0) {
+        await applyMigrations(db, { migrationsFolder: folder });
+        const left = (await migrationStatus(db, folder)).pending;
+        // drizzle goes by the time of the last applied one, so an older file that came by a merge would be passed over.
+        if (left > 0)
+          throw new Error(`${left} migrations are older than the last applied one: give them a newer time`);
+        options.logger?.info('database migrated', { migrations: pending });
+      }
+      for (const hook of options.after ?? []) await hook(options.url);
+    });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** For readiness and the operator: reads only. */
+export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promise<MigrationStatus> {
+  const files = readMigrationFiles({ migrationsFolder: folder });
+  const hashByTime = new Map(files.map((file) => [file.folderMillis, file.hash]));
+  const rows = await readApplied(tx);
+  let unknown = 0;
+  for (const { hash, created_at } of rows) {
+    const known = hashByTime.get(Number(created_at));
+    if (known === undefined) unknown += 1;
+    else if (known !== hash)
+      throw new Error(`an applied migration was changed afterwards (its time is ${created_at})`);
+  }
+  const applied = rows.length - unknown;
+  return { known: files.length, applied, pending: files.length - applied, unknown };
+}
+
+async function readApplied(tx: Tx): Promise<{ hash: string; created_at: string }[]> {
+  const table = await tx.execute<{ present: boolean }>(
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`,
+  );
+  if (table.rows[0]?.present !== true) return [];
+  const { rows } = await tx.execute<{ hash: string; created_at: string }>(
+    sql`select hash, created_at::text as created_at from drizzle.__drizzle_migrations order by created_at`,
+  );
+  return rows;
+}

@@ -1,0 +1,87 @@
+import type { Pool, PoolClient } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isConnectionError } from './errors.ts';
+
+const RETRY_EVERY_MS = 100;
+
+type Query = (...args: unknown[]) => Promise<unknown>;
+type ConnectCallback = (err?: Error, client?: PoolClient, release?: PoolClient['release']) => void;
+
+/**
+ * A restart of PostgreSQL takes about a second: connections are tried again for `patienceMs` before callers fail. And
+ * pg-pool throws a connection away after any error, a violated constraint too; here only broken ones go.
+ */
+export function makePatient(pool: Pool, patienceMs: number): void {
+  const connectOnce: () => Promise<PoolClient> = pool.connect.bind(pool);
+
+  async function connectPatiently(): Promise<PoolClient> {
+    const giveUpAt = performance.now() + patienceMs;
+    for (;;) {
+      try {
+        return await connectOnce();
+      } catch (err) {
+        if (isExhausted(err) || !isConnectionError(err) || performance.now() + RETRY_EVERY_MS > giveUpAt)
+          throw err;
+        await delay(RETRY_EVERY_MS);
+      }
+    }
+  }
+
+  async function queryOnce(args: unknown[]): Promise<unknown> {
+    const client = await connectPatiently();
+    const send: Query = client.query.bind(client);
+    let broken: Error | undefined;
+    try {
+      return await send(...args);
+    } catch (err) {
+      if (isConnectionError(err)) broken = asError(err);
+      throw err;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  // The callback forms are pg's own interface; nothing of ours uses `query` with one.
+  const connect = (callback?: ConnectCallback): Promise<PoolClient> | undefined => {
+    const connecting = connectPatiently();
+    if (callback === undefined) return connecting;
+    void answer(connecting, callback);
+    return undefined;
+  };
+  const query: Query = async (...args) => {
+    try {
+      return await queryOnce(args);
+    } catch (err) {
+      if (!isConnectionError(err) || isExhausted(err) || pool.ending || !isLoneSelect(args[0])) throw err;
+      return queryOnce(args);
+    }
+  };
+  Object.assign(pool, { connect, query });
+}
+
+async function answer(connecting: Promise<PoolClient>, callback: ConnectCallback): Promise<void> {
+  let client: PoolClient;
+  try {
+    client = await connecting;
+  } catch (err) {
+    callback(asError(err));
+    return;
+  }
+  callback(undefined, client, client.release.bind(client));
+}
+
+function asError(err: unknown): Error {
+  return err instanceof Error ? err : new Error(String(err));
+}
+
+// All connections are in use, for as long as one is willing to wait: asking again would only prolong the queue.
+function isExhausted(err: unknown): boolean {
+  return err instanceof Error && err.message === 'timeout exceeded when trying to connect';
+}
+
+// Safe to send twice: plain reads only. `for update` and functions that write belong into transactions.
+function isLoneSelect(statement: unknown): boolean {
+  if (typeof statement === 'object' && statement !== null && 'text' in statement)
+    return isLoneSelect(statement.text);
+  return typeof statement === 'string' && /^\s*select\b/i.test(statement);
+}

@@ -1,0 +1,76 @@
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres';
+import type { PgDatabase } from 'drizzle-orm/pg-core';
+import { Pool } from 'pg';
+import type { Logger } from '@acp/kernel';
+import { countingClient } from './counting-client.ts';
+import type { Notifier } from './notifier.ts';
+import { makePatient } from './patient-pool.ts';
+
+/** A database or a transaction of it: what every function of core takes first. */
+export type Tx = PgDatabase<NodePgQueryResultHKT>;
+
+export interface PoolStats {
+  max: number;
+  total: number;
+  idle: number;
+  acquired: number;
+  waiting: number;
+}
+
+export interface Database {
+  /** For reads: each statement takes a connection of its own. A lone SELECT is sent again when its connection broke. */
+  db: Tx;
+  pool: Pool;
+  /** Statements sent so far, BEGIN and COMMIT included. */
+  statements(): number;
+  poolStats(): PoolStats;
+  /** Set by the process; without one, signals go nowhere and polls find the work. */
+  notifier?: Notifier | undefined;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  max: number;
+  application_name: string;
+  logger?: Logger | undefined;
+  /** How long a connection is tried again, and how long one waits for a free one, in milliseconds. */
+  connect_timeout_ms?: number;
+  /** Named statements live in a session: only where `url` is no transaction-mode pooler. */
+  prepared_statements?: boolean;
+}
+
+/** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
+export function openDatabase(options: DatabaseOptions): Database {
+  let statements = 0;
+  const connectTimeoutMs = options.connect_timeout_ms ?? 3000;
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.max,
+    application_name: options.application_name,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    Client: countingClient(() => {
+      statements += 1;
+    }, options.prepared_statements ?? false),
+  });
+  pool.on('error', (err) => {
+    options.logger?.warn('an idle database connection was lost', { error: err.message });
+  });
+  makePatient(pool, connectTimeoutMs);
+  return {
+    db: drizzle(pool),
+    pool,
+    statements: () => statements,
+    poolStats: () => ({
+      max: options.max,
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      acquired: pool.totalCount - pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+    close: async () => pool.end(),
+  };
+}

@@ -1,0 +1,42 @@
+-- Moves up to max_rows of the visible outbox rows to events, with the next numbers, and tells the listeners the range.
+-- Gives back how many it moved; as many as max_rows means: call again.
+-- Total order without gaps: one instance-wide lock, taken BEFORE the moving statement, which as a statement of its own
+-- in a volatile function sees everything that was committed when the lock was granted. The lock is released after the
+-- commit is visible. Rows of one transaction keep their order, for ids ascend within it.
+-- The outbox is a queue: without frequent vacuums its dead rows would be read again and again.
+alter table outbox set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 100000);
+
+create or replace function sequence_outbox(max_rows int) returns int
+language plpgsql volatile as $$
+declare
+  first_seq bigint;
+  moved int;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'sequence_outbox needs read committed: an older snapshot would number rows out of order';
+  end if;
+  -- Nothing visible: no lock, no write. Whoever commits later calls it too.
+  if not exists (select 1 from outbox order by id limit 1) then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(7236125401);
+  select last + 1 into strict first_seq from event_sequence;
+  with taken as (
+    delete from outbox
+    where id = any (array(select o.id from outbox o order by o.id limit max_rows))
+    returning id, event_id, company_id, type, data, occurred_at
+  ), numbered as (
+    insert into events (seq, id, company_id, type, data, occurred_at)
+    select first_seq - 1 + row_number() over (order by t.id),
+           t.event_id, t.company_id, t.type, t.data, t.occurred_at
+    from taken t
+    returning 1
+  )
+  select count(*) into moved from numbered;
+  if moved > 0 then
+    update event_sequence set last = last + moved;
+    perform pg_notify('service_events', format('["%s-%s"]', first_seq, first_seq + moved - 1));
+  end if;
+  return moved;
+end
+$$;

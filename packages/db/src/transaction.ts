@@ -1,0 +1,94 @@
+import { sql } from 'drizzle-orm';
+import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import type { PoolClient } from 'pg';
+import { asServiceError, isConnectionError } from './errors.ts';
+import type { Database, Tx } from './pool.ts';
+import { collectSignals, restoreSignals, snapshotSignals, stopCollecting } from './signals.ts';
+
+const dialect = new PgDialect();
+
+/**
+ * Runs `fn` in one READ COMMITTED transaction and tells its signals to `database.notifier` strictly after COMMIT.
+ * Nothing is retried but the connecting. Throws ServiceError `unavailable` when the database can't be reached; when
+ * that happens at COMMIT, whether it took effect is unknown.
+ */
+export async function transaction<T>(database: Database, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  try {
+    const client = await begin(database);
+    let broken: Error | undefined;
+    const tx: Tx = new NodePgTransaction(dialect, new NodePgSession(client, dialect, undefined), undefined);
+    const signals = collectSignals(tx);
+    let result: T;
+    try {
+      result = await fn(tx);
+      await commit(client);
+    } catch (err) {
+      broken = await rollBack(client, err);
+      throw err;
+    } finally {
+      stopCollecting(tx);
+      client.release(broken);
+    }
+    for (const [channel, items] of signals) database.notifier?.push(channel, [...items]);
+    return result;
+  } catch (err) {
+    throw asServiceError(err) ?? err;
+  }
+}
+
+// The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
+async function begin(database: Database): Promise<PoolClient> {
+  const statement = 'begin isolation level read committed';
+  const client = await database.pool.connect();
+  try {
+    await client.query(statement);
+    return client;
+  } catch (err) {
+    client.release(err instanceof Error ? err : true);
+    if (!isConnectionError(err)) throw err;
+  }
+  // An idle connection may have died unnoticed; before the first statement another one is as good.
+  const second = await database.pool.connect();
+  try {
+    await second.query(statement);
+    return second;
+  } catch (err) {
+    second.release(err instanceof Error ? err : true);
+    throw err;
+  }
+}
+
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('commit');
+  // A transaction whose failed statement was swallowed by its caller answers COMMIT with ROLLBACK.
+  if (command === 'ROLLBACK') throw new Error('the transaction had failed before its commit');
+}
+
+/** Gives back the error that makes the connection unusable, if any. */
+async function rollBack(client: PoolClient, cause: unknown): Promise<Error | undefined> {
+  if (isConnectionError(cause)) return cause instanceof Error ? cause : new Error('connection lost');
+  try {
+    await client.query('rollback');
+    return undefined;
+  } catch (err) {
+    return err instanceof Error ? err : new Error(String(err));
+  }
+}
+
+/** Part of a transaction that may fail alone: its statements and signals are undone and the error is rethrown. */
+export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promise<T> {
+  const before = snapshotSignals(tx);
+  try {
+    return await tx.transaction(async (inner) => fn(inner));
+  } catch (err) {
+    restoreSignals(tx, before);
+    throw err;
+  }
+}
+
+/** The database's clock: the only one that leases and deadlines are compared with. */
+export async function databaseNow(tx: Tx): Promise<Date> {
+  const { rows } = await tx.execute<{ now: string }>(sql`select now() as now`);
+  return new Date(String(rows[0]?.now));
+}
