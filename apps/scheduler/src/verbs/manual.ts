@@ -1,0 +1,33 @@
+// The verbs manual: the part of every prompt that tells an agent how to act. Generated, so that it never names a
+// verb that the engine would not obey.
+
+import { verbTable, type VerbRow } from '@acp/contract';
+
+const rules = `You act by action verbs. A verb stands alone on its line, at the very start of the line, outside code blocks.
+Everything else that you write is posted as a comment on your issue.
+- An issue is named by its identifier (ABC-12) or id; without one, the verb means the issue you are working on.
+- An agent is named by its exact name or id; a name with spaces goes in double quotes.
+- CAPITALS stand for your words, […] is optional, … takes the rest of the line. Values with spaces: key="two words".
+- A body is a fenced block right after the verb's line. Use a longer fence (\`\`\`\`) when the body itself has \`\`\` in it.`;
+
+function describe(verb: VerbRow): string {
+  const form =
+    verb.name === 'mcp:' ? `/${verb.name}${verb.grammar}` : `/${verb.name} ${verb.grammar}`.trimEnd();
+  const notes = [
+    verb.body === 'none' ? '' : `Takes a body${verb.body === 'optional' ? ' (optional)' : ''}.`,
+    verb.read ? 'The answer comes in your next turn.' : '',
+    verb.aliases.length === 0 ? '' : `Also ${verb.aliases.map((alias) => `/${alias}`).join(', ')}.`,
+  ];
+  return [`${form}: ${verb.doc}`, ...notes.filter((note) => note !== '')].join(' ');
+}
+
+/** The text for the prompt, with the values that the vocabulary of the board allows. */
+export function verbsManual(verbs: readonly VerbRow[] = verbTable): string {
+  const lines = verbs.filter((verb) => verb.available).map(describe);
+  return `${rules}
+
+STATUS is one of backlog, todo, in_progress, in_review, done, cancelled, blocked. PRIORITY is one of critical, high, medium, low.
+
+${lines.join('\n')}
+`;
+}

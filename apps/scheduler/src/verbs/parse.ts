@@ -1,0 +1,152 @@
+// The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure and linear in the length of the
+// text: what a model writes is hostile input.
+
+import { verbByName, type VerbRow } from '@acp/contract';
+import { emptyArguments, parseArguments, type VerbArguments } from './arguments.ts';
+import { closesFence, dedent, openingFence, type Fence } from './fences.ts';
+
+export interface ParsedAction {
+  /** Position among the actions of the run: part of the key that makes each apply once (decisions 8.3). */
+  ordinal: number;
+  /** Canonical name, also where an alias or snake_case was written. */
+  verb: string;
+  args: VerbArguments;
+  /** The rest of the line as written, trimmed. For `mcp:` what follows the tool's name. */
+  rest: string;
+  /** `rest` without named arguments: a title or a question. */
+  text: string;
+  body: string | null;
+  /** From 1. */
+  line: number;
+}
+
+export interface ParsedOutput {
+  actions: ParsedAction[];
+  /** The text without verb lines and their bodies: what becomes the comment. */
+  prose: string;
+  /** Lines that look like a verb and are none (they stay in the prose); at most 20, for the transcript. */
+  unknown: { word: string; line: number }[];
+}
+
+const maxUnknown = 20;
+const verbShape = /^\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t]|$)/;
+const mcpShape = /^\/mcp:([^\s{]{1,200})(?=[ \t{]|$)/;
+const longestName = Math.max(...[...verbByName.keys()].map((name) => name.length));
+
+/** Reads lines one at a time; `\r\n` counts as `\n`. `number` is that of the line read last. */
+class Lines {
+  number = 0;
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  next(): string | null {
+    if (this.#at > this.#text.length) return null;
+    const found = this.#text.indexOf('\n', this.#at);
+    const end = found === -1 ? this.#text.length : found;
+    const line = this.#text.slice(this.#at, this.#text[end - 1] === '\r' && end > this.#at ? end - 1 : end);
+    this.#at = end + 1;
+    this.number += 1;
+    return line;
+  }
+
+  mark(): { at: number; number: number } {
+    return { at: this.#at, number: this.number };
+  }
+
+  reset(mark: { at: number; number: number }): void {
+    this.#at = mark.at;
+    this.number = mark.number;
+  }
+}
+
+/** Collects prose lines; a run of blank lines becomes one, except inside a fence, where it may mean something. */
+class Prose {
+  readonly #lines: string[] = [];
+  #blank = true;
+
+  push(line: string, inFence = false): void {
+    const blank = !inFence && line.trim() === '';
+    if (blank && this.#blank) return;
+    this.#lines.push(blank ? '' : line);
+    this.#blank = blank;
+  }
+
+  toString(): string {
+    return this.#lines.join('\n').trim();
+  }
+}
+
+interface VerbLine {
+  verb: VerbRow;
+  rest: string;
+  /** The tool of an `/mcp:` line. */
+  tool: string | null;
+}
+
+function readVerbLine(line: string): VerbLine | { word: string } | null {
+  const mcp = mcpShape.exec(line);
+  if (mcp !== null) {
+    return { verb: verbByName.get('mcp:')!, tool: mcp[1]!, rest: line.slice(mcp[0].length).trim() };
+  }
+  // The slash, the longest name and what follows it: a line of a megabyte never meets the expression.
+  const word = verbShape.exec(line.slice(0, longestName + 2))?.[1];
+  if (word === undefined) return null;
+  const verb = verbByName.get(word.replaceAll('_', '-'));
+  return verb === undefined ? { word } : { verb, tool: null, rest: line.slice(word.length + 1).trim() };
+}
+
+/** The fenced block that starts on the next line, or after one blank line; null, and nothing consumed, without one. */
+function readBody(lines: Lines): string | null {
+  const mark = lines.mark();
+  let line = lines.next();
+  if (line?.trim() === '') line = lines.next();
+  const fence = line === null ? null : openingFence(line);
+  if (fence === null) {
+    lines.reset(mark);
+    return null;
+  }
+  const body: string[] = [];
+  for (let inner = lines.next(); inner !== null && !closesFence(inner, fence); inner = lines.next()) {
+    body.push(dedent(inner, fence));
+  }
+  return body.join('\n');
+}
+
+/** Parses the output of one turn. `firstOrdinal` goes on counting where the run's earlier turns ended. */
+export function parse(text: string, firstOrdinal = 1): ParsedOutput {
+  const lines = new Lines(text);
+  const prose = new Prose();
+  const actions: ParsedAction[] = [];
+  const unknown: ParsedOutput['unknown'] = [];
+  let fence: Fence | null = null;
+  for (let line = lines.next(); line !== null; line = lines.next()) {
+    if (fence !== null) {
+      if (closesFence(line, fence)) fence = null;
+      prose.push(line, true);
+      continue;
+    }
+    const found = line.startsWith('/') ? readVerbLine(line) : null;
+    if (found === null || 'word' in found) {
+      if (found !== null && unknown.length < maxUnknown)
+        unknown.push({ word: found.word, line: lines.number });
+      fence = openingFence(line);
+      prose.push(line, fence !== null);
+      continue;
+    }
+    const { verb, rest, tool } = found;
+    const number = lines.number;
+    // JSON has quotes of its own: the arguments of a tool call are not split into words.
+    const { args, text: free } =
+      tool === null
+        ? parseArguments(rest, verb)
+        : { args: { ...emptyArguments(), positional: [tool] }, text: rest };
+    const body = verb.body === 'none' ? null : readBody(lines);
+    const ordinal = firstOrdinal + actions.length;
+    actions.push({ ordinal, verb: verb.name, args, rest, text: free, body, line: number });
+  }
+  return { actions, prose: prose.toString(), unknown };
+}

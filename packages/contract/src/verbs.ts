@@ -1,0 +1,131 @@
+// The action verbs (specification, behaviour rules 5 and 6; decisions 5) as one table. The parser, the applier,
+// the verbs manual in the prompt and the completeness tests all read this table and nothing else.
+
+export interface VerbRow {
+  /** Canonical, kebab-case. In text, `_` stands for `-` too. */
+  name: string;
+  aliases: readonly string[];
+  /** What may follow on the line. CAPITALS are positional, `…` takes the rest of the line, `[key=]` is optional. */
+  grammar: string;
+  /** The `key=` arguments that the grammar names. */
+  keys: readonly string[];
+  /** Whether the positional part is free text: then a word with `=` and a foreign key belongs to the text. */
+  free_text: boolean;
+  /** Whether the fenced block right after the line is the verb's body. */
+  body: 'none' | 'optional' | 'required';
+  /** The result goes into the next turn of the same run. */
+  read: boolean;
+  /** Changes rows of the company. */
+  mutating: boolean;
+  /** Obeyed in the result of a remote worker too (behaviour rule 6). */
+  remote: boolean;
+  /** Implemented: only such verbs are told to agents. */
+  available: boolean;
+  doc: string;
+}
+
+type Marks = Partial<Pick<VerbRow, 'aliases' | 'body' | 'read' | 'mutating' | 'remote' | 'available'>>;
+
+function row(name: string, grammar: string, doc: string, marks: Marks = {}): VerbRow {
+  const read = marks.read ?? false;
+  return {
+    name,
+    aliases: [],
+    grammar,
+    keys: [...grammar.matchAll(/\[([a-z_]+)=/g)].map((match) => match[1]!),
+    free_text: grammar.includes('…'),
+    body: 'none',
+    read,
+    // A verb either asks or acts; the waiting ones (await-*) change the issue.
+    mutating: !read,
+    remote: false,
+    available: false,
+    doc,
+    ...marks,
+  };
+}
+
+const now = { available: true } as const;
+const nowAndRemote = { available: true, remote: true } as const;
+
+const issueVerbs: readonly VerbRow[] = [
+  row('status', 'STATUS [ISSUE]', 'Sets the status of the issue.', nowAndRemote),
+  row('priority', 'PRIORITY [ISSUE]', 'Sets the priority of the issue.', nowAndRemote),
+  row('assign', 'AGENT [ISSUE]', 'Assigns the issue to an agent, who is woken.', nowAndRemote),
+  row('checkout', '[ISSUE]', 'Takes the issue, so that nobody else works on it.', now),
+  row('release', '[ISSUE]', 'Gives back an issue that you hold.', nowAndRemote),
+  row(
+    'create-issue',
+    'TITLE… [priority=] [assignee=] [project=] [parent=]',
+    'Creates an issue; the fenced block becomes its description. An assignee is woken.',
+    { ...nowAndRemote, body: 'optional' },
+  ),
+  row('get-issue', '[ISSUE]', 'Shows an issue with its latest comments.', { ...now, read: true }),
+  row('list-issues', '[status=] [assignee=] [priority=] [project=] [q=] [limit=]', 'Lists issues.', {
+    ...now,
+    read: true,
+  }),
+  row('blocks', 'ISSUE', 'Records that this issue blocks ISSUE.', nowAndRemote),
+  row('blocked-by', 'ISSUE', 'Records that ISSUE blocks this issue.', nowAndRemote),
+  row('relates', 'ISSUE', 'Records that both issues are related.', {
+    ...nowAndRemote,
+    aliases: ['relates-to'],
+  }),
+  row('needs-routing', '[TEXT…]', 'Asks for the issue to be handed to a better agent; TEXT says why.', now),
+  row('await-input', '[TEXT…]', 'Blocks the issue until a human answers; TEXT is the question.', now),
+];
+
+const knowledgeVerbs: readonly VerbRow[] = [
+  row('create-note', 'TITLE…', 'Writes a note.', { body: 'required' }),
+  row('edit-note', 'NOTE', 'Replaces the text of a note.', { body: 'required' }),
+  row('get-note', 'NOTE', 'Shows a note.', { read: true }),
+  row('list-notes', '[kind=] [q=] [limit=]', 'Lists notes.', { read: true }),
+  row('archive-note', 'NOTE', 'Archives a note.'),
+  row('unarchive-note', 'NOTE', 'Brings an archived note back.'),
+  row('record-finding', 'TITLE…', 'Records something learnt, for the whole company.', { body: 'required' }),
+  row('use-skill', 'SLUG', 'Shows the text of a skill.', { read: true }),
+  row('update-user-model', '', 'Notes what is known of the requesting user.', { body: 'required' }),
+  row('report', 'TITLE…', 'Adds a report to the issue as a work product.', {
+    body: 'required',
+    aliases: ['write-report'],
+  }),
+  row('write-file', 'PATH', 'Writes a file to the attachments of the issue.', {
+    body: 'required',
+    remote: true,
+  }),
+];
+
+const installVerbs: readonly VerbRow[] = [
+  row('install-memory', '', 'Makes a memory from YAML or JSON.', { body: 'required' }),
+  row('install-note', '', 'Makes a note from YAML or JSON.', { body: 'required' }),
+  row('install-skill', '', 'Makes a skill from SKILL.md text, YAML or JSON.', { body: 'required' }),
+  row('install-routine', '', 'Makes a routine from YAML or JSON.', { body: 'required' }),
+  row('install-agent', '', 'Hires an agent from YAML or JSON.', { body: 'required' }),
+  row('install-federation', '', 'Adds an agent-to-agent peer from YAML or JSON.', { body: 'required' }),
+];
+
+const orchestrationVerbs: readonly VerbRow[] = [
+  row('request-approval', 'TYPE TITLE…', 'Asks a human to approve something.', {
+    body: 'optional',
+    remote: true,
+  }),
+  row('fire-routine', 'NAME…', 'Fires a routine.'),
+  row('promote-routine', 'CRON…', 'Makes a recurring routine of the issue.'),
+  row('spawn-subagent', 'ROLE TITLE…', 'Starts a sub-agent on an issue of its own.', { body: 'required' }),
+  row('await-subagents', '', 'Parks the issue until your sub-agents end.'),
+  row('await-subagents-recursive', '', 'The same, their own sub-agents included.'),
+  // The one verb whose name has its argument glued on: `/mcp:TOOL {json}`.
+  row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { read: true, mutating: true }),
+];
+
+export const verbTable: readonly VerbRow[] = [
+  ...issueVerbs,
+  ...knowledgeVerbs,
+  ...installVerbs,
+  ...orchestrationVerbs,
+];
+
+/** Every canonical name and alias, kebab-case, to its row. */
+export const verbByName: ReadonlyMap<string, VerbRow> = new Map(
+  verbTable.flatMap((verb) => [verb.name, ...verb.aliases].map((name) => [name, verb] as const)),
+);
