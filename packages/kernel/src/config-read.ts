@@ -1,0 +1,151 @@
+/**
+ * How the text of an environment variable becomes the value that its schema describes. A reader throws an Error
+ * whose message ends the sentence "<NAME>: …"; a text that may be a secret is never repeated in it.
+ */
+import { isAbsolute, resolve } from 'node:path';
+import type { TSchema } from 'typebox';
+import { parseBytes } from './bytes.ts';
+import { parseTrustedProxies } from './trusted-proxies.ts';
+
+/** The keywords of a variable's schema that are read here; `accepts` and `read` of `formats` belong together. */
+export interface VariableSchema {
+  type?: string;
+  format?: string;
+  enum?: readonly string[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  /** The default as text, or in words in `default_note` where it depends on other variables. */
+  default?: string | number;
+  default_note?: string;
+  description?: string;
+  /** Logs are scrubbed of the value (`configSecrets`). */
+  secret?: boolean;
+  /** A malformed value silently gives the default (specification, /readyz). */
+  lenient?: boolean;
+}
+
+interface Format {
+  accepts: string;
+  read(text: string): unknown;
+}
+
+/** Relative paths are taken from the root of the checkout, so that every command sees the same files. */
+export const repositoryRoot = resolve(import.meta.dirname, '../../..');
+
+export const formats: Record<string, Format> = {
+  bytes: {
+    accepts: 'a size such as 25MB, 25MiB or a number of bytes',
+    read: (text) => parseBytes(text) || fail(),
+  },
+  'cidr-list': {
+    accepts: 'a comma list of IP addresses and CIDRs',
+    read: parseTrustedProxies,
+  },
+  email: {
+    accepts: 'an email address',
+    read: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? text : fail()),
+  },
+  'encryption-key': {
+    accepts: '32 bytes as 64 hex characters or base64',
+    read: readKey,
+  },
+  'encryption-key-list': {
+    accepts: 'a comma list of keys, each 32 bytes as 64 hex characters or base64',
+    read: (text) => list(text).map(readKey),
+  },
+  'host-list': {
+    accepts: 'a comma list of host names, each with or without a port',
+    read: (text) => list(text).map(readHost),
+  },
+  'http-url': {
+    accepts: 'an http or https URL',
+    read: readHttpUrl,
+  },
+  path: {
+    accepts: 'a path; a relative one is taken from the root of the checkout',
+    read: (text) => (isAbsolute(text) ? text : resolve(repositoryRoot, text)),
+  },
+  'postgres-url': {
+    accepts: 'a postgres:// URL',
+    read: readPostgresUrl,
+  },
+};
+
+/** The value of a set, trimmed, non-empty text. Throws an Error with what is accepted. */
+export function readVariable(schema: VariableSchema, text: string): unknown {
+  const format = schema.format ? formats[schema.format] : undefined;
+  if (format) {
+    try {
+      return format.read(text);
+    } catch (error) {
+      const detail = error instanceof Error && error.message !== '' ? `: ${error.message}` : '';
+      throw new Error(`must be ${format.accepts}${detail}`, { cause: error });
+    }
+  }
+  const value = readPlain(schema, text);
+  if (value === undefined) throw new Error(`must be ${accepts(schema)}`);
+  return value;
+}
+
+/** What the variable takes, in words: for errors and the generated reference. */
+export function accepts(schema: VariableSchema): string {
+  if (schema.format) return formats[schema.format]?.accepts ?? schema.format;
+  if (schema.enum) return `one of ${schema.enum.join(', ')}`;
+  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === 'number') return `a number from ${schema.minimum} to ${schema.maximum}`;
+  return schema.minLength ? `a text of at least ${schema.minLength} characters` : 'a text';
+}
+
+/** TypeBox types hide their keywords; this names those that a variable may carry. */
+export function keywords(schema: TSchema): VariableSchema {
+  return schema;
+}
+
+function readPlain(schema: VariableSchema, text: string): unknown {
+  if (schema.enum) return schema.enum.includes(text) ? text : undefined;
+  if (schema.type === 'string') return text.length >= (schema.minLength ?? 0) ? text : undefined;
+  const pattern = schema.type === 'integer' ? /^-?\d{1,15}$/ : /^-?\d{1,15}(\.\d{1,15})?$/;
+  const value = Number(text);
+  const inRange = value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity);
+  return pattern.test(text) && inRange ? value : undefined;
+}
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function readKey(text: string): Buffer {
+  const isHex = /^[0-9a-f]{64}$/i.test(text);
+  if (!isHex && !/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) fail();
+  // Buffer's base64 decoder takes the URL-safe alphabet too.
+  return Buffer.from(text, isHex ? 'hex' : 'base64');
+}
+
+function readHost(text: string): string {
+  if (!/^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i.test(text)) fail(`"${text}" is no host`);
+  return text.toLowerCase();
+}
+
+// The driver decodes the password; "%zz" would fail there, far from the variable's name.
+function readPostgresUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) fail();
+  const { username, password } = new URL(text);
+  if (/%(?![0-9a-f]{2})/i.test(username + password)) fail('% in a name or password is written %25');
+  return text;
+}
+
+function readHttpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : fail();
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') fail();
+  if (url.username || url.password) fail('without credentials');
+  if (url.search || url.hash) fail('without a query or fragment');
+  return url.href.replace(/\/+$/, '');
+}
+
+function fail(message = ''): never {
+  throw new Error(message);
+}

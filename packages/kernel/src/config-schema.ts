@@ -1,0 +1,233 @@
+/**
+ * Every environment variable of the service: type, default and one sentence each. `docs` and `.env.example` are
+ * generated from here (`npm run generate`). Formats and further keywords are explained in config-read.ts.
+ */
+import { Type } from 'typebox';
+import type { TrustedProxies } from './trusted-proxies.ts';
+
+const lenient = { lenient: true };
+const secret = { secret: true };
+
+export const configSchema = Type.Object({
+  // Roles and addresses
+  SERVICE_ROLE: Type.Enum(['all', 'web', 'scheduler'], {
+    default: 'all',
+    description: 'Which tiers this process is.',
+  }),
+  PORT: Type.Integer({
+    minimum: 0,
+    maximum: 65535,
+    default: 3100,
+    description: 'HTTP port; 0 takes a free one.',
+  }),
+  SERVICE_HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on.' }),
+  SERVICE_PUBLIC_URL: Type.Optional(
+    Type.String({
+      format: 'http-url',
+      default_note: 'http://localhost:<PORT>',
+      description: 'URL at which agents and browsers reach the service.',
+    }),
+  ),
+  SERVICE_TRUSTED_PROXIES: Type.Unsafe<TrustedProxies>({
+    format: 'cidr-list',
+    default: '',
+    description: 'Reverse proxies whose X-Forwarded-For is believed.',
+  }),
+  RATE_LIMIT_RPM: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 300,
+    description: 'Requests per minute and client address, counted by each process; 0 switches the limit off.',
+  }),
+
+  // State
+  DATABASE_URL: Type.Optional(
+    Type.String({
+      ...secret,
+      format: 'postgres-url',
+      default_note: 'unset: an embedded PostgreSQL under SERVICE_HOME',
+      description: 'PostgreSQL 14 or newer; may point at a transaction-mode pooler.',
+    }),
+  ),
+  DATABASE_DIRECT_URL: Type.Optional(
+    Type.String({
+      ...secret,
+      format: 'postgres-url',
+      default_note: 'DATABASE_URL',
+      description: 'A session connection to the same database, for LISTEN, migrations and the queue.',
+    }),
+  ),
+  SERVICE_DATABASE_POOL_SIZE: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 10,
+    description: 'Most database connections of one process, beside its two for LISTEN and NOTIFY.',
+  }),
+  SERVICE_HOME: Type.String({
+    format: 'path',
+    default: '.service',
+    description: 'Folder of all local state: embedded database, attachments, agent homes, backups.',
+  }),
+  SERVICE_ENCRYPTION_KEY: Type.Optional(
+    Type.Unsafe<Buffer>({
+      ...secret,
+      format: 'encryption-key',
+      description: 'Key of the secrets at rest; without it nothing secret can be stored.',
+    }),
+  ),
+  SERVICE_ENCRYPTION_KEY_PREVIOUS: Type.Unsafe<Buffer[]>({
+    ...secret,
+    format: 'encryption-key-list',
+    default: '',
+    description: 'Former keys, which still decrypt, for rotation.',
+  }),
+  SERVICE_MAX_UPLOAD_SIZE: Type.Unsafe<number>({
+    format: 'bytes',
+    default: '25MB',
+    description: 'Largest multipart upload.',
+  }),
+  SERVICE_RUN_RETENTION_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    default: 90,
+    description: 'Days for which finished runs and their transcripts are kept.',
+  }),
+
+  // First sign-in
+  SERVICE_BOOTSTRAP_ADMIN_EMAIL: Type.Optional(
+    Type.String({ format: 'email', description: 'First instance admin, created when there is no user.' }),
+  ),
+  SERVICE_BOOTSTRAP_ADMIN_PASSWORD: Type.Optional(
+    Type.String({ ...secret, minLength: 8, description: 'Password of the first instance admin.' }),
+  ),
+
+  // Runs
+  WORKER_POOL_SIZE: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 5,
+    description: 'Runs that one scheduler process executes at once.',
+  }),
+  SERVICE_RUN_LEASE_SEC: Type.Integer({
+    minimum: 1,
+    maximum: 3600,
+    default: 30,
+    description: 'Seconds without renewal after which a run counts as lost; renewed at a third of it.',
+  }),
+  SERVICE_DRAIN_TIMEOUT_SEC: Type.Integer({
+    minimum: 0,
+    maximum: 3600,
+    default: 30,
+    description: 'Seconds that running work may take to finish after SIGTERM; then runs are aborted.',
+  }),
+
+  // Model endpoint
+  SERVICE_DEFAULT_LLM_PROVIDER: Type.Optional(
+    Type.Enum(['family_chat_a', 'family_chat_b', 'family_search', 'family_compat', 'family_cloud'], {
+      description: 'Provider family for agents without a provider of their own.',
+    }),
+  ),
+  SERVICE_DEFAULT_LLM_MODEL: Type.Optional(Type.String({ description: 'Model of the default provider.' })),
+  SERVICE_DEFAULT_LLM_API_KEY: Type.Optional(
+    Type.String({ ...secret, description: 'API key of the default provider.' }),
+  ),
+  SERVICE_DEFAULT_LLM_BASE_URL: Type.Optional(
+    Type.String({
+      format: 'http-url',
+      default_note: 'the family’s own endpoint',
+      description: 'Base URL of the default provider; required for family_compat.',
+    }),
+  ),
+  SERVICE_LLM_ALLOWED_HOSTS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: '',
+    description: 'Hosts, beside a provider’s own base URL, to which its key may be sent.',
+  }),
+  SERVICE_PROVIDER_EGRESS: Type.Enum(['any', 'public'], {
+    default: 'any',
+    description:
+      'public refuses private, loopback and link-local addresses; metadata addresses are always refused.',
+  }),
+  SERVICE_LLM_IDLE_TIMEOUT_SEC: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 300,
+    description: 'Seconds without a byte after which a model call is given up.',
+  }),
+  SERVICE_LLM_TIMEOUT_SEC: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 1800,
+    description: 'Seconds that a model call may take in all.',
+  }),
+  SERVICE_PRICING_FILE: Type.Optional(
+    Type.String({
+      format: 'path',
+      default_note: 'built-in prices',
+      description: 'JSON file of model to {InputPer1K, OutputPer1K, CachedPer1K?} in USD.',
+    }),
+  ),
+
+  // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
+  SERVICE_METRICS_TOKEN: Type.Optional(
+    Type.String({
+      ...secret,
+      default_note: 'unset: open',
+      description: 'Bearer token that /metrics demands.',
+    }),
+  ),
+  SERVICE_READYZ_POOL_UTILIZATION_PCT: Type.Number({
+    ...lenient,
+    minimum: 0,
+    maximum: 100,
+    default: 90,
+    description: 'Share of busy database connections above which /readyz is not ready.',
+  }),
+  SERVICE_READYZ_WORKER_ERROR_RATE_PCT: Type.Number({
+    ...lenient,
+    minimum: 0,
+    maximum: 100,
+    default: 50,
+    description: 'Share of failed ticks above which a background worker is not ready.',
+  }),
+  SERVICE_READYZ_DISK_PCT: Type.Number({
+    ...lenient,
+    minimum: 0,
+    maximum: 100,
+    default: 90,
+    description: 'Usage of the file system above which /readyz is not ready.',
+  }),
+  SERVICE_READYZ_BACKUP_CHECK: Type.Enum(['enable', 'disable'], {
+    ...lenient,
+    default: 'enable',
+    description: 'disable lets /readyz report the backup row as fine without looking.',
+  }),
+  SERVICE_READYZ_BACKUP_MAX_AGE_HOURS: Type.Number({
+    ...lenient,
+    minimum: 0,
+    maximum: 87_600,
+    default: 36,
+    description: 'Age of the last backup above which /readyz is not ready.',
+  }),
+  SERVICE_READYZ_CHECK_P99_MS: Type.Number({
+    ...lenient,
+    minimum: 1,
+    maximum: 3_600_000,
+    default: 1000,
+    description: 'Recent p99 of a check above which it is not ready.',
+  }),
+  LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], {
+    default: 'info',
+    description: 'Least level that is logged.',
+  }),
+  LOG_FORMAT: Type.Optional(
+    Type.Enum(['json', 'pretty'], {
+      default_note: 'json; pretty on a terminal',
+      description: 'One JSON object a line, or text for people.',
+    }),
+  ),
+
+  // Stamped by the build
+  SERVICE_BUILD_VERSION: Type.String({ default: 'dev', description: 'Version that /healthz shows.' }),
+  SERVICE_BUILD_COMMIT: Type.String({ default: 'dev', description: 'Commit that /healthz shows.' }),
+});

@@ -1,0 +1,144 @@
+/**
+ * The environment, read once at boot: the only place that looks at `process.env`. A property of the configuration is
+ * its variable's name in lower case without `SERVICE_`; what is unset and has no default is null.
+ */
+import querystring from 'node:querystring';
+import type { Static } from 'typebox';
+import { accepts, keywords, readVariable, type VariableSchema } from './config-read.ts';
+import { configSchema } from './config-schema.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Values = Static<typeof configSchema>;
+type Property<Name extends string> = Lowercase<Name extends `SERVICE_${infer Rest}` ? Rest : Name>;
+type Read = {
+  [Name in keyof Values as Property<Name>]-?: undefined extends Values[Name]
+    ? Exclude<Values[Name], undefined> | null
+    : Values[Name];
+};
+
+/** What has a default that depends on something else is never null after loading. */
+export type Config = Omit<Read, 'public_url' | 'log_format'> & {
+  public_url: string;
+  log_format: 'json' | 'pretty';
+  /** Variables that begin with SERVICE_ and mean nothing: most likely misspelt, so boot warns of them. */
+  unknown_variables: string[];
+};
+
+/** The environment is unusable; the message names every malformed variable and what it accepts. */
+export class ConfigError extends Error {
+  readonly variables: readonly string[];
+
+  constructor(problems: ReadonlyMap<string, string>) {
+    const lines = [...problems].map(([name, problem]) => `  ${name}: ${problem}`);
+    super(`invalid configuration\n${lines.join('\n')}`);
+    this.name = 'ConfigError';
+    this.variables = [...problems.keys()];
+  }
+}
+
+const schemas: ReadonlyMap<string, VariableSchema> = new Map(
+  Object.entries(configSchema.properties).map(([name, schema]) => [name, keywords(schema)]),
+);
+
+/** The configuration of an environment, by default this process's. Throws ConfigError. */
+export function loadConfig(env: Environment = process.env): Config {
+  const problems = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of schemas) {
+    try {
+      values[propertyOf(name)] = readOne(schema, textOf(env, name));
+    } catch (error) {
+      problems.set(name, error instanceof Error ? error.message : String(error));
+    }
+  }
+  for (const [name, problem] of contradictions(env)) if (!problems.has(name)) problems.set(name, problem);
+  if (problems.size > 0) throw new ConfigError(problems);
+
+  values.database_direct_url ??= values.database_url;
+  values.public_url ??= `http://localhost:${String(values.port)}`;
+  values.log_format ??= process.stdout.isTTY ? 'pretty' : 'json';
+  values.unknown_variables = unknownVariables(env);
+  if (!isConfig(values)) throw new Error('the configuration is incomplete');
+  return values;
+}
+
+/** What the build stamped on the process, for those who need no more of the configuration. */
+export function loadStamp(env: Environment = process.env): { version: string; commit: string } {
+  return {
+    version: textOf(env, 'SERVICE_BUILD_VERSION') ?? 'dev',
+    commit: textOf(env, 'SERVICE_BUILD_COMMIT') ?? 'dev',
+  };
+}
+
+/** All variables in the order of the schema, for the generated reference and `.env.example`. */
+export function configReference(): { name: string; type: string; default: string; description: string }[] {
+  return [...schemas].map(([name, schema]) => ({
+    name,
+    type: accepts(schema),
+    default:
+      schema.default_note ??
+      (schema.default === undefined || schema.default === '' ? 'unset' : String(schema.default)),
+    description: schema.description ?? '',
+  }));
+}
+
+/** The secret values of an environment, by default this process's, so that logs can be scrubbed of them. */
+export function configSecrets(env: Environment = process.env): string[] {
+  return [...schemas].flatMap(([name, schema]) => {
+    const text = schema.secret ? textOf(env, name) : undefined;
+    if (text === undefined) return [];
+    if (schema.format === 'encryption-key-list') return text.split(',').map((key) => key.trim());
+    // Messages of the driver may quote the password of a URL alone.
+    const password = URL.canParse(text) ? new URL(text).password : '';
+    return password === '' ? [text] : [text, password, querystring.unescape(password)];
+  });
+}
+
+/** An empty or blank text counts as unset: that is how compose files and unit files pass "nothing". */
+function textOf(env: Environment, name: string): string | undefined {
+  return env[name]?.trim() || undefined;
+}
+
+function readOne(schema: VariableSchema, text: string | undefined): unknown {
+  const fallback = () => {
+    if (schema.default === undefined) return null;
+    return schema.format ? readVariable(schema, String(schema.default)) : schema.default;
+  };
+  if (text === undefined) return fallback();
+  try {
+    return readVariable(schema, text);
+  } catch (error) {
+    if (schema.lenient) return fallback();
+    throw error;
+  }
+}
+
+/** Rules between variables, each of which is fine by itself. */
+function contradictions(env: Environment): [name: string, problem: string][] {
+  const isSet = (name: string) => textOf(env, name) !== undefined;
+  const needs = (name: string, other: string): [string, string][] =>
+    isSet(name) && !isSet(other) ? [[other, `must be set together with ${name}`]] : [];
+  return [
+    ...needs('SERVICE_BOOTSTRAP_ADMIN_EMAIL', 'SERVICE_BOOTSTRAP_ADMIN_PASSWORD'),
+    ...needs('SERVICE_BOOTSTRAP_ADMIN_PASSWORD', 'SERVICE_BOOTSTRAP_ADMIN_EMAIL'),
+    ...needs('DATABASE_DIRECT_URL', 'DATABASE_URL'),
+    ...(textOf(env, 'SERVICE_DEFAULT_LLM_PROVIDER') === 'family_compat'
+      ? needs('SERVICE_DEFAULT_LLM_PROVIDER', 'SERVICE_DEFAULT_LLM_BASE_URL')
+      : []),
+  ];
+}
+
+function unknownVariables(env: Environment): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('SERVICE_') && !schemas.has(name) && textOf(env, name) !== undefined)
+    .toSorted();
+}
+
+function propertyOf(name: string): string {
+  return name.replace(/^SERVICE_/, '').toLowerCase();
+}
+
+function isConfig(values: object): values is Config {
+  return [...schemas.keys()].every((name) => propertyOf(name) in values);
+}

@@ -1,0 +1,118 @@
+/**
+ * Structured logging. A message is a constant sentence and everything that varies is a field, so that lines can be
+ * counted; query strings and bodies are never logged (decisions 7.42).
+ */
+import winston from 'winston';
+import { requestContext } from './request-context.ts';
+import type { Scrubber } from './scrubber.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds the fields to each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  level: LogLevel;
+  format: 'json' | 'pretty';
+  /** Which process speaks: web, scheduler, launcher, ctl … */
+  role: string;
+  /** Its secrets never appear in a line. */
+  scrubber?: Scrubber;
+  /** Where lines go; standard output unless told. */
+  stream?: NodeJS.WritableStream;
+}
+
+const ranks: Record<LogLevel, number> = { error: 0, warn: 1, info: 2, debug: 3 };
+const colors: Record<LogLevel, number> = { error: 31, warn: 33, info: 32, debug: 90 };
+
+type Entry = { time: string; level: LogLevel; role: string; message: string; request_id?: string };
+
+export function createLogger(options: LoggerOptions): Logger {
+  const { level: least, role, scrubber, stream = process.stdout } = options;
+  const format = options.format === 'pretty' ? prettyLine : jsonLine;
+  const sink = winston.createLogger({
+    level: least,
+    levels: ranks,
+    format: winston.format.printf((info) => String(info.message)),
+    transports: [new winston.transports.Stream({ stream })],
+  });
+
+  const bind = (bound: LogFields): Logger => {
+    const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+      // The cheap way out comes first: debug lines cost nothing where nobody reads them.
+      if (ranks[level] > ranks[least]) return;
+      const entry: Entry = { time: new Date().toISOString(), level, role, message: clean(message, scrubber) };
+      // Taken here, not in the sink, which may run in another asynchronous context.
+      const context = requestContext.getStore();
+      if (context) entry.request_id = context.request_id;
+      sink.log({ level, message: format(entry, plain({ ...bound, ...fields }, scrubber)) });
+    };
+    return {
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: at('error'),
+      child: (fields) => bind({ ...bound, ...fields }),
+    };
+  };
+  return bind({});
+}
+
+function jsonLine(entry: Entry, fields: LogFields): string {
+  return JSON.stringify({ ...entry, ...fields });
+}
+
+function prettyLine(entry: Entry, fields: LogFields): string {
+  const { time, level, role, message, request_id } = entry;
+  const mark = `\x1b[${colors[level]}m${level.padEnd(5)}\x1b[0m`;
+  const shown = Object.entries(request_id ? { request_id, ...fields } : fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return `${time.slice(11, 23)} ${mark} ${role}  ${message}\x1b[90m${shown.join('')}\x1b[0m`;
+}
+
+/** Fields as plain JSON values without secrets; whatever JSON can't carry is shown as text. Never throws. */
+function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
+  const ancestors: unknown[] = [];
+  const visit = (value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value, scrubber);
+    if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+    if (value === undefined) return undefined;
+    if (typeof value === 'bigint') return value.toString();
+    if (typeof value !== 'object') return `[${typeof value}]`;
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+    if (ancestors.length >= maxDepth || ancestors.includes(value)) return '[…]';
+    ancestors.push(value);
+    const children = value instanceof Error ? errorFields(value) : value;
+    const result = Array.isArray(children)
+      ? children.map(visit)
+      : Object.fromEntries(Object.entries(children).map(([name, child]) => [name, visit(child)]));
+    ancestors.pop();
+    return result;
+  };
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [reserved.has(name) ? `${name}_` : name, visit(value)]),
+  );
+}
+
+const maxDepth = 6;
+
+// A field of such a name gets an underscore, so that none can pass itself off as the level or the request.
+const reserved = new Set(['time', 'level', 'role', 'message', 'request_id']);
+
+// An allow-list: the drivers hang statements and parameters onto their errors, which may hold anything.
+function errorFields(error: Error): Record<string, unknown> {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return { name: error.name, message: error.message, code, stack: error.stack, cause: error.cause };
+}
+
+function clean(text: string, scrubber: Scrubber | undefined): string {
+  return scrubber ? scrubber.scrub(text) : text;
+}
