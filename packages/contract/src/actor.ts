@@ -1,0 +1,75 @@
+/** Who acts. The web tier resolves it once per request; commands, activity and permissions read it. */
+import { Type, type Static } from 'typebox';
+import { Nullable, OneOf, Uuid } from './schema-kit.ts';
+
+export const companyRoles = ['viewer', 'member', 'admin'] as const;
+export type CompanyRole = (typeof companyRoles)[number];
+export const instanceRoles = ['admin', 'member'] as const;
+export type InstanceRole = (typeof instanceRoles)[number];
+
+export const UserActor = Type.Object({
+  kind: Type.Literal('user'),
+  user_id: Uuid,
+  name: Type.String(),
+  instance_role: OneOf(instanceRoles),
+  session_id: Nullable(Uuid),
+  /** Roles by company id; trashed companies are left out. */
+  roles: Type.Record(Type.String(), OneOf(companyRoles)),
+});
+export const AgentActor = Type.Object({
+  kind: Type.Literal('agent'),
+  agent_id: Uuid,
+  company_id: Uuid,
+  name: Type.String(),
+  key_id: Nullable(Uuid),
+  permissions: Type.Record(Type.String(), Type.Boolean()),
+  /** The run in which the agent acts: its verbs, or calls with the run's ephemeral key. */
+  run_id: Nullable(Uuid),
+  /** Length of the chain of agent-made causes so far; a wakeup that this act causes has one more. */
+  depth: Type.Integer(),
+});
+export const BoardUserActor = Type.Object({
+  kind: Type.Literal('board_user'),
+  key_id: Uuid,
+  company_id: Uuid,
+  role: OneOf(companyRoles),
+  name: Type.String(),
+});
+export const WorkerActor = Type.Object({
+  kind: Type.Literal('worker'),
+  worker_id: Uuid,
+  name: Type.String(),
+});
+export const SystemActor = Type.Object({ kind: Type.Literal('system'), name: Type.String() });
+export const Actor = Type.Union([UserActor, AgentActor, BoardUserActor, WorkerActor, SystemActor]);
+
+export type UserActor = Static<typeof UserActor>;
+export type AgentActor = Static<typeof AgentActor>;
+export type BoardUserActor = Static<typeof BoardUserActor>;
+export type WorkerActor = Static<typeof WorkerActor>;
+export type SystemActor = Static<typeof SystemActor>;
+export type Actor = Static<typeof Actor>;
+
+/** Agent permission keys with their defaults (decisions 3, Agent permissions). */
+export const agentPermissionDefaults = {
+  'agents.create': true,
+  'agents.update': true,
+  'issues.create': true,
+  'issues.assign': true,
+  'issues.update': true,
+  'notes.write': true,
+  'skills.manage': true,
+  'routines.manage': true,
+  'approvals.request': true,
+  'subagents.spawn': true,
+  'federation.call': true,
+  'plugins.invoke': true,
+  'files.write': true,
+  'secrets.use': false,
+} as const;
+export type AgentPermission = keyof typeof agentPermissionDefaults;
+
+/** The permission as it stands for this agent: its own override, else the default. */
+export function permits(permissions: Record<string, boolean>, key: AgentPermission): boolean {
+  return Object.hasOwn(permissions, key) ? permissions[key] === true : agentPermissionDefaults[key];
+}

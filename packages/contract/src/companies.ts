@@ -1,0 +1,191 @@
+/** Companies and their members (specification, Companies, members, invites, join requests). */
+import { Type, type Static } from 'typebox';
+import { companyRoles } from './actor.ts';
+import { BEARER, endpoint } from './endpoint.ts';
+import { JsonObject, Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
+
+export const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
+
+export const Company = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  slug: Type.String(),
+  home_dir: Nullable(Type.String()),
+  agent_default_adapter_type: Type.String(),
+  agent_default_adapter_config: JsonObject,
+  agent_default_heartbeat_enabled: Type.Boolean(),
+  agent_default_heartbeat_interval_sec: Type.Integer(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Company = Static<typeof Company>;
+
+export const Membership = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  user_id: Uuid,
+  role: OneOf(companyRoles),
+  joined_at: Timestamp,
+});
+export type Membership = Static<typeof Membership>;
+
+/** A member as the company's user list shows it: the membership with the user's name and address. */
+export const CompanyUser = Type.Object({
+  ...Membership.properties,
+  email: Type.String(),
+  display_name: Type.String(),
+});
+export type CompanyUser = Static<typeof CompanyUser>;
+
+export const CreateCompany = Type.Object({ name: Name, slug: Slug });
+export const UpdateCompany = Patch({
+  name: Name,
+  slug: Slug,
+  home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
+});
+export const AddMember = Type.Object({ user_id: Uuid, role: OneOf(companyRoles) });
+export const AddCompanyUser = Type.Object({ user_id: Uuid, role: Type.Optional(OneOf(companyRoles)) });
+export const ChangeRole = Type.Object({ role: OneOf(companyRoles) });
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+
+export const companyEndpoints = {
+  create: endpoint({
+    id: 'companies.create',
+    method: 'POST',
+    path: '/api/companies',
+    auth: BEARER,
+    role: 'instance_admin',
+    scope: { by: 'none' },
+    body: CreateCompany,
+    response: Company,
+    status: 201,
+    tx: 'write',
+    doc: 'Creates a company; the creator becomes its admin.',
+  }),
+  update: endpoint({
+    id: 'companies.update',
+    method: 'PATCH',
+    path: '/api/companies/{companyId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: UpdateCompany,
+    response: Company,
+    status: 200,
+    tx: 'write',
+    doc: 'Changes name, slug or home directory.',
+  }),
+  delete: endpoint({
+    id: 'companies.delete',
+    method: 'DELETE',
+    path: '/api/companies/{companyId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    response: Type.Object({ deleted: Uuid }),
+    status: 200,
+    tx: 'write',
+    doc: 'Moves the company to the trash: its keys end, its runs are cancelled, its schedules stop.',
+  }),
+  listMembers: endpoint({
+    id: 'companies.list-members',
+    method: 'GET',
+    path: '/api/companies/{companyId}/members',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byCompany,
+    response: Type.Array(Membership),
+    status: 200,
+    tx: 'none',
+    doc: 'The memberships of the company.',
+  }),
+  addMember: endpoint({
+    id: 'companies.add-member',
+    method: 'POST',
+    path: '/api/companies/{companyId}/members',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: AddMember,
+    response: Membership,
+    status: 201,
+    tx: 'write',
+    doc: 'Makes a user a member; 409 when the user already is one, 404 when there is no such user.',
+  }),
+  changeMember: endpoint({
+    id: 'companies.change-member',
+    method: 'PATCH',
+    path: '/api/companies/{companyId}/members/{userId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: ChangeRole,
+    response: Membership,
+    status: 200,
+    tx: 'write',
+    doc: "Changes a member's role.",
+  }),
+  removeMember: endpoint({
+    id: 'companies.remove-member',
+    method: 'DELETE',
+    path: '/api/companies/{companyId}/members/{userId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Removes a member; open live streams of the user end.',
+  }),
+  listUsers: endpoint({
+    id: 'companies.list-users',
+    method: 'GET',
+    path: '/api/companies/{companyId}/users',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    response: Type.Array(CompanyUser),
+    status: 200,
+    tx: 'none',
+    doc: 'The members with names and addresses.',
+  }),
+  addUser: endpoint({
+    id: 'companies.add-user',
+    method: 'POST',
+    path: '/api/companies/{companyId}/users',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: AddCompanyUser,
+    response: Membership,
+    status: 201,
+    tx: 'write',
+    doc: 'Makes a user a member; the role defaults to `member`.',
+  }),
+  changeUser: endpoint({
+    id: 'companies.change-user',
+    method: 'PATCH',
+    path: '/api/companies/{companyId}/users/{userId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: ChangeRole,
+    response: Membership,
+    status: 200,
+    tx: 'write',
+    doc: "Changes a member's role.",
+  }),
+  removeUser: endpoint({
+    id: 'companies.remove-user',
+    method: 'DELETE',
+    path: '/api/companies/{companyId}/users/{userId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Removes a member.',
+  }),
+};

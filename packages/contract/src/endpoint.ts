@@ -1,0 +1,77 @@
+/**
+ * An endpoint is a row of data. The web tier's `mount` turns rows into routes; OpenAPI, the endpoint × actor matrix
+ * and the fuzz test read the same rows. See docs/adding-an-endpoint.md.
+ */
+import type { Static, TSchema } from 'typebox';
+import type { AgentPermission } from './actor.ts';
+
+/** Kinds of callers a row admits. `user` is a session; a row that says "bearer" in the specification takes the first three. */
+export type AuthKind = 'user' | 'agent' | 'board_user' | 'worker';
+export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
+
+/** Entities whose id in a path leads to a company: each has one loader in the web tier's scope registry. */
+export type ScopeEntity = 'agent' | 'agent_key' | 'issue' | 'label' | 'comment' | 'run' | 'relation';
+
+/**
+ * Where the row's company comes from; the only mechanism of tenant isolation.
+ * `company`: the path parameter itself. An entity: loaded by its id, absent or foreign alike is 404.
+ * `self`: the calling agent. `none`: no company (instance-wide, or the handler lists the caller's companies).
+ */
+export type Scope =
+  | { readonly by: 'none' }
+  | { readonly by: 'self' }
+  | { readonly by: 'company'; readonly param: string }
+  | { readonly by: ScopeEntity; readonly param: string };
+
+/** Least role. `instance_admin` refuses agents and keys; `none` is any authenticated caller that the scope admits. */
+export type LeastRole = 'none' | 'viewer' | 'member' | 'admin' | 'instance_admin';
+
+export interface EndpointRow {
+  /** `slice.verb`: unique; also the OpenAPI operation id. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `/api/issues/{issueId}`. */
+  readonly path: string;
+  /** Empty: public, no credentials looked at. */
+  readonly auth: readonly AuthKind[];
+  readonly role: LeastRole;
+  readonly scope: Scope;
+  /** Needed by agents only; others are bounded by their role. */
+  readonly permission?: AgentPermission;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** The body may be left out altogether. */
+  readonly body_optional?: boolean;
+  /** Null: 204 without a body. */
+  readonly response: TSchema | null;
+  readonly status: 200 | 201 | 204;
+  /** Other success statuses that the handler may answer with, by the specification. */
+  readonly also?: readonly number[];
+  /** `write`: one transaction around the handler. `none`: plain reads, or a handler that streams or awaits. */
+  readonly tx: 'write' | 'none';
+  /** The answer shows a secret once: `Idempotency-Key` keeps no body (decisions 8.5). */
+  readonly issues_secret?: true;
+  /** The answer is a stream (SSE) or bytes: no response schema is checked and no `Idempotency-Key` is taken. */
+  readonly streams?: true;
+  /** The list is paged: `X-Next-Cursor` and `Link` headers. */
+  readonly paged?: true;
+  readonly doc: string;
+}
+
+/** Keeps the literal types of a row, so that its handler knows query and body. */
+export const endpoint = <const R extends EndpointRow>(row: R): R => row;
+
+export type QueryOf<R extends EndpointRow> = R['query'] extends TSchema
+  ? Static<R['query']>
+  : Record<string, never>;
+export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
+  ? R['body_optional'] extends true
+    ? Static<R['body']> | undefined
+    : Static<R['body']>
+  : undefined;
+export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema ? Static<R['response']> : void;
+
+/** Names of the path's parameters, in order. */
+export function pathParams(path: string): string[] {
+  return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!);
+}

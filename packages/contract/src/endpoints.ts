@@ -1,0 +1,20 @@
+/** The endpoint table: every row of every slice, in slice order. */
+import { agentEndpoints } from './agent-endpoints.ts';
+import { commentEndpoints } from './comments.ts';
+import { companyEndpoints } from './companies.ts';
+import type { EndpointRow } from './endpoint.ts';
+import { identityEndpoints } from './identity.ts';
+import { inboxEndpoints } from './inbox.ts';
+import { issueEndpoints } from './issue-endpoints.ts';
+import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
+
+export const endpoints: readonly EndpointRow[] = [
+  identityEndpoints,
+  companyEndpoints,
+  agentEndpoints,
+  issueEndpoints,
+  commentEndpoints,
+  runEndpoints,
+  liveEndpoints,
+  inboxEndpoints,
+].flatMap((slice) => Object.values<EndpointRow>(slice));

@@ -1,0 +1,86 @@
+/**
+ * The job catalogue: everything that runs off the request path because something happened. One handler file of the
+ * same name in the scheduler; boot and a test check that catalogue and handlers agree. A job carries ids only: its
+ * handler reads the state afresh, and finding the work already done is success.
+ */
+import { Type, type Static, type TSchema } from 'typebox';
+import { Uuid } from './schema-kit.ts';
+import { createValidator, type Validator } from './validator.ts';
+
+export interface JobRow {
+  /** Ids only. */
+  payload: TSchema;
+  /** How often a failed or expired attempt is repeated. */
+  retry_limit: number;
+  retry_delay_sec: number;
+  /** Doubles the delay with every attempt, with jitter. */
+  retry_backoff: boolean;
+  /** After so long an attempt counts as lost: its handler's signal aborts and the job is repeated. */
+  expire_sec: number;
+  /** The queue that gets what failed for good. */
+  dead_letter?: string;
+  /** A table of its own, for busy queues: fetches stay fast however full the others are. */
+  partition?: boolean;
+  /** Which sweep or timer does the work of a job that was lost. */
+  sweep: string;
+  doc: string;
+}
+
+const rows = {
+  'dispatch-agent': {
+    payload: Type.Object({ agent_id: Uuid }),
+    retry_limit: 4,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 60,
+    partition: true,
+    sweep: 'wakeups: pending ones of idle agents are dispatched again',
+    doc: 'Admits the runs that an agent should have now: its pending wakeups first, then its actionable issues.',
+  },
+  'execute-run': {
+    payload: Type.Object({ run_id: Uuid }),
+    retry_limit: 4,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 60,
+    partition: true,
+    sweep: 'runs: queued ones without a claim are offered again, lapsed leases are finished and retried',
+    doc: 'Says that there is a queued run; the handler claims the fairest one and is done at the claim.',
+  },
+  'run-command': {
+    payload: Type.Object({ command_id: Uuid }),
+    retry_limit: 2,
+    retry_delay_sec: 1,
+    retry_backoff: false,
+    expire_sec: 60,
+    sweep: 'commands: none is started after its deadline; its caller has been told by then',
+    doc: 'Runs an awaited command (decisions 6) and stores its result for the waiting request.',
+  },
+} as const satisfies Record<string, JobRow>;
+
+export type JobName = keyof typeof rows;
+export type JobPayload<N extends JobName> = Static<(typeof rows)[N]['payload']>;
+
+export const jobCatalogue: Readonly<Record<JobName, JobRow>> = rows;
+export const jobNames: readonly JobName[] = Object.keys(rows).filter(isJobName);
+
+export function isJobName(name: string): name is JobName {
+  return Object.hasOwn(rows, name);
+}
+
+const validators = new Map<JobName, Validator<unknown>>();
+
+function assertPayload<N extends JobName>(name: N, payload: unknown): asserts payload is JobPayload<N> {
+  let validate = validators.get(name);
+  if (validate === undefined) {
+    validate = createValidator<TSchema>(rows[name].payload, 'job payload');
+    validators.set(name, validate);
+  }
+  validate(payload);
+}
+
+/** Throws `invalid`. What comes back from the queue is parsed, not cast. */
+export function parseJobPayload<N extends JobName>(name: N, payload: unknown): JobPayload<N> {
+  assertPayload(name, payload);
+  return payload;
+}

@@ -1,0 +1,128 @@
+/** Rows of the runs slice and the live stream (decisions 3, Runs; 4, Live events). */
+import { Type } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Run, RunEvent } from './runs.ts';
+import { PageQuery, Uuid } from './schema-kit.ts';
+
+const byRun = { by: 'run', param: 'runId' } as const;
+
+const eventsRow = {
+  method: 'GET',
+  auth: BEARER,
+  role: 'viewer',
+  scope: byRun,
+  query: Type.Object({
+    after: Type.Optional(Type.Integer({ minimum: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  }),
+  response: Type.Array(RunEvent),
+  status: 200,
+  tx: 'none',
+  doc: 'The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most.',
+} as const;
+
+export const runEndpoints = {
+  invoke: endpoint({
+    id: 'runs.invoke',
+    method: 'POST',
+    path: '/api/agents/{agentId}/heartbeat/invoke',
+    auth: BEARER,
+    role: 'member',
+    scope: { by: 'agent', param: 'agentId' },
+    response: Run,
+    status: 201,
+    tx: 'write',
+    doc: 'Creates a run now; 409 for an agent that may not be woken. At its concurrency limit the run stays queued.',
+  }),
+  invokeMe: endpoint({
+    id: 'runs.invoke-me',
+    method: 'POST',
+    path: '/api/agents/me/heartbeat/invoke',
+    auth: ['agent'],
+    role: 'none',
+    scope: { by: 'self' },
+    response: Run,
+    status: 201,
+    tx: 'write',
+    doc: 'Invokes the calling agent’s own heartbeat.',
+  }),
+  triggerIssue: endpoint({
+    id: 'runs.trigger-issue',
+    method: 'POST',
+    path: '/api/issues/{issueId}/trigger-agent',
+    auth: BEARER,
+    role: 'member',
+    scope: { by: 'issue', param: 'issueId' },
+    response: Run,
+    status: 201,
+    tx: 'write',
+    doc: 'Runs the assignee on the issue; 400 without an assignee. A live run of the issue is returned instead of a second one.',
+  }),
+  list: endpoint({
+    id: 'runs.list',
+    method: 'GET',
+    path: '/api/companies/{companyId}/heartbeat-runs',
+    auth: BEARER,
+    role: 'viewer',
+    scope: { by: 'company', param: 'companyId' },
+    query: Type.Object({
+      agentId: Type.Optional(Uuid),
+      issueId: Type.Optional(Uuid),
+      status: Type.Optional(Type.String({ maxLength: 200 })),
+      ...PageQuery,
+    }),
+    response: Type.Array(Run),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Runs, newest first.',
+  }),
+  get: endpoint({
+    id: 'runs.get',
+    method: 'GET',
+    path: '/api/heartbeat-runs/{runId}',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byRun,
+    response: Run,
+    status: 200,
+    tx: 'none',
+    doc: 'One run.',
+  }),
+  cancel: endpoint({
+    id: 'runs.cancel',
+    method: 'POST',
+    path: '/api/heartbeat-runs/{runId}/cancel',
+    auth: BEARER,
+    role: 'member',
+    scope: byRun,
+    response: Run,
+    status: 200,
+    tx: 'write',
+    doc: 'Cancels a queued run at once, a running one by telling its scheduler; a finished one is 409.',
+  }),
+  events: endpoint({ ...eventsRow, id: 'runs.events', path: '/api/heartbeat-runs/{runId}/events' }),
+  eventsAlias: endpoint({ ...eventsRow, id: 'runs.events-alias', path: '/api/runs/{runId}/events' }),
+};
+
+export const liveEndpoints = {
+  stream: endpoint({
+    id: 'live.stream',
+    method: 'GET',
+    path: '/api/live/events',
+    auth: BEARER,
+    role: 'none',
+    scope: { by: 'none' },
+    query: Type.Object({
+      company_id: Type.Optional(Uuid),
+      after: Type.Optional(Type.Integer({ minimum: 0 })),
+      /** Browsers only: `Bearer <token>`, read by the authentication of this one route. */
+      Authorization: Type.Optional(Type.String({ maxLength: 200 })),
+    }),
+    response: null,
+    status: 200,
+    tx: 'none',
+    streams: true,
+    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`.',
+  }),
+};

@@ -1,0 +1,67 @@
+/** Runs, their transcripts and wakeups (decisions 2 and 3, Runs). */
+import { Type, type Static } from 'typebox';
+import { JsonObject, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+
+export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export const wakeReasons = [
+  'mention',
+  'assignment',
+  'comment',
+  'manual',
+  'schedule',
+  'approval',
+  'unblocked',
+  'subagent',
+  'input',
+] as const;
+export type WakeReason = (typeof wakeReasons)[number];
+
+export const runEventKinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'] as const;
+export type RunEventKind = (typeof runEventKinds)[number];
+
+export const Run = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  agent_id: Uuid,
+  issue_id: Nullable(Uuid),
+  status: OneOf(runStatuses),
+  wake_reason: Type.String(),
+  trigger_detail: Nullable(Type.String()),
+  adapter_type: Type.String(),
+  model: Nullable(Type.String()),
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  cached_tokens: Type.Integer(),
+  cost_usd: Type.Number(),
+  summary: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+  retry_of_run_id: Nullable(Uuid),
+  claimed_by: Nullable(Type.String()),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  finished_at: Nullable(Timestamp),
+});
+export type Run = Static<typeof Run>;
+
+export const RunEvent = Type.Object({
+  seq: Type.Integer(),
+  kind: OneOf(runEventKinds),
+  payload: JsonObject,
+  created_at: Timestamp,
+});
+export type RunEvent = Static<typeof RunEvent>;
+
+export const Wakeup = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  agent_id: Uuid,
+  issue_id: Nullable(Uuid),
+  reason: OneOf(wakeReasons),
+  payload: JsonObject,
+  status: OneOf(['pending', 'consumed', 'cancelled']),
+  created_at: Timestamp,
+  consumed_at: Nullable(Timestamp),
+});
+export type Wakeup = Static<typeof Wakeup>;

@@ -1,0 +1,33 @@
+/** Building blocks of all shapes: snake_case, UUIDv4 ids, RFC 3339 instants in UTC, optional fields null in answers. */
+import { Type, type TSchema } from 'typebox';
+
+export const Uuid = Type.String({ format: 'uuid' });
+
+/** RFC 3339 in UTC. Presenters hand over the Date; JSON.stringify writes it. */
+export const Timestamp = Type.Unsafe<Date | string>({ type: 'string', format: 'date-time' });
+
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** A closed set of strings. */
+export const OneOf = <const V extends readonly string[]>(values: V) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: [...values] });
+
+/** Free JSON, as in `adapter_config` and `metadata`. */
+export const JsonObject = Type.Unsafe<Record<string, unknown>>({ type: 'object' });
+
+/** Text that a person wrote: not empty, no NUL (PostgreSQL stores none). */
+export const Name = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
+export const Text = Type.String({ maxLength: 1_000_000, pattern: '^[^\\u0000]*$' });
+
+/** Query values arrive as strings; the query validator coerces. A limit above the maximum is clamped, not refused. */
+export const Limit = Type.Integer({ minimum: 1 });
+export const PageQuery = {
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+};
+
+export const ErrorBody = Type.Object({ error: Type.String() });
+
+/** A body of which every field may be absent; null clears an optional field (decisions 7.10). */
+export const Patch = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Partial(Type.Object(properties));

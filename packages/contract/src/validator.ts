@@ -1,0 +1,46 @@
+/** Ajv over the contract's schemas: one compiled function per schema, made at first use or at boot. */
+import { invalid } from '@acp/kernel';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import formats from 'ajv-formats';
+import type { Static, TSchema } from 'typebox';
+
+const options = { allErrors: false, strict: false, allowUnionTypes: true } as const;
+const strictAjv = withFormats(new Ajv(options));
+/** Query strings and form fields arrive as text: numbers and booleans are coerced. */
+const coercingAjv = withFormats(new Ajv({ ...options, coerceTypes: true }));
+
+function withFormats(ajv: Ajv): Ajv {
+  // ajv-formats is CommonJS: under Node's ESM its function is the default export, typed one level deeper.
+  (formats as unknown as (ajv: Ajv) => void)(ajv);
+  return ajv;
+}
+
+/** Where the first error lies and what is wrong, in words of the request: `body.title must be string`. */
+function describeError(place: string, error: ErrorObject | undefined): string {
+  if (!error) return `${place} is invalid`;
+  const path = error.instancePath.replaceAll('/', '.');
+  const allowed =
+    error.keyword === 'enum'
+      ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}`
+      : '';
+  return `${place}${path} ${error.message ?? 'is invalid'}${allowed}`;
+}
+
+export interface Validator<T> {
+  /** Throws `invalid` (400) naming the place; returns the same value, typed. */
+  (value: unknown): T;
+}
+
+/** @param place word that begins the message: `body`, `query`, `params`, `job payload`. */
+export function createValidator<S extends TSchema>(
+  schema: S,
+  place: string,
+  coerce = false,
+): Validator<Static<S>> {
+  let compiled: ValidateFunction | undefined;
+  return (value) => {
+    compiled ??= (coerce ? coercingAjv : strictAjv).compile(schema);
+    if (!compiled(value)) throw invalid(describeError(place, compiled.errors?.[0]));
+    return value as Static<S>;
+  };
+}
