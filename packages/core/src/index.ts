@@ -1,1 +1,3 @@
-export {};
+// Slices in their order: each imports only earlier ones, by their index.
+export * from './activity/index.ts';
+export * from './events/index.ts';

@@ -1,0 +1,36 @@
+/** Joins an endpoint row to its handler, typed by the row. `mount` does the rest (docs/adding-an-endpoint.md). */
+import type { Actor, BodyOf, EndpointRow, QueryOf, ResponseOf } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import type { Request, Response } from 'express';
+import type { SubjectOf } from './scope.ts';
+
+export interface Context<R extends EndpointRow> {
+  /** The transaction of a `write` row; the plain database of a `none` row. */
+  readonly tx: Tx;
+  readonly actor: Actor;
+  /** The company that the scope led to; an empty string where the row has none. */
+  readonly company_id: string;
+  /** The row that the scope loaded: agent, issue, run …; the agent itself for `self`. */
+  readonly subject: SubjectOf<R['scope']['by']>;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: QueryOf<R>;
+  readonly body: BodyOf<R>;
+  readonly request: Request;
+  readonly response: Response;
+  /** Announces that a further page exists: `X-Next-Cursor` and `Link`. */
+  nextPage(cursor: string | null): void;
+  /** Answers with another success status than the row's; it must be listed in `also`. */
+  status(code: number): void;
+}
+
+type Handler<R extends EndpointRow> = (context: Context<R>) => Promise<ResponseOf<R>> | ResponseOf<R>;
+
+export interface Route {
+  readonly row: EndpointRow;
+  readonly handler: (context: Context<EndpointRow>) => unknown;
+}
+
+export function handle<const R extends EndpointRow>(row: R, handler: Handler<R>): Route {
+  // The row that types the handler is the row that mount validates against: the cast only forgets what both know.
+  return { row, handler: handler as unknown as Route['handler'] };
+}

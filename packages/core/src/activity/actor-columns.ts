@@ -1,0 +1,30 @@
+import type { Actor } from '@acp/contract';
+
+/** The id under which the actor appears in activity; null for the system. */
+export function actorId(actor: Actor): string | null {
+  switch (actor.kind) {
+    case 'user':
+      return actor.user_id;
+    case 'agent':
+      return actor.agent_id;
+    case 'board_user':
+      return actor.key_id;
+    case 'worker':
+      return actor.worker_id;
+    case 'system':
+      return null;
+  }
+}
+
+/** The columns `…_by_agent_id` and `…_by_user_id` of a row that the actor makes; both null for keys and the system. */
+export function actorColumns(actor: Actor): { agent_id: string | null; user_id: string | null } {
+  return {
+    agent_id: actor.kind === 'agent' ? actor.agent_id : null,
+    user_id: actor.kind === 'user' ? actor.user_id : null,
+  };
+}
+
+/** A board-user key counts as a human (decisions 7.22). */
+export function humanActor(actor: Actor): boolean {
+  return actor.kind === 'user' || actor.kind === 'board_user';
+}

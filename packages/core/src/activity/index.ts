@@ -1,0 +1,8 @@
+/**
+ * Owns `activity` (the audit trail) and `outbox` (events on their way to the sequencer): both are written by the
+ * one statement that every mutation ends with, so that the entry and the event stand or fall with the change.
+ */
+export { actorColumns, actorId, humanActor } from './actor-columns.ts';
+export { recordChanges } from './record-changes.ts';
+export type { Change, PublishedEvent } from './record-changes.ts';
+export const systemActor = (name: string) => ({ kind: 'system', name }) as const;

@@ -1,0 +1,44 @@
+import type { Actor, EventData, EventType } from '@acp/contract';
+import { type Tx, signal } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { actorId } from './actor-columns.ts';
+
+export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
+
+/** One mutation: its entry in the company's activity, the event that clients see, or both. */
+export interface Change {
+  /** Null for happenings outside a company: they reach instance admins only and leave no activity. */
+  company_id: string | null;
+  /** `issue.updated`; absent where only an event is due. */
+  action?: string;
+  entity_type: string;
+  entity_id: string;
+  details?: Record<string, unknown>;
+  event?: PublishedEvent;
+}
+
+/**
+ * Writes activity entries and outbox rows of all changes in one statement, in the caller's transaction, and has the
+ * sequencer told after commit. Order among the events of one call is the order of the array.
+ */
+export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Change[]): Promise<void> {
+  if (changes.length === 0) return;
+  const rows = changes.map((change, index) => ({
+    ...change,
+    index,
+    event_type: change.event?.type,
+    data: change.event?.data,
+  }));
+  await tx.execute(sql`
+    with change as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as c(
+        index int, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
+    ), entry as (
+      insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
+      select company_id, ${actor.kind}, ${actorId(actor)}::uuid, ${actor.name}, action, entity_type, entity_id, coalesce(details, '{}')
+      from change where action is not null and company_id is not null
+    )
+    insert into outbox (company_id, type, data)
+    select company_id, event_type, data from change where event_type is not null order by index`);
+  if (changes.some((change) => change.event)) signal(tx, 'events', '');
+}

@@ -1,0 +1,3 @@
+/** Owns reading and forgetting of the sequenced events; the rows themselves are moved there by `sequence_outbox`. */
+export { deleteEventsBefore, lastSequence, listEventsAfter } from './read-events.ts';
+export type { SequencedEvent } from './read-events.ts';

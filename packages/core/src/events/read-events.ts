@@ -1,0 +1,44 @@
+import { type Tx, schema } from '@acp/db';
+import { and, asc, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+
+const { events, event_sequence } = schema;
+
+export type SequencedEvent = typeof events.$inferSelect;
+
+/**
+ * Events with a number above `after`, ascending.
+ * @param companies only these companies' (null: all, the hub's view); events without a company need `instance_wide`.
+ */
+export async function listEventsAfter(
+  tx: Tx,
+  after: number,
+  options: { companies: readonly string[] | null; instance_wide: boolean; limit: number },
+): Promise<SequencedEvent[]> {
+  const tenant =
+    options.companies === null
+      ? undefined
+      : or(
+          inArray(events.company_id, [...options.companies]),
+          options.instance_wide ? isNull(events.company_id) : sql`false`,
+        );
+  return tx
+    .select()
+    .from(events)
+    .where(and(gt(events.seq, after), tenant))
+    .orderBy(asc(events.seq))
+    .limit(options.limit);
+}
+
+/** The number of the newest event; 0 before the first. */
+export async function lastSequence(tx: Tx): Promise<number> {
+  const [row] = await tx.select({ last: event_sequence.last }).from(event_sequence);
+  return row?.last ?? 0;
+}
+
+/** Retention: events older than the replay window serve nobody. Answers how many went. */
+export async function deleteEventsBefore(tx: Tx, age_sec: number): Promise<number> {
+  const result = await tx
+    .delete(events)
+    .where(lt(events.occurred_at, sql`now() - make_interval(secs => ${age_sec})`));
+  return result.rowCount ?? 0;
+}
