@@ -36,3 +36,7 @@ export { canonicalAddress, clientAddress, parseTrustedProxies } from './trusted-
 export type { TrustedProxies } from './trusted-proxies.ts';
 export { serviceVersion } from './version.ts';
 export type { ServiceVersion } from './version.ts';
+export { isForbiddenAddress } from './address-policy.ts';
+export type { EgressPolicy } from './address-policy.ts';
+export { createGuardedFetch, EgressError } from './guarded-fetch.ts';
+export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';

@@ -1,0 +1,108 @@
+/**
+ * `fetch` for URLs that tenants may choose: the guard against requests to where only the server itself can reach
+ * (SSRF). It sits where connections are made, so every redirect passes it again, and it connects to the very
+ * addresses that it checked, so a name can't resolve differently the second time.
+ */
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
+import { isForbiddenAddress, type EgressPolicy } from './address-policy.ts';
+
+export interface GuardedFetchOptions {
+  egress: EgressPolicy;
+  /** Hosts (`name` or `name:port`) whose addresses are not held to `public`; metadata stays refused. */
+  allow_hosts?: readonly string[];
+  /** The only hosts that may be reached at all, redirects included: keeps a key from following one elsewhere. */
+  only_hosts?: readonly string[];
+  /** Name resolution; the system's unless told. */
+  lookup?: Lookup;
+}
+
+/** Resolves a name to all its addresses. */
+export type Lookup = (
+  hostname: string,
+  done: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** The request was refused before a connection was made; the message names the host, never the resolved address. */
+export class EgressError extends Error {
+  readonly host: string;
+
+  constructor(host: string, reason: string) {
+    super(`request to ${host} refused: ${reason}`);
+    this.name = 'EgressError';
+    this.host = host;
+  }
+}
+
+/**
+ * A `fetch` that throws EgressError for a host or address that is not allowed. It has no idle or total timeout of
+ * its own: the caller brings a signal. Each one has its own connection pool; make one and keep it.
+ */
+export function createGuardedFetch(options: GuardedFetchOptions): typeof fetch {
+  const dispatcher = new Agent({ connect: guardedConnector(options), headersTimeout: 0, bodyTimeout: 0 });
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : input;
+    const { body, headers, ...rest } = await portable(input, init);
+    try {
+      return await undiciFetch(url, { ...rest, body, headers: [...new Headers(headers)], dispatcher });
+    } catch (error) {
+      throw error instanceof TypeError && error.cause instanceof EgressError ? error.cause : error;
+    }
+  };
+}
+
+type PortableInit = Omit<RequestInit, 'body'> & { body?: Exclude<RequestInit['body'], FormData> };
+
+// undici's classes are not the platform's: a Request or a form is taken apart, headers go over as pairs.
+async function portable(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<PortableInit> {
+  const { body, ...rest } = init;
+  if (!(input instanceof Request) && !(body instanceof FormData)) return { ...rest, body };
+  const request = new Request(input, init);
+  const { method, headers, redirect, signal } = request;
+  return { method, headers, redirect, signal, body: request.body ? await request.arrayBuffer() : null };
+}
+
+function guardedConnector(options: GuardedFetchOptions): buildConnector.connector {
+  const { egress, lookup = systemLookup } = options;
+  const allowed = hostSet(options.allow_hosts ?? []);
+  const only = options.only_hosts ? hostSet(options.only_hosts) : null;
+  const connectors = {
+    public: buildConnector({ lookup: guardedLookup('public', lookup) }),
+    any: buildConnector({ lookup: guardedLookup('any', lookup) }),
+  };
+  return (target, done) => {
+    const { hostname } = target;
+    const names = [hostname, `${hostname}:${target.port || (target.protocol === 'https:' ? '443' : '80')}`];
+    const isIn = (hosts: ReadonlySet<string>) => names.some((name) => hosts.has(name.toLowerCase()));
+    if (only && !isIn(only)) return done(new EgressError(hostname, 'host is not allowed'), null);
+    const policy = isIn(allowed) ? 'any' : egress;
+    // The socket never looks a literal up, so it is checked here.
+    if (isIP(hostname) !== 0 && isForbiddenAddress(hostname, policy)) {
+      return done(new EgressError(hostname, 'address is not allowed'), null);
+    }
+    connectors[policy](target, done);
+  };
+}
+
+/** A lookup whose result is what the socket connects to; one forbidden address among several refuses the name. */
+function guardedLookup(policy: EgressPolicy, lookup: Lookup): LookupFunction {
+  return (hostname, wanted, done) => {
+    lookup(hostname, (error, addresses) => {
+      if (error) return done(error, []);
+      const [first] = addresses;
+      if (!first || addresses.some(({ address }) => isForbiddenAddress(address, policy))) {
+        return done(new EgressError(hostname, 'it resolves to an address that is not allowed'), []);
+      }
+      if (wanted.all) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+const systemLookup: Lookup = (hostname, done) => dnsLookup(hostname, { all: true }, done);
+
+// Brackets of IPv6 literals are dropped, as undici does with a target's host name.
+function hostSet(hosts: readonly string[]): ReadonlySet<string> {
+  return new Set(hosts.map((host) => host.toLowerCase().replace(/[[\]]/g, '')));
+}

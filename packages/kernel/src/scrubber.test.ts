@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { newApiKey, Scrubber } from './index.ts';
+
+// A small alphabet makes secrets overlap, repeat and contain each other.
+const secrets = fc.array(
+  fc.string({ unit: fc.constantFrom('a', 'b', '"', '😀'), minLength: 8, maxLength: 12 }),
+  { maxLength: 4 },
+);
+const noise = fc.string({ unit: fc.constantFrom('a', 'b', '"', ' ', '😀'), maxLength: 30 });
+const texts = secrets.chain((known) =>
+  fc.tuple(
+    fc.constant(known),
+    fc.array(known.length > 0 ? fc.oneof(noise, fc.constantFrom(...known)) : noise, { maxLength: 6 }),
+  ),
+);
+
+describe('the scrubber', () => {
+  it('replaces every occurrence of every secret', () => {
+    const key = newApiKey();
+    const scrubber = new Scrubber([key, 'correct horse']);
+    expect(scrubber.scrub(`${key}, ${key} and correct horse.`)).toBe(
+      '[redacted], [redacted] and [redacted].',
+    );
+  });
+
+  it('leaves short values and other text alone', () => {
+    const scrubber = new Scrubber(['', 'a', '1234567']);
+    expect(scrubber.scrub('a 1234567 text')).toBe('a 1234567 text');
+    expect(new Scrubber().scrub('a text as it is')).toBe('a text as it is');
+  });
+
+  it('finds a secret that stands escaped in a JSON text', () => {
+    const secret = 'line one\nline "two"';
+    expect(new Scrubber([secret]).scrub(JSON.stringify({ secret }))).toBe('{"secret":"[redacted]"}');
+  });
+
+  it('removes overlapping secrets and their prefixes without a rest', () => {
+    const scrubber = new Scrubber(['aaaabbbb', 'bbbbcccc', 'aaaabbbbcc']);
+    expect(scrubber.scrub('xaaaabbbbccccx')).toBe('x[redacted]x');
+  });
+
+  it('leaves no secret in any text', () => {
+    fc.assert(
+      fc.property(texts, ([known, parts]) => {
+        const clean = new Scrubber(known).scrub(parts.join(''));
+        for (const secret of known) expect(clean).not.toContain(secret);
+      }),
+    );
+  });
+});
+
+describe('the streaming scrubber', () => {
+  it('puts out, joined, what scrubbing the whole gives, however the text is cut', () => {
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(9)), ([known, parts], cuts) => {
+        const scrubber = new Scrubber(known);
+        const text = parts.join('');
+        const stream = scrubber.stream();
+        let out = '';
+        let at = 0;
+        for (const cut of cuts) {
+          out += stream.push(text.slice(at, at + cut));
+          at += cut;
+        }
+        out += stream.push(text.slice(at)) + stream.end();
+        expect(out).toBe(scrubber.scrub(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('holds back no more than the longest secret’s length', () => {
+    const stream = new Scrubber(['12345678', 'x'.repeat(20)]).stream();
+    expect(stream.push('y'.repeat(50))).toHaveLength(31);
+    expect(stream.end()).toHaveLength(19);
+  });
+
+  it('passes text straight on where there is no secret', () => {
+    const stream = new Scrubber().stream();
+    expect(stream.push('at once')).toBe('at once');
+    expect(stream.end()).toBe('');
+  });
+
+  it('knows a secret that is added while the text runs', () => {
+    const scrubber = new Scrubber();
+    const stream = scrubber.stream();
+    const before = stream.push('start ');
+    scrubber.addSecret('late-secret');
+    expect(before + stream.push('late-') + stream.push('secret') + stream.end()).toBe('start [redacted]');
+  });
+
+  it('never tears a surrogate pair between two pieces', () => {
+    const stream = new Scrubber(['12345678']).stream();
+    const pieces = Array.from({ length: 8 }, () => stream.push('😀'));
+    for (const piece of [...pieces, stream.end()]) expect(piece.isWellFormed()).toBe(true);
+  });
+});
