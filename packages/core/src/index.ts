@@ -1,3 +1,5 @@
 // Slices in their order: each imports only earlier ones, by their index.
 export * from './activity/index.ts';
 export * from './events/index.ts';
+export * from './identity/index.ts';
+export * from './companies/index.ts';

@@ -1,0 +1,73 @@
+import type { Actor, CompanyRole } from '@acp/contract';
+import { type Tx, schema, signal } from '@acp/db';
+import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
+import { and, desc, eq } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+
+const { board_user_keys } = schema;
+
+export type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
+
+/** Key metadata: never the hash, never the key. */
+function present(row: BoardUserKeyRow) {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    role: row.role as CompanyRole,
+    key_prefix: row.key_prefix,
+    label: row.label,
+    created_at: row.created_at,
+  };
+}
+
+/** Mints a key of an integration: pinned to one company with a role. `raw_key` is shown this once. */
+export async function mintBoardUserKey(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: { role: CompanyRole; label?: string | null },
+): Promise<ReturnType<typeof present> & { raw_key: string }> {
+  const raw_key = newApiKey();
+  const [row] = await tx
+    .insert(board_user_keys)
+    .values({
+      company_id,
+      role: input.role,
+      label: input.label ?? null,
+      key_hash: sha256Hex(raw_key),
+      key_prefix: raw_key.slice(0, 8),
+      created_by_user_id: actorColumns(actor).user_id,
+    })
+    .returning();
+  const { id } = row!;
+  const details = { role: input.role, label: input.label ?? null };
+  await recordChanges(tx, actor, [
+    { company_id, action: 'board_user_key.created', entity_type: 'board_user_key', entity_id: id, details },
+  ]);
+  return { ...present(row!), raw_key };
+}
+
+export async function listBoardUserKeys(tx: Tx, company_id: string): Promise<ReturnType<typeof present>[]> {
+  const rows = await tx
+    .select()
+    .from(board_user_keys)
+    .where(eq(board_user_keys.company_id, company_id))
+    .orderBy(desc(board_user_keys.created_at), desc(board_user_keys.id));
+  return rows.map(present);
+}
+
+/** Revokes at once, in every process. @throws notFound also for another company's key. */
+export async function deleteBoardUserKey(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  id: string,
+): Promise<void> {
+  const mine = and(eq(board_user_keys.id, id), eq(board_user_keys.company_id, company_id));
+  const deleted = await tx.delete(board_user_keys).where(mine).returning({ id: board_user_keys.id });
+  if (deleted.length === 0) throw notFound();
+  signal(tx, 'credentials', id);
+  await recordChanges(tx, actor, [
+    { company_id, action: 'board_user_key.deleted', entity_type: 'board_user_key', entity_id: id },
+  ]);
+}

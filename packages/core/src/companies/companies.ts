@@ -1,0 +1,126 @@
+import type { Actor, Company } from '@acp/contract';
+import { type Tx, isUniqueViolation, schema, signal } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+
+const { companies, memberships } = schema;
+
+export type CompanyRow = typeof companies.$inferSelect;
+
+const alive = isNull(companies.deleted_at);
+
+export function presentCompany(company: CompanyRow): Company {
+  return {
+    id: company.id,
+    name: company.name,
+    slug: company.slug,
+    home_dir: company.home_dir,
+    agent_default_adapter_type: company.agent_default_adapter_type,
+    agent_default_adapter_config: company.agent_default_adapter_config as Record<string, unknown>,
+    agent_default_heartbeat_enabled: company.agent_default_heartbeat_enabled,
+    agent_default_heartbeat_interval_sec: company.agent_default_heartbeat_interval_sec,
+    created_at: company.created_at,
+    updated_at: company.updated_at,
+  };
+}
+
+/** The prefix of the company's issue identifiers: first three letters or digits of the slug (decisions 7.38). */
+export function identifierPrefix(slug: string): string {
+  return slug.replaceAll('-', '').slice(0, 3).toUpperCase();
+}
+
+/** Creates a company; a user who creates one becomes its admin. @throws conflict when the slug is taken. */
+export async function createCompany(
+  tx: Tx,
+  actor: Actor,
+  input: { name: string; slug: string },
+): Promise<Company> {
+  const values = { ...input, identifier_prefix: identifierPrefix(input.slug) };
+  const company = await takingSlug(async () => (await tx.insert(companies).values(values).returning())[0]!);
+  if (actor.kind === 'user') {
+    await tx.insert(memberships).values({ company_id: company.id, user_id: actor.user_id, role: 'admin' });
+    signal(tx, 'credentials', actor.user_id);
+  }
+  await recordChanges(tx, actor, [
+    entry(company.id, 'company.created', { name: input.name, slug: input.slug }),
+  ]);
+  return presentCompany(company);
+}
+
+export async function updateCompany(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: { name?: string; slug?: string; home_dir?: string | null },
+): Promise<Company> {
+  const company = await takingSlug(
+    async () =>
+      (
+        await tx
+          .update(companies)
+          .set({ ...input, updated_at: sql`now()` })
+          .where(and(eq(companies.id, company_id), alive))
+          .returning()
+      )[0],
+  );
+  if (!company) throw notFound();
+  await recordChanges(tx, actor, [entry(company_id, 'company.updated', { ...input })]);
+  return presentCompany(company);
+}
+
+/**
+ * Moves the company to the trash. Everything under it counts as absent from now on, its keys and its members' roles
+ * end at once; the job frees what runs hold.
+ */
+export async function deleteCompany(tx: Tx, actor: Actor, company_id: string): Promise<{ deleted: string }> {
+  const [company] = await tx
+    .update(companies)
+    .set({ deleted_at: sql`now()` })
+    .where(and(eq(companies.id, company_id), alive))
+    .returning({ id: companies.id });
+  if (!company) throw notFound();
+  signal(tx, 'credentials', company_id);
+  await enqueue(tx, 'settle-company', { company_id });
+  await recordChanges(tx, actor, [entry(company_id, 'company.deleted', {})]);
+  return { deleted: company_id };
+}
+
+export async function findCompany(tx: Tx, company_id: string): Promise<CompanyRow | undefined> {
+  const [company] = await tx
+    .select()
+    .from(companies)
+    .where(and(eq(companies.id, company_id), alive));
+  return company;
+}
+
+export async function findCompanyBySlug(tx: Tx, slug: string): Promise<CompanyRow | undefined> {
+  const [company] = await tx
+    .select()
+    .from(companies)
+    .where(and(eq(companies.slug, slug), alive));
+  return company;
+}
+
+/** Companies by name; `ids` bounds them to those that the caller may see, null is all of them. */
+export async function listCompanies(tx: Tx, ids: readonly string[] | null): Promise<CompanyRow[]> {
+  return tx
+    .select()
+    .from(companies)
+    .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive))
+    .orderBy(asc(companies.name), asc(companies.id));
+}
+
+function entry(company_id: string, action: string, details: Record<string, unknown>) {
+  return { company_id, action, entity_type: 'company', entity_id: company_id, details };
+}
+
+async function takingSlug<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (err) {
+    if (isUniqueViolation(err, 'companies_slug')) throw conflict('slug is already in use');
+    throw err;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Actor, CompanyRole, CompanyUser, Membership } from '@acp/contract';
+import { type Tx, isUniqueViolation, schema, signal } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { and, asc, eq } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { findUser } from '../identity/index.ts';
+
+const { memberships, users } = schema;
+
+function present(row: typeof memberships.$inferSelect): Membership {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    user_id: row.user_id,
+    role: row.role as CompanyRole,
+    joined_at: row.joined_at,
+  };
+}
+
+export async function listMembers(tx: Tx, company_id: string): Promise<Membership[]> {
+  const rows = await tx
+    .select()
+    .from(memberships)
+    .where(eq(memberships.company_id, company_id))
+    .orderBy(asc(memberships.joined_at), asc(memberships.id));
+  return rows.map(present);
+}
+
+export async function listCompanyUsers(tx: Tx, company_id: string): Promise<CompanyUser[]> {
+  const rows = await tx
+    .select({ membership: memberships, email: users.email, display_name: users.display_name })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(eq(memberships.company_id, company_id))
+    .orderBy(asc(users.display_name), asc(users.id));
+  return rows.map((row) => ({
+    ...present(row.membership),
+    email: row.email,
+    display_name: row.display_name,
+  }));
+}
+
+/** @throws notFound for an unknown user, conflict for one who already is a member. */
+export async function addMember(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: { user_id: string; role?: CompanyRole },
+): Promise<Membership> {
+  if (!(await findUser(tx, input.user_id))) throw notFound('unknown user');
+  const role = input.role ?? 'member';
+  try {
+    const [row] = await tx
+      .insert(memberships)
+      .values({ company_id, user_id: input.user_id, role })
+      .returning();
+    await noteMemberChange(tx, actor, company_id, input.user_id, 'member.added', { role });
+    return present(row!);
+  } catch (err) {
+    if (isUniqueViolation(err, 'memberships_company_user')) throw conflict('already a member');
+    throw err;
+  }
+}
+
+export async function changeMember(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  user_id: string,
+  input: { role: CompanyRole },
+): Promise<Membership> {
+  const [row] = await tx.update(memberships).set(input).where(membership(company_id, user_id)).returning();
+  if (!row) throw notFound();
+  await noteMemberChange(tx, actor, company_id, user_id, 'member.changed', input);
+  return present(row);
+}
+
+export async function removeMember(tx: Tx, actor: Actor, company_id: string, user_id: string): Promise<void> {
+  const removed = await tx
+    .delete(memberships)
+    .where(membership(company_id, user_id))
+    .returning({ id: memberships.id });
+  if (removed.length === 0) throw notFound();
+  await noteMemberChange(tx, actor, company_id, user_id, 'member.removed', {});
+}
+
+const membership = (company_id: string, user_id: string) =>
+  and(eq(memberships.company_id, company_id), eq(memberships.user_id, user_id));
+
+/** The user's cached roles are dropped in every process, so that a removal holds at once. */
+async function noteMemberChange(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  user_id: string,
+  action: string,
+  details: Record<string, unknown>,
+): Promise<void> {
+  signal(tx, 'credentials', user_id);
+  await recordChanges(tx, actor, [{ company_id, action, entity_type: 'user', entity_id: user_id, details }]);
+}

@@ -1,0 +1,45 @@
+import { type Tx, schema } from '@acp/db';
+import { and, eq, lt, sql } from 'drizzle-orm';
+
+const { login_failures } = schema;
+
+/**
+ * Takes one login attempt for the address pair, before the password is looked at: parallel guesses can't outrun the
+ * count. Answers how long the pair or the e-mail is locked (null: not locked, and the attempt counts as failed until
+ * `clearLoginFailures` says otherwise). Lockout of decisions 1: 5 failures of one e-mail from one address within 15
+ * minutes lock the pair for 15 minutes from the last of them; 50 from anywhere lock the e-mail.
+ */
+export async function reserveLoginAttempt(
+  tx: Tx,
+  email: string,
+  address: string,
+): Promise<{ locked_sec: number | null }> {
+  const key = email.toLowerCase();
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`login:${key}`}, 0))`);
+  const { rows } = await tx.execute<{ locked_sec: number | null }>(sql`
+    with recent as (
+      select address, created_at, max(created_at) over (partition by address) as last_of_pair, max(created_at) over () as last
+      from login_failures where email = ${key} and created_at > now() - interval '30 minutes'
+    )
+    select ceil(extract(epoch from greatest(
+      (select max(last_of_pair) from recent where address = ${address} and created_at > last_of_pair - interval '15 minutes'
+        having count(*) >= 5),
+      (select max(last) from recent where created_at > last - interval '15 minutes' having count(*) >= 50)
+    ) + interval '15 minutes' - now()))::int as locked_sec`);
+  const locked = rows[0]?.locked_sec ?? 0;
+  if (locked > 0) return { locked_sec: locked };
+  await tx.insert(login_failures).values({ email: key, address });
+  return { locked_sec: null };
+}
+
+/** After a login that succeeded: the pair starts anew. */
+export async function clearLoginFailures(tx: Tx, email: string, address: string): Promise<void> {
+  await tx
+    .delete(login_failures)
+    .where(and(eq(login_failures.email, email.toLowerCase()), eq(login_failures.address, address)));
+}
+
+/** Retention: nothing older than the lockout's reach is needed. */
+export async function deleteOldLoginFailures(tx: Tx): Promise<void> {
+  await tx.delete(login_failures).where(lt(login_failures.created_at, sql`now() - interval '1 hour'`));
+}

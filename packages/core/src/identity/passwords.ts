@@ -1,0 +1,20 @@
+import { hash, verify } from '@node-rs/argon2';
+
+/** OWASP's minimum for argon2id: 19 MiB, two passes. About 20 ms off the main thread. */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+let dummy: Promise<string> | undefined;
+
+export function hashPassword(password: string): Promise<string> {
+  return hash(password, cost);
+}
+
+/**
+ * Whether the password is the one behind the hash. Without a hash (unknown address, account without a password)
+ * it costs the same time and answers false, so that nobody learns which addresses exist.
+ */
+export async function verifyPassword(stored: string | null | undefined, password: string): Promise<boolean> {
+  dummy ??= hashPassword('no account has this password');
+  const matches = await verify(stored ?? (await dummy), password);
+  return matches && stored !== null && stored !== undefined;
+}

@@ -1,0 +1,41 @@
+import { type Tx, schema } from '@acp/db';
+import { forbidden, newToken, sha256Hex } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { bootstrapAdmin, type NewUser, type UserRow } from './users.ts';
+
+const { setup_tokens, users } = schema;
+
+/**
+ * A one-time token of the `/setup` page, good for a day, where there is no user yet; null otherwise. Every web
+ * process of a fresh instance prints its own: any of them works, once, for all.
+ */
+export async function issueSetupToken(tx: Tx): Promise<string | null> {
+  const [existing] = await tx.select({ id: users.id }).from(users).limit(1);
+  if (existing) return null;
+  const token = newToken();
+  await tx
+    .insert(setup_tokens)
+    .values({ token_hash: sha256Hex(token), expires_at: sql`now() + interval '1 day'` });
+  return token;
+}
+
+/** Whether the token opens the set-up page. */
+export async function setupTokenValid(tx: Tx, token: string): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select 1 from setup_tokens where token_hash = ${sha256Hex(token)} and expires_at > now()
+      and not exists (select 1 from users)`);
+  return rows.length > 0;
+}
+
+/** Makes the first instance admin and spends all tokens. @throws forbidden for a token that is unknown or spent. */
+export async function completeSetup(
+  tx: Tx,
+  token: string,
+  admin: Omit<NewUser, 'instance_role'>,
+): Promise<UserRow> {
+  if (!(await setupTokenValid(tx, token))) throw forbidden('the setup link is no longer valid');
+  const user = await bootstrapAdmin(tx, admin);
+  if (!user) throw forbidden('the setup link is no longer valid');
+  await tx.delete(setup_tokens);
+  return user;
+}
