@@ -41,12 +41,37 @@ export function createListener(options: ListenerOptions): Listener {
     }
   }
 
+  // Of the present connection: what it listens to or has been told to, and when that is done.
+  let listening = new Set<SignalChannel>();
+  let listened: Promise<unknown> = Promise.resolve();
+
+  async function listenToAll(client: Client): Promise<void> {
+    const missing = [...handlers.keys()].filter((channel) => !listening.has(channel));
+    for (const channel of missing) listening.add(channel);
+    const statements = missing.map((channel) => `listen ${PREFIX}${channel}`);
+    if (statements.length > 0) await client.query(statements.join(';'));
+  }
+
+  /** On the live connection; when it breaks now, the next one listens to everything in `handlers`. */
+  function catchUp(): void {
+    const client = link.current();
+    if (client === null) return;
+    const more = listenToAll(client).catch(() => undefined);
+    listened = Promise.all([listened, more]);
+  }
+
   const link = openLink({
     url: options.url,
     application_name: options.application_name ?? 'listener',
     logger: options.logger,
-    prepare: async (client) => listen(client, handlers.keys()),
+    prepare: async (client) => {
+      listening = new Set();
+      listened = listenToAll(client);
+      await listened;
+    },
     onUp: (again) => {
+      // Subscribed while the connection was being prepared.
+      catchUp();
       if (again) for (const handler of reconnectHandlers) guarded(handler, 'the reconnection');
     },
     onNotification: (name, payload) => {
@@ -59,15 +84,10 @@ export function createListener(options: ListenerOptions): Listener {
 
   return {
     on(channel, handler) {
-      const known = handlers.get(channel);
-      const set = known ?? new Set<Handler>();
+      const set = handlers.get(channel) ?? new Set<Handler>();
       set.add(handler);
-      if (known === undefined) {
-        handlers.set(channel, set);
-        // While it is down, or when it breaks now, the next connection listens to everything in `handlers`.
-        const client = link.current();
-        if (client !== null) listen(client, [channel]).catch(() => undefined);
-      }
+      handlers.set(channel, set);
+      catchUp();
       return () => set.delete(handler);
     },
     onReconnect(handler) {
@@ -75,17 +95,11 @@ export function createListener(options: ListenerOptions): Listener {
       return () => reconnectHandlers.delete(handler);
     },
     async ready() {
-      const client = await link.client();
-      // Statements of a connection run in turn, so this one comes after every LISTEN before it.
-      await listen(client, handlers.keys());
+      await link.client();
+      await listened;
     },
     close: async () => link.close(),
   };
-}
-
-async function listen(client: Client, channels: Iterable<SignalChannel>): Promise<void> {
-  const statements = [...channels].map((channel) => `listen ${PREFIX}${channel}`);
-  if (statements.length > 0) await client.query(statements.join(';'));
 }
 
 function parseItems(payload: string): string[] {

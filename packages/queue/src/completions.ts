@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PgBoss } from 'pg-boss';
+import type { Logger } from '@acp/kernel';
+
+/** Names the attempt: a completion that comes after the job went to someone else changes nothing. */
+export interface Attempt {
+  id: string;
+  retryCount: number;
+}
+
+const RETRY_MS = 500;
+// Far above what runs at once; a database that is away for long gets its jobs back by their expiry.
+const MAX_WAITING = 20_000;
+
+/** Completes the finished jobs of a queue: what comes while a statement is under way goes with the next one. */
+export class Completions {
+  readonly #boss: PgBoss;
+  readonly #queue: string;
+  readonly #logger: Logger | undefined;
+  #waiting: Attempt[] = [];
+  #running: Promise<void> | null = null;
+  #closing = false;
+
+  constructor(boss: PgBoss, queue: string, logger?: Logger) {
+    this.#boss = boss;
+    this.#queue = queue;
+    this.#logger = logger;
+  }
+
+  add(attempt: Attempt): void {
+    if (this.#waiting.length >= MAX_WAITING) return;
+    this.#waiting.push(attempt);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Everything added so far; after this, a failure is not tried again. */
+  async flush(): Promise<void> {
+    this.#closing = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        const response = await this.#boss.complete(this.#queue, batch);
+        const affected = 'affected' in response ? Number(response.affected) : batch.length;
+        if (affected < batch.length) {
+          this.#logger?.info('jobs finished after they had expired', {
+            queue: this.#queue,
+            count: batch.length - affected,
+          });
+        }
+      } catch (err) {
+        this.#logger?.warn('finished jobs could not be completed', {
+          queue: this.#queue,
+          error: messageOf(err),
+        });
+        if (this.#closing) return;
+        this.#waiting.unshift(...batch);
+        await delay(RETRY_MS);
+      }
+    }
+  }
+}
+
+export function messageOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}

@@ -1,0 +1,203 @@
+import type { JobWithMetadata, PgBoss } from 'pg-boss';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseJobPayload } from '@acp/contract';
+import type { JobName, JobPayload, JobRow } from '@acp/contract';
+import type { Logger } from '@acp/kernel';
+import { Completions, messageOf } from './completions.ts';
+
+export interface ConsumeOptions {
+  /** Handlers at once. */
+  concurrency: number;
+  /** Free slots that are shared with others; what it gives is an upper bound beside `concurrency`. */
+  slots?: () => number;
+  /** The backstop behind the kicks (default 30). */
+  poll_sec?: number;
+}
+
+export interface JobContext {
+  /** Aborts when the job's time is over or the process stops: the job then goes to someone else. */
+  signal: AbortSignal;
+  job_id: string;
+  /** From 1. */
+  attempt: number;
+}
+
+/** Idempotent: a job may come again. Throwing repeats it by its row in the catalogue. */
+export type JobHandler<N extends JobName> = (payload: JobPayload<N>, context: JobContext) => Promise<void>;
+
+interface ConsumerSettings<N extends JobName> {
+  boss: PgBoss;
+  job: N;
+  row: JobRow;
+  options: ConsumeOptions;
+  handler: JobHandler<N>;
+  logger?: Logger | undefined;
+}
+
+interface Running {
+  attempt: { id: string; retryCount: number };
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+const FETCH_RETRY_MS = 1000;
+// The moment of a later start is by the database's clock, which may be behind ours: look again a little later.
+const SECOND_LOOK_MS = 1000;
+
+/** Fetches, handles and settles the jobs of one queue: on a kick, when slots get free, and every `poll_sec`. */
+export class Consumer<N extends JobName> {
+  readonly #set: ConsumerSettings<N>;
+  readonly #completions: Completions;
+  readonly #running = new Map<string, Running>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #poll: NodeJS.Timeout;
+  #wanted = false;
+  #pumping: Promise<void> | null = null;
+  #stopping = false;
+
+  constructor(settings: ConsumerSettings<N>) {
+    this.#set = settings;
+    this.#completions = new Completions(settings.boss, settings.job, settings.logger);
+    this.#poll = setInterval(() => this.kick(), (settings.options.poll_sec ?? 30) * 1000).unref();
+    this.kick();
+  }
+
+  get job(): N {
+    return this.#set.job;
+  }
+
+  /** There may be something to fetch. */
+  kick(): void {
+    this.#wanted = true;
+    this.#pump();
+  }
+
+  /** The same, at that moment (milliseconds since the epoch). */
+  kickAt(moment: number): void {
+    const inMs = Math.max(0, moment - Date.now());
+    // Later than the poll looks anyway; timers of days would also overflow.
+    if (inMs > (this.#set.options.poll_sec ?? 30) * 1000) return;
+    this.#kickIn(inMs + 5);
+    this.#kickIn(inMs + SECOND_LOOK_MS);
+  }
+
+  /** Fetches no more, waits for what runs, and gives back what is left after `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#poll);
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#pumping;
+    if (!(await this.#drained(timeoutMs))) {
+      const left = [...this.#running.values()];
+      for (const { abort } of left) abort.abort(new Error('the scheduler stops'));
+      await Promise.all(left.map(async ({ attempt }) => this.#fail(attempt, 'the scheduler stopped')));
+    }
+    await this.#completions.flush();
+  }
+
+  async #drained(timeoutMs: number): Promise<boolean> {
+    const timeout = new AbortController();
+    const all = Promise.all([...this.#running.values()].map(async ({ done }) => done)).then(() => true);
+    const tooLong = delay(timeoutMs, false, { signal: timeout.signal }).catch(() => false);
+    const drained = await Promise.race([all, tooLong]);
+    timeout.abort();
+    return drained;
+  }
+
+  #kickIn(ms: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.kick();
+    }, ms).unref();
+    this.#timers.add(timer);
+  }
+
+  #free(): number {
+    const { concurrency, slots } = this.#set.options;
+    return Math.min(concurrency - this.#running.size, slots?.() ?? Infinity);
+  }
+
+  #pump(): void {
+    this.#pumping ??= this.#fetchWhileWanted().finally(() => {
+      this.#pumping = null;
+      // A kick or a free slot that came in the last moment of the loop.
+      if (this.#wanted && !this.#stopping && this.#timers.size === 0 && this.#free() > 0) this.#pump();
+    });
+  }
+
+  async #fetchWhileWanted(): Promise<void> {
+    while (this.#wanted && !this.#stopping) {
+      const free = this.#free();
+      // Whoever ends next pumps again.
+      if (free <= 0) return;
+      this.#wanted = false;
+      let jobs: JobWithMetadata[];
+      try {
+        jobs = await this.#set.boss.fetch(this.#set.job, { batchSize: free, includeMetadata: true });
+      } catch (err) {
+        this.#set.logger?.warn('jobs could not be fetched', { queue: this.#set.job, error: messageOf(err) });
+        if (!this.#stopping) this.#kickIn(FETCH_RETRY_MS);
+        return;
+      }
+      // As many as asked for: there may be more. They come unordered.
+      if (jobs.length === free) this.#wanted = true;
+      const inOrder = jobs.toSorted(
+        (a, b) => b.priority - a.priority || a.createdOn.getTime() - b.createdOn.getTime(),
+      );
+      for (const job of inOrder) this.#start(job);
+    }
+  }
+
+  #start(job: JobWithMetadata): void {
+    const abort = new AbortController();
+    const attempt = { id: job.id, retryCount: job.retryCount };
+    const done = this.#handle(job, attempt, abort).finally(() => {
+      this.#running.delete(job.id);
+      if (this.#wanted) this.#pump();
+    });
+    this.#running.set(job.id, { attempt, abort, done });
+  }
+
+  async #handle(job: JobWithMetadata, attempt: Running['attempt'], abort: AbortController): Promise<void> {
+    const { row, handler, logger } = this.#set;
+    const expiry = setTimeout(() => {
+      abort.abort(new Error('the job expired'));
+      logger?.warn('a job expired', { queue: this.#set.job, job_id: job.id, expire_sec: row.expire_sec });
+      void this.#fail(attempt, 'the job expired');
+    }, row.expire_sec * 1000).unref();
+    try {
+      const payload = parseJobPayload(this.#set.job, job.data);
+      await handler(payload, { signal: abort.signal, job_id: job.id, attempt: job.retryCount + 1 });
+      if (!abort.signal.aborted) this.#completions.add(attempt);
+    } catch (err) {
+      // An aborted job has been given back already; what it throws is the abort itself.
+      if (abort.signal.aborted) return;
+      const fields = { queue: this.#set.job, job_id: job.id, attempt: job.retryCount + 1, error: err };
+      if (job.retryCount < row.retry_limit) logger?.warn('a job failed and is repeated', fields);
+      else logger?.error('a job failed for good', fields);
+      await this.#fail(attempt, messageOf(err));
+    } finally {
+      clearTimeout(expiry);
+    }
+  }
+
+  async #fail(attempt: Running['attempt'], message: string): Promise<void> {
+    const { boss, job, row, logger } = this.#set;
+    try {
+      await boss.fail(job, [attempt], { message });
+    } catch (err) {
+      // Its expiry finds it.
+      logger?.warn('a failed job could not be given back', {
+        queue: job,
+        job_id: attempt.id,
+        error: messageOf(err),
+      });
+      return;
+    }
+    if (attempt.retryCount < row.retry_limit && !this.#stopping) {
+      // pg-boss draws the delay between half and all of the doubled one.
+      const doubling = row.retry_backoff ? 2 ** (attempt.retryCount + 1) : 1;
+      this.kickAt(Date.now() + row.retry_delay_sec * doubling * 1000);
+    }
+  }
+}

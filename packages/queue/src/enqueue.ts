@@ -1,0 +1,61 @@
+import { sql } from 'drizzle-orm';
+import { fromDrizzle } from 'pg-boss';
+import type { PgBoss } from 'pg-boss';
+import type { JobName, JobPayload } from '@acp/contract';
+import { signal } from '@acp/db';
+import type { Tx } from '@acp/db';
+
+export interface EnqueueOptions {
+  /** Not before this moment (within the seconds by which this machine's clock and the database's differ). */
+  start_after?: Date;
+}
+
+// pg-boss knows the statement of each queue; the transaction brings the connection. One a process is enough.
+let producer: PgBoss | undefined;
+
+export function setProducer(boss: PgBoss): void {
+  producer = boss;
+}
+
+/** In the caller's transaction, as one statement; consumers are kicked after its commit. */
+export async function enqueue<N extends JobName>(
+  tx: Tx,
+  job: N,
+  payload: JobPayload<N>,
+  options: EnqueueOptions = {},
+): Promise<void> {
+  await insert(tx, job, [payload], options);
+}
+
+/** All of them as one statement. */
+export async function enqueueMany<N extends JobName>(
+  tx: Tx,
+  job: N,
+  payloads: readonly JobPayload<N>[],
+  options: EnqueueOptions = {},
+): Promise<void> {
+  if (payloads.length > 0) await insert(tx, job, payloads, options);
+}
+
+async function insert(
+  tx: Tx,
+  job: JobName,
+  payloads: readonly object[],
+  options: EnqueueOptions,
+): Promise<void> {
+  if (producer === undefined) throw new Error('openQueue comes before enqueue');
+  // First, because it throws outside a transaction.
+  signal(tx, 'jobs', kickOf(job, options.start_after));
+  const jobs = payloads.map((data) => ({ data, startAfter: options.start_after }));
+  await producer.insert(job, jobs, { db: fromDrizzle(tx, sql) });
+}
+
+/** What the 'jobs' channel says: a queue's name, and for a later start the moment (milliseconds since the epoch). */
+function kickOf(job: JobName, startAfter?: Date): string {
+  return startAfter === undefined ? job : `${job}@${startAfter.getTime()}`;
+}
+
+export function parseKick(item: string): { job: string; at?: number } {
+  const [job = '', at] = item.split('@');
+  return at === undefined ? { job } : { job, at: Number(at) };
+}

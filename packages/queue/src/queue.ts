@@ -1,0 +1,93 @@
+import { jobCatalogue } from '@acp/contract';
+import type { JobName } from '@acp/contract';
+import { createListener, WILDCARD } from '@acp/db';
+import type { Database, Listener } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+import { createBoss } from './boss.ts';
+import { Consumer } from './consumer.ts';
+import type { ConsumeOptions, JobHandler } from './consumer.ts';
+import { parseKick, setProducer } from './enqueue.ts';
+import { commandJobHandler } from './serve-commands.ts';
+import type { ServeCommandsOptions } from './serve-commands.ts';
+
+export interface QueueOptions {
+  database: Database;
+  /** client: only enqueues. consumer: also runs jobs, and sweeps the queue's tables. */
+  role: 'client' | 'consumer';
+  logger?: Logger | undefined;
+  /** The process's listener, which kicks the consumers. */
+  listener?: Listener | undefined;
+  /** Where a consumer without a listener opens one. */
+  direct_url?: string | undefined;
+}
+
+export interface Queue {
+  /** Starts handling the jobs of that name; several times for one name adds up. */
+  consume<N extends JobName>(job: N, options: ConsumeOptions, handler: JobHandler<N>): void;
+  /** Looks for jobs now: for slots that got free elsewhere. */
+  kick(job: JobName): void;
+  /** Runs awaited commands. */
+  serveCommands(options: ServeCommandsOptions): void;
+  /** Fetches no more, lets handlers end for so long, then aborts them and gives their jobs back. */
+  stop(options?: { timeout_ms?: number }): Promise<void>;
+}
+
+type Kickable = Pick<Consumer<JobName>, 'job' | 'kick' | 'kickAt' | 'stop'>;
+
+/** Opens the process's queue; `enqueue` works from here on. The tables are made by `migrateQueue`. */
+export async function openQueue(options: QueueOptions): Promise<Queue> {
+  const { database, role, logger } = options;
+  const boss = createBoss(database, role, logger);
+  await boss.start();
+  setProducer(boss);
+  const consumers: Kickable[] = [];
+  const ownListener =
+    role === 'consumer' && options.listener === undefined && options.direct_url !== undefined
+      ? createListener({ url: options.direct_url, logger, application_name: 'queue-listener' })
+      : undefined;
+  const unsubscribe =
+    role === 'consumer' ? kickBy(options.listener ?? ownListener, consumers) : () => undefined;
+
+  const queue: Queue = {
+    consume(job, consumeOptions, handler) {
+      if (role === 'client') throw new Error(`a client of the queue consumes nothing: ${job}`);
+      const row = jobCatalogue[job];
+      const consumer = new Consumer({ boss, job, row, options: consumeOptions, handler, logger });
+      consumers.push(consumer);
+    },
+    kick(job) {
+      for (const consumer of consumers) if (consumer.job === job) consumer.kick();
+    },
+    serveCommands(serveOptions) {
+      const { concurrency = 16 } = serveOptions;
+      queue.consume('run-command', { concurrency }, commandJobHandler(database, serveOptions, logger));
+    },
+    async stop({ timeout_ms: timeoutMs = 30_000 } = {}) {
+      unsubscribe();
+      await Promise.all(consumers.map(async (consumer) => consumer.stop(timeoutMs)));
+      await ownListener?.close();
+      await boss.stop({ graceful: false, close: false });
+    },
+  };
+  return queue;
+}
+
+function kickBy(listener: Listener | undefined, consumers: readonly Kickable[]): () => void {
+  if (listener === undefined) throw new Error('a consumer needs a listener or a direct_url');
+  const offItems = listener.on('jobs', (items) => {
+    for (const { job, at } of items.map(parseKick)) {
+      for (const consumer of consumers) {
+        if (job !== WILDCARD && job !== consumer.job) continue;
+        if (at === undefined) consumer.kick();
+        else consumer.kickAt(at);
+      }
+    }
+  });
+  const offReconnect = listener.onReconnect(() => {
+    for (const consumer of consumers) consumer.kick();
+  });
+  return () => {
+    offItems();
+    offReconnect();
+  };
+}
