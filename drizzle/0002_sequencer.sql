@@ -1,28 +1,44 @@
 INSERT INTO "event_sequence" ("only_row", "last") VALUES (true, 0);
 --> statement-breakpoint
--- Gives every visible outbox row the next number and tells the listeners, in one short transaction of its own.
--- The advisory lock comes first: each statement of a volatile function has a fresh snapshot, so the statement that
--- moves the rows sees all that the holder before it committed. Order is total, without gaps.
--- Returns the count of rows moved; a caller that gets max_rows calls again.
-CREATE FUNCTION sequence_outbox(max_rows integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  first_free bigint;
-  moved integer;
-BEGIN
-  PERFORM pg_advisory_xact_lock(7306357456);
-  SELECT "last" + 1 INTO first_free FROM event_sequence WHERE only_row;
-  WITH taken AS (
-    DELETE FROM outbox WHERE id IN (SELECT o.id FROM outbox o ORDER BY o.id LIMIT max_rows)
-    RETURNING *
+-- Moves up to max_rows of the visible outbox rows to events, with the next numbers, and tells the listeners the range.
+-- Gives back how many it moved; as many as max_rows means: call again.
+-- Total order without gaps: one instance-wide lock, taken BEFORE the moving statement, which as a statement of its own
+-- in a volatile function sees everything that was committed when the lock was granted. The lock is released after the
+-- commit is visible. Rows of one transaction keep their order, for ids ascend within it.
+-- The outbox is a queue: without frequent vacuums its dead rows would be read again and again.
+alter table outbox set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 100000);
+
+create or replace function sequence_outbox(max_rows int) returns int
+language plpgsql volatile as $$
+declare
+  first_seq bigint;
+  moved int;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'sequence_outbox needs read committed: an older snapshot would number rows out of order';
+  end if;
+  -- Nothing visible: no lock, no write. Whoever commits later calls it too.
+  if not exists (select 1 from outbox order by id limit 1) then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(7236125401);
+  select last + 1 into strict first_seq from event_sequence;
+  with taken as (
+    delete from outbox
+    where id = any (array(select o.id from outbox o order by o.id limit max_rows))
+    returning id, event_id, company_id, type, data, occurred_at
+  ), numbered as (
+    insert into events (seq, id, company_id, type, data, occurred_at)
+    select first_seq - 1 + row_number() over (order by t.id),
+           t.event_id, t.company_id, t.type, t.data, t.occurred_at
+    from taken t
+    returning 1
   )
-  INSERT INTO events (seq, id, company_id, type, data, occurred_at)
-  SELECT first_free - 1 + row_number() OVER (ORDER BY t.id), t.event_id, t.company_id, t.type, t.data, t.occurred_at
-  FROM taken t;
-  GET DIAGNOSTICS moved = ROW_COUNT;
-  IF moved > 0 THEN
-    UPDATE event_sequence SET "last" = first_free - 1 + moved WHERE only_row;
-    PERFORM pg_notify('service_events', format('["%s-%s"]', first_free, first_free - 1 + moved));
-  END IF;
-  RETURN moved;
-END;
+  select count(*) into moved from numbered;
+  if moved > 0 then
+    update event_sequence set last = last + moved;
+    perform pg_notify('service_events', format('["%s-%s"]', first_seq, first_seq + moved - 1));
+  end if;
+  return moved;
+end
 $$;
