@@ -11,6 +11,7 @@ export * from './agent-endpoints.ts';
 export * from './issues.ts';
 export * from './issue-endpoints.ts';
 export * from './comments.ts';
+export * from './budgets.ts';
 export * from './runs.ts';
 export * from './run-endpoints.ts';
 export { verbByName, verbTable } from './verbs.ts';

@@ -1,0 +1,50 @@
+import { createValidator, Pricing, type ModelRates } from '@acp/contract';
+
+export interface TokenUsage {
+  /** Includes the cached ones (decisions 7.37). */
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+}
+
+const defaultRates: ModelRates = { InputPer1K: 0.003, OutputPer1K: 0.015 };
+const validate = createValidator(Pricing, 'pricing');
+
+/** Throws `invalid`, naming what is wrong. */
+export function parsePricing(json: unknown): Pricing {
+  return validate(json);
+}
+
+// Rates are held in 1e-12 USD per 1,000 tokens, sums in 1e-8 USD (the scale of the column): no float takes part.
+const RATE_DIGITS = 12;
+const MONEY_DIGITS = 8;
+const RATE_PER_MONEY_UNIT = 1000n * 10n ** BigInt(RATE_DIGITS - MONEY_DIGITS);
+
+/**
+ * What the usage costs, in USD with eight decimals, rounded half up. Cached tokens cost the input rate unless the
+ * model has a rate of their own.
+ */
+export function priceOf(pricing: Pricing, model: string, usage: TokenUsage): string {
+  const rates = Object.hasOwn(pricing, model) ? (pricing[model] ?? defaultRates) : defaultRates;
+  const input = tokens(usage.input_tokens);
+  const cached = tokens(Math.min(usage.cached_tokens, usage.input_tokens));
+  const total =
+    (input - cached) * scaled(rates.InputPer1K) +
+    cached * scaled(rates.CachedPer1K ?? rates.InputPer1K) +
+    tokens(usage.output_tokens) * scaled(rates.OutputPer1K);
+  return decimal((total + RATE_PER_MONEY_UNIT / 2n) / RATE_PER_MONEY_UNIT);
+}
+
+// An adapter may pass on what a provider made up; a negative or fractional count must not become money.
+function tokens(count: number): bigint {
+  return BigInt(Math.max(0, Math.trunc(Number.isFinite(count) ? count : 0)));
+}
+
+function scaled(rate: number): bigint {
+  return BigInt(rate.toFixed(RATE_DIGITS).replace('.', ''));
+}
+
+function decimal(units: bigint): string {
+  const digits = units.toString().padStart(MONEY_DIGITS + 1, '0');
+  return `${digits.slice(0, -MONEY_DIGITS)}.${digits.slice(-MONEY_DIGITS)}`;
+}

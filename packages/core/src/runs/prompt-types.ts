@@ -1,0 +1,65 @@
+/** Everything that the prompt of a run is made of, as read in one go at its start. Instants are RFC 3339 strings. */
+export interface PromptFacts {
+  agent: PromptAgent;
+  manager: { name: string; role: string } | null;
+  company: { id: string; name: string };
+  /** The issue's goal, else its project's, then upward: nearest first. */
+  goals: { title: string; description: string | null; level: string; status: string }[];
+  project: { name: string; description: string | null; repo_url: string | null } | null;
+  issue: PromptIssue | null;
+  /** What woke the agent, oldest first. */
+  wakeups: { reason: string; payload: Record<string, unknown>; created_at: string }[];
+  /** Verbs that a lost run of this work had applied, in their order: they must not be done again. */
+  applied_by_lost_run: PromptAction[];
+  /** Verbs that failed in the agent's last run on this issue. */
+  failed_in_previous_run: PromptAction[];
+  /** Colleagues, for routing roles (ceo, pm, triage) only. */
+  roster: { id: string; name: string; role: string; title: string | null; description: string | null }[];
+}
+
+export interface PromptAgent {
+  id: string;
+  name: string;
+  role: string;
+  title: string | null;
+  description: string | null;
+  system_prompt: string | null;
+  adapter_type: string;
+  adapter_config: Record<string, unknown>;
+  provider_id: string | null;
+  model: string | null;
+}
+
+export interface PromptIssue extends IssueReference {
+  priority: string;
+  /** Cut to 20,000 characters. */
+  body_markdown: string | null;
+  awaiting_input: boolean;
+  needs_routing: boolean;
+  /** Sorted alphabetically. */
+  labels: string[];
+  parent: IssueReference | null;
+  children: IssueReference[];
+  relations: (IssueReference & {
+    relation: 'blocks' | 'blocked_by' | 'depends_on' | 'dependency_of' | 'relates_to';
+  })[];
+  /** The newest 30, oldest first; texts cut to 4,000 characters. */
+  comments: { author_name: string; body_markdown: string; created_at: string }[];
+  comment_count: number;
+}
+
+export interface IssueReference {
+  id: string;
+  identifier: string;
+  title: string;
+  status: string;
+  assignee_name: string | null;
+}
+
+export interface PromptAction {
+  ordinal: number;
+  verb: string;
+  args: Record<string, unknown>;
+  result: string | null;
+  error: string | null;
+}
