@@ -1,1 +1,1 @@
-export {};
+export { nouns, parseCommand } from './main.ts';

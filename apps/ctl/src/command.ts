@@ -1,0 +1,60 @@
+/** What a verb of the operator CLI is: options, work, and an answer that prints as a table or as JSON. */
+import type { Database } from '@acp/db';
+import type { Config, Logger } from '@acp/kernel';
+
+/** Text shown to people; the value goes out with `--json`. */
+export interface Answer {
+  text: string;
+  value: unknown;
+  /** Exit status 1 although the command itself worked: `doctor` with findings. */
+  failed?: boolean;
+}
+
+export interface CommandContext {
+  config: Config;
+  logger: Logger;
+  database: Database;
+  direct_url: string;
+  options: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Command {
+  /** `keys mint --company <id or slug> --role …`: what stands in the help. */
+  usage: string;
+  doc: string;
+  required?: readonly string[];
+  optional?: readonly string[];
+  /** Runs before the schema is checked: `db migrate`, `db status`, `doctor`. */
+  any_schema?: boolean;
+  run(context: CommandContext): Promise<Answer>;
+}
+
+/** Wrong words on the command line: printed with the usage, exit status 2. */
+export class UsageError extends Error {}
+
+/** A required option; `main` has checked that it is there. */
+export function option(context: CommandContext, name: string): string {
+  const value = context.options[name];
+  if (value === undefined) throw new UsageError(`--${name} is required`);
+  return value;
+}
+
+/** Rows as aligned columns, the header first. */
+export function table(rows: readonly Record<string, unknown>[], columns: readonly string[]): string {
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));
+  return cells
+    .map((line) =>
+      line
+        .map((text, index) => text.padEnd(widths[index]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,52 @@
+import { companyRoles, type CompanyRole } from '@acp/contract';
+import { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+import { companyOf } from './companies.ts';
+
+const operator = systemActor('operator');
+
+async function mint(context: CommandContext): Promise<Answer> {
+  const company = await companyOf(context);
+  const role = option(context, 'role') as CompanyRole;
+  if (!companyRoles.includes(role)) throw new UsageError('--role is admin, member or viewer');
+  const input = { role, label: context.options.label ?? null };
+  const key = await transaction(context.database, (tx) => mintBoardUserKey(tx, operator, company.id, input));
+  return { value: key, text: `${key.raw_key}\n(${role} of ${company.slug}; shown this once)` };
+}
+
+async function list(context: CommandContext): Promise<Answer> {
+  const keys = await listBoardUserKeys(context.database.db, (await companyOf(context)).id);
+  return { value: keys, text: table(keys, ['id', 'key_prefix', 'role', 'label', 'created_at']) };
+}
+
+async function revoke(context: CommandContext): Promise<Answer> {
+  const company = await companyOf(context);
+  const id = option(context, 'id');
+  if (!isUuid(id)) throw new UsageError('--id is the id of a key: see keys list');
+  await transaction(context.database, (tx) => deleteBoardUserKey(tx, operator, company.id, id));
+  return { value: { revoked: id }, text: `revoked ${id}` };
+}
+
+export const keys: Record<string, Command> = {
+  mint: {
+    usage: 'keys mint --company <id or slug> --role admin|member|viewer [--label <text>]',
+    doc: 'Mints a board-user key and prints it once.',
+    required: ['company', 'role'],
+    optional: ['label'],
+    run: mint,
+  },
+  list: {
+    usage: 'keys list --company <id or slug>',
+    doc: 'Lists the board-user keys of a company.',
+    required: ['company'],
+    run: list,
+  },
+  revoke: {
+    usage: 'keys revoke --company <id or slug> --id <key id>',
+    doc: 'Revokes a board-user key at once.',
+    required: ['company', 'id'],
+    run: revoke,
+  },
+};

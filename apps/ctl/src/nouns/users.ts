@@ -1,0 +1,98 @@
+import { instanceRoles, type InstanceRole } from '@acp/contract';
+import {
+  createUser,
+  deactivateUser,
+  findUserByEmail,
+  hashPassword,
+  listUsers,
+  presentMe,
+  resetPassword,
+} from '@acp/core';
+import { transaction } from '@acp/db';
+import { newToken } from '@acp/kernel';
+import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+
+const columns = ['id', 'email', 'display_name', 'instance_role', 'is_active', 'last_login_at'];
+
+/** The password of the option, else a random one that is printed once. */
+function passwordOf(context: CommandContext): { password: string; generated: boolean } {
+  const given = context.options.password;
+  if (given === undefined) return { password: newToken(), generated: true };
+  if (given.length < 8) throw new UsageError('--password needs at least 8 characters');
+  return { password: given, generated: false };
+}
+
+async function userByEmail(context: CommandContext) {
+  const user = await findUserByEmail(context.database.db, option(context, 'email'));
+  if (!user) throw new UsageError(`no user has the address ${option(context, 'email')}`);
+  return user;
+}
+
+async function create(context: CommandContext): Promise<Answer> {
+  const role = (context.options.role ?? 'member') as InstanceRole;
+  if (!instanceRoles.includes(role)) throw new UsageError('--role is admin or member');
+  const email = option(context, 'email');
+  if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is no e-mail address');
+  const { password, generated } = passwordOf(context);
+  const password_hash = await hashPassword(password);
+  const user = await transaction(context.database, (tx) =>
+    createUser(tx, {
+      email,
+      display_name: context.options.name ?? email,
+      password_hash,
+      instance_role: role,
+    }),
+  );
+  const value = { ...presentMe(user), ...(generated ? { password } : {}) };
+  return { value, text: `created ${email} (${role})${generated ? `, password ${password}` : ''}` };
+}
+
+async function list(context: CommandContext): Promise<Answer> {
+  const users = (await listUsers(context.database.db)).map(presentMe);
+  return { value: users, text: table(users, columns) };
+}
+
+async function reset(context: CommandContext): Promise<Answer> {
+  const user = await userByEmail(context);
+  const { password, generated } = passwordOf(context);
+  const password_hash = await hashPassword(password);
+  await transaction(context.database, (tx) => resetPassword(tx, user.id, password_hash));
+  const value = { id: user.id, email: user.email, ...(generated ? { password } : {}) };
+  return {
+    value,
+    text: `password of ${user.email} changed${generated ? ` to ${password}` : ''}; sessions ended`,
+  };
+}
+
+async function deactivate(context: CommandContext): Promise<Answer> {
+  const user = await userByEmail(context);
+  await transaction(context.database, (tx) => deactivateUser(tx, user.id));
+  return {
+    value: { id: user.id, email: user.email, is_active: false },
+    text: `deactivated ${user.email}; sessions ended`,
+  };
+}
+
+export const users: Record<string, Command> = {
+  create: {
+    usage: 'users create --email <address> [--name <text>] [--password <text>] [--role admin|member]',
+    doc: 'Creates a user; without --password a random one is printed.',
+    required: ['email'],
+    optional: ['name', 'password', 'role'],
+    run: create,
+  },
+  list: { usage: 'users list', doc: 'Lists the users.', run: list },
+  'reset-password': {
+    usage: 'users reset-password --email <address> [--password <text>]',
+    doc: 'Sets a password and ends the sessions.',
+    required: ['email'],
+    optional: ['password'],
+    run: reset,
+  },
+  deactivate: {
+    usage: 'users deactivate --email <address>',
+    doc: 'Closes the account and ends its sessions.',
+    required: ['email'],
+    run: deactivate,
+  },
+};
