@@ -3,3 +3,5 @@ export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './identity/index.ts';
 export * from './companies/index.ts';
+export * from './budgets/index.ts';
+export * from './runs/index.ts';
