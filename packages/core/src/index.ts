@@ -3,5 +3,7 @@ export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './identity/index.ts';
 export * from './companies/index.ts';
+export * from './issues/index.ts';
+export * from './comments/index.ts';
 export * from './budgets/index.ts';
 export * from './runs/index.ts';

@@ -1,0 +1,33 @@
+import { isUuid } from '@acp/kernel';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { type IssueRow, notTrashed, selectIssues } from './rows.ts';
+
+/** Undefined when absent, in the trash or under something that is. */
+export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await selectIssues(
+    tx,
+    sql`select i.* from issues i join companies c on c.id = i.company_id
+        where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
+  );
+  return row;
+}
+
+/** An issue of the company by UUID or identifier, `ABC-12` in any case; undefined when there is none. */
+export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): Promise<IssueRow | undefined> {
+  const name = isUuid(ref) ? sql`i.id = ${ref}` : byIdentifier(ref);
+  if (name === undefined) return undefined;
+  const [row] = await selectIssues(
+    tx,
+    sql`select i.* from issues i where i.company_id = ${companyId} and ${name} and ${notTrashed('i')}`,
+  );
+  return row;
+}
+
+/** The condition that finds `ABC-12` through the unique index on numbers; undefined when the text is no identifier. */
+export function byIdentifier(text: string) {
+  const match = /^([\p{L}\p{N}]+)-(\d{1,9})$/u.exec(text.trim());
+  if (!match) return undefined;
+  return sql`(i.issue_number = ${Number(match[2])} and i.identifier = ${`${match[1]!.toUpperCase()}-${match[2]}`})`;
+}
