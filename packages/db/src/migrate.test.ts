@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cloneDatabase, testLogger } from '@acp/testkit';
+import type { TestDatabase } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate, migrationsFolder, migrationStatus, openDatabase } from './index.ts';
+import type { Database } from './index.ts';
+
+interface Journal {
+  entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
+}
+
+const logger = testLogger();
+const opened: Database[] = [];
+let test: TestDatabase;
+let folders: string;
+
+beforeAll(async () => {
+  test = await cloneDatabase('migrate');
+  folders = await mkdtemp(join(tmpdir(), 'acp-migrations-'));
+});
+
+afterAll(async () => {
+  await Promise.all(opened.map(async (database) => database.close()));
+  await rm(folders, { recursive: true });
+});
+
+async function emptyDatabase(label: string): Promise<{ url: string; database: Database }> {
+  const name = `${test.name}_${label}`;
+  await test.database.pool.query(`create database ${name} template template0`);
+  const url = new URL(test.url);
+  url.pathname = `/${name}`;
+  const database = openDatabase({ url: url.href, max: 2, application_name: 'test' });
+  opened.push(database);
+  return { url: url.href, database };
+}
+
+/** This release's migrations and one more. */
+async function folderWith(tag: string, when: (last: number) => number): Promise<string> {
+  const folder = join(folders, tag);
+  await cp(migrationsFolder, folder, { recursive: true });
+  const path = join(folder, 'meta/_journal.json');
+  const journal = JSON.parse(await readFile(path, 'utf8')) as Journal;
+  const last = journal.entries.at(-1);
+  if (last === undefined) throw new Error('no migrations');
+  journal.entries.push({ ...last, idx: last.idx + 1, tag, when: when(last.when) });
+  await writeFile(path, JSON.stringify(journal));
+  await writeFile(join(folder, `${tag}.sql`), 'create table one_more (id int)');
+  return folder;
+}
+
+describe('migrate', () => {
+  it('called four times at once on an empty database runs every migration and hook in turn', async () => {
+    const { url, database } = await emptyDatabase('four');
+    let inside = 0;
+    let most = 0;
+    const hook = async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await database.db.execute(sql`select pg_sleep(0.05)`);
+      inside -= 1;
+    };
+    await Promise.all([1, 2, 3, 4].map(async () => migrate({ url, logger, after: [hook] })));
+    expect(most).toBe(1);
+    const status = await migrationStatus(database.db);
+    expect(status).toEqual({ known: status.known, applied: status.known, pending: 0, unknown: 0 });
+    const { rows } = await database.db.execute(
+      sql`select count(*)::int as n from drizzle.__drizzle_migrations`,
+    );
+    expect(rows).toEqual([{ n: status.known }]);
+  });
+
+  it('on an empty database knows what is pending before and nothing after', async () => {
+    const { url, database } = await emptyDatabase('status');
+    const before = await migrationStatus(database.db);
+    expect(before).toMatchObject({ applied: 0, pending: before.known });
+    await migrate({ url });
+    expect(await migrationStatus(database.db)).toMatchObject({ applied: before.known, pending: 0 });
+  });
+
+  it('refuses a schema that a newer release has migrated', async () => {
+    const { url, database } = await emptyDatabase('newer');
+    await migrate({ url, folder: await folderWith('9999_newer', (last) => last + 1) });
+    await expect(migrate({ url })).rejects.toThrow('newer than this release');
+    expect(await migrationStatus(database.db)).toMatchObject({ pending: 0, unknown: 1 });
+  });
+
+  it('refuses a migration that was changed after it was applied', async () => {
+    const { url } = await emptyDatabase('changed');
+    const folder = await folderWith('9999_changed', (last) => last + 1);
+    await migrate({ url, folder });
+    await writeFile(join(folder, '9999_changed.sql'), 'create table another (id int)');
+    await expect(migrate({ url, folder })).rejects.toThrow('changed afterwards');
+  });
+
+  it('refuses to pass over a migration that is older than the last applied one', async () => {
+    const { url } = await emptyDatabase('older');
+    await migrate({ url });
+    const folder = await folderWith('0000_late', (last) => last - 1);
+    await expect(migrate({ url, folder })).rejects.toThrow('older than the last applied one');
+  });
+});

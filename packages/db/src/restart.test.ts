@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startEmbeddedPostgres } from '@acp/embedded-postgres';
+import { testLogger, waitFor } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createListener, createNotifier, openDatabase, transaction } from './index.ts';
+import type { Database } from './index.ts';
+
+// Its own server: the others' tests must not lose theirs.
+const logger = testLogger();
+let folder: string;
+let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
+let database: Database;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'acp-restart-'));
+  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+  database = openDatabase({ url: server.url, max: 4, application_name: 'test', connect_timeout_ms: 5000 });
+  await database.db.execute(sql`create table counted (n int)`);
+});
+
+afterAll(async () => {
+  await database.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function restart(whileDown: () => Promise<void>): Promise<void> {
+  await server.stop();
+  await whileDown();
+  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+}
+
+const read = async (n: number) => {
+  const { rows } = await database.db.execute<{ n: number }>(sql`select ${n}::int as n`);
+  return rows[0]?.n;
+};
+
+describe('a restart of PostgreSQL', () => {
+  it('is not noticed by reads, which wait for it', async () => {
+    await Promise.all([read(1), read(2), read(3), read(4)]);
+    let reads: Promise<(number | undefined)[]> | undefined;
+    await restart(async () => {
+      reads = Promise.all([5, 6, 7, 8, 9].map(read));
+    });
+    expect(await reads).toEqual([5, 6, 7, 8, 9]);
+    expect(await read(10)).toBe(10);
+  });
+
+  it('fails a transaction it interrupts as unavailable, and not the one after', async () => {
+    let down: Promise<void> = Promise.resolve();
+    const interrupted = transaction(database, async (tx) => {
+      await tx.execute(sql`insert into counted values (1)`);
+      down = restart(async () => undefined);
+      await down;
+      await tx.execute(sql`insert into counted values (2)`);
+    });
+    await expect(interrupted).rejects.toMatchObject({ kind: 'unavailable' });
+    await transaction(database, async (tx) => tx.execute(sql`insert into counted values (3)`));
+    const { rows } = await database.db.execute(sql`select n from counted`);
+    expect(rows).toEqual([{ n: 3 }]);
+  });
+
+  it('that takes too long is unavailable to those who come meanwhile', async () => {
+    const impatient = openDatabase({
+      url: server.url,
+      max: 2,
+      application_name: 'test',
+      connect_timeout_ms: 200,
+    });
+    await restart(async () => {
+      const failing = transaction(impatient, async () => 'never');
+      await expect(failing).rejects.toMatchObject({ kind: 'unavailable', message: 'database unavailable' });
+    });
+    expect(await transaction(impatient, async () => 'again')).toBe('again');
+    await impatient.close();
+  });
+
+  it('is told to listeners, and what was signalled meanwhile arrives', async () => {
+    const listener = createListener({ url: server.url });
+    const notifier = createNotifier({ url: server.url, poll_ms: 0 });
+    const heard: string[] = [];
+    let reconnected = 0;
+    listener.on('control', (items) => {
+      heard.push(...items);
+    });
+    listener.onReconnect(() => {
+      reconnected += 1;
+    });
+    await listener.ready();
+    notifier.push('control', ['before']);
+    await waitFor(() => heard.includes('before'));
+    await restart(async () => undefined);
+    await waitFor(() => reconnected === 1);
+    notifier.push('control', ['after']);
+    await waitFor(() => heard.includes('after'));
+    await notifier.close();
+    await listener.close();
+  });
+});
