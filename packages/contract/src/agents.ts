@@ -89,6 +89,7 @@ export const RuntimeState = Type.Object({
   session_updated_at: Nullable(Timestamp),
   updated_at: Timestamp,
 });
+export type RuntimeState = Static<typeof RuntimeState>;
 
 export const AgentKey = Type.Object({
   id: Uuid,
@@ -104,6 +105,7 @@ export const NewAgentKey = Type.Object({
   ...AgentKey.properties,
   raw_key: Type.String({ pattern: '^sk_[0-9a-f]{64}$' }),
 });
+export type NewAgentKey = Static<typeof NewAgentKey>;
 
 const settable = {
   title: Nullable(Name),

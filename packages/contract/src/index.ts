@@ -4,6 +4,7 @@ export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';
 export * from './events.ts';
+export * from './settings.ts';
 export * from './identity.ts';
 export * from './companies.ts';
 export * from './agents.ts';

@@ -47,6 +47,25 @@ const rows = {
     sweep: 'runs: queued ones without a claim are offered again, lapsed leases are finished and retried',
     doc: 'Says that there is a queued run; the handler claims the fairest one and is done at the claim.',
   },
+  'settle-agent': {
+    payload: Type.Object({ agent_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 2,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep:
+      'agents: those that ended lately and still hold a live run, a checkout or a pending wakeup are settled again',
+    doc: 'Ends what a trashed or terminated agent left behind: live runs, checkouts, pending wakeups.',
+  },
+  'settle-company': {
+    payload: Type.Object({ company_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 2,
+    retry_backoff: true,
+    expire_sec: 300,
+    sweep: 'companies: trashed ones whose agents still hold live runs or keys are settled again',
+    doc: 'Ends what runs in a trashed company: live runs, pending wakeups, agent keys.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

@@ -1,0 +1,74 @@
+import { type Tx, schema } from '@acp/db';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { type AgentRow, summarizeAgent } from './present.ts';
+import { startableStatuses } from './status.ts';
+
+const { agent_runtime_states, agents } = schema;
+
+/**
+ * A run of the agent began: `running`, unless a human holds the agent back meanwhile (paused …). One statement.
+ * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
+ */
+export async function noteRunStarted(tx: Tx, agent_id: string, run_id: string): Promise<Change[]> {
+  const state = tx.$with('state').as(
+    tx
+      .update(agent_runtime_states)
+      .set({ current_run_id: run_id, last_heartbeat_at: sql`now()`, updated_at: sql`now()` })
+      .where(eq(agent_runtime_states.agent_id, agent_id))
+      .returning({ agent_id: agent_runtime_states.agent_id }),
+  );
+  const changed = await tx
+    .with(state)
+    .update(agents)
+    .set({ status: 'running', updated_at: sql`now()` })
+    .where(and(eq(agents.id, agent_id), inArray(agents.status, startableStatuses)))
+    .returning();
+  return changed.map(statusChange);
+}
+
+/**
+ * A run of the agent ended: `idle` or `error`, unless another of its runs is running or a human holds it back.
+ * Two statements. The first takes the agent's row lock, without which two runs that end at once would each see the
+ * other one running and leave the agent `running` for good; so call it before the issue and run rows are locked
+ * (lock order: agent > issue > run). `run_id` itself is not counted, whatever its row says by then.
+ * @param outcome `error` is kept as `last_error`; a good end clears it.
+ * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
+ */
+export async function noteRunEnded(
+  tx: Tx,
+  agent_id: string,
+  outcome: { run_id: string; ok: boolean; error?: string | null },
+): Promise<Change[]> {
+  await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
+  const other = sql`(select r.id from heartbeat_runs r
+    where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${outcome.run_id} order by r.started_at desc limit 1)`;
+  const state = tx.$with('state').as(
+    tx
+      .update(agent_runtime_states)
+      .set({
+        current_run_id: sql`${other}`,
+        last_error: outcome.ok ? null : (outcome.error ?? 'unknown error'),
+        updated_at: sql`now()`,
+      })
+      .where(eq(agent_runtime_states.agent_id, agent_id))
+      .returning({ agent_id: agent_runtime_states.agent_id }),
+  );
+  const changed = await tx
+    .with(state)
+    .update(agents)
+    .set({ status: outcome.ok ? 'idle' : 'error', updated_at: sql`now()` })
+    .where(and(eq(agents.id, agent_id), eq(agents.status, 'running'), sql`${other} is null`))
+    .returning();
+  return changed.map(statusChange);
+}
+
+/** Events only: a status that a run sets is no act of anyone's, so it leaves no activity entry. */
+function statusChange(row: AgentRow): Change {
+  return {
+    company_id: row.company_id,
+    entity_type: 'agent',
+    entity_id: row.id,
+    event: { type: 'agent_updated', data: summarizeAgent(row) },
+  };
+}

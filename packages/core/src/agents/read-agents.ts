@@ -1,0 +1,80 @@
+import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { isUuid, notFound } from '@acp/kernel';
+import { and, desc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { findCompany } from '../companies/index.ts';
+import { type AgentRow, presentAgent } from './present.ts';
+
+const { agent_runtime_states, agents, companies } = schema;
+
+/** Trashed agents count as absent, and so does everything in a trashed company (decisions 7.6). */
+const alive = and(isNull(agents.deleted_at), isNull(companies.deleted_at));
+
+/** The scope loader's way to an agent: absent, trashed and malformed ids alike are undefined. */
+export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | undefined> {
+  if (!isUuid(agent_id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(agents))
+    .from(agents)
+    .innerJoin(companies, eq(companies.id, agents.company_id))
+    .where(and(eq(agents.id, agent_id), alive));
+  return row;
+}
+
+/**
+ * The agents that the caller may see, newest first: those of its company, or, for a user, of all the user's companies.
+ * `name` matches exactly, whatever the case. @throws notFound for a company that is not the caller's.
+ */
+export async function listAgents(
+  tx: Tx,
+  actor: Actor,
+  filter: { name?: string; company_id?: string } = {},
+): Promise<{ agents: Agent[] }> {
+  const company_ids = await companiesInView(tx, actor, filter.company_id);
+  if (company_ids.length === 0) return { agents: [] };
+  const rows = await tx
+    .select(getTableColumns(agents))
+    .from(agents)
+    .innerJoin(companies, eq(companies.id, agents.company_id))
+    .where(
+      and(
+        inArray(agents.company_id, company_ids),
+        alive,
+        filter.name === undefined ? undefined : sql`lower(${agents.name}) = lower(${filter.name})`,
+      ),
+    )
+    .orderBy(desc(agents.created_at), desc(agents.id));
+  return { agents: rows.map(presentAgent) };
+}
+
+async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefined): Promise<string[]> {
+  if (actor.kind === 'agent' || actor.kind === 'board_user') {
+    if (company_id !== undefined && company_id !== actor.company_id) throw notFound();
+    return [actor.company_id];
+  }
+  if (actor.kind !== 'user') return [];
+  if (company_id === undefined) return Object.keys(actor.roles);
+  const member = Object.hasOwn(actor.roles, company_id);
+  const visible = member || (actor.instance_role === 'admin' && (await findCompany(tx, company_id)));
+  if (!visible) throw notFound();
+  return [company_id];
+}
+
+export async function runtimeState(tx: Tx, agent: AgentRow): Promise<RuntimeState> {
+  const [state] = await tx
+    .select()
+    .from(agent_runtime_states)
+    .where(eq(agent_runtime_states.agent_id, agent.id));
+  if (!state) throw notFound();
+  return {
+    agent_id: agent.id,
+    status: agent.status as AgentStatus,
+    current_run_id: state.current_run_id,
+    last_heartbeat_at: state.last_heartbeat_at,
+    last_error: state.last_error,
+    session_id: state.session_id,
+    session_cwd: state.session_cwd,
+    session_updated_at: state.session_updated_at,
+    updated_at: state.updated_at,
+  };
+}

@@ -1,0 +1,53 @@
+import { type SettingKey, type SettingValue, createValidator, instanceSettings } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { eq, sql } from 'drizzle-orm';
+
+const { instance_settings } = schema;
+
+type Validators = { readonly [K in SettingKey]: (value: unknown) => SettingValue<K> };
+
+const validators: Validators = {
+  instance_name: createValidator(instanceSettings.instance_name, 'instance_name'),
+  company_creation: createValidator(instanceSettings.company_creation, 'company_creation'),
+  trash_retention_days: createValidator(instanceSettings.trash_retention_days, 'trash_retention_days'),
+  run_retention_days: createValidator(instanceSettings.run_retention_days, 'run_retention_days'),
+  backup_schedule: createValidator(instanceSettings.backup_schedule, 'backup_schedule'),
+  default_adapter_type: createValidator(instanceSettings.default_adapter_type, 'default_adapter_type'),
+  runs_paused: createValidator(instanceSettings.runs_paused, 'runs_paused'),
+  company_max_concurrent_runs: createValidator(
+    instanceSettings.company_max_concurrent_runs,
+    'company_max_concurrent_runs',
+  ),
+};
+
+/** Undefined when the instance has no value of its own: the environment's default holds. */
+export async function getSetting<K extends SettingKey>(tx: Tx, key: K): Promise<SettingValue<K> | undefined> {
+  const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, key));
+  return row && validators[key](row.value);
+}
+
+/** @throws invalid when the value is none for this key. */
+export async function putSetting<K extends SettingKey>(
+  tx: Tx,
+  key: K,
+  value: SettingValue<K>,
+): Promise<void> {
+  const checked = validators[key](value);
+  await tx
+    .insert(instance_settings)
+    .values({ key, value: checked })
+    .onConflictDoUpdate({
+      target: instance_settings.key,
+      set: { value: sql`excluded.value`, updated_at: sql`now()` },
+    });
+}
+
+/** Back to the environment's default. */
+export async function clearSetting(tx: Tx, key: SettingKey): Promise<void> {
+  await tx.delete(instance_settings).where(eq(instance_settings.key, key));
+}
+
+/** The emergency stop (decisions 7.7): while it holds, no run starts. */
+export async function runsPaused(tx: Tx): Promise<boolean> {
+  return (await getSetting(tx, 'runs_paused')) ?? false;
+}

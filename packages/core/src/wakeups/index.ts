@@ -1,0 +1,20 @@
+/**
+ * Owns `wakeup_requests`. Invariants: one pending request per agent and issue; a job `dispatch-agent` is enqueued in
+ * the transaction of every request that no queued run has yet; nobody wakes himself; chains of causes end.
+ * `run_id` is set when a queued run was admitted for the request (still pending: later ones coalesce into it); the
+ * claim consumes it. Dispatch looks at pending ones without a run.
+ */
+export { MAX_STALLED_RUNS, MAX_WAKE_DEPTH, requestWakeups } from './request-wakeups.ts';
+export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';
+export {
+  agentsWaiting,
+  bindWakeups,
+  cancelWakeups,
+  consumeInbox,
+  consumeWakeups,
+  pendingWakeups,
+  returnWakeups,
+} from './pending.ts';
+export { startDueHeartbeats, sweepWakeups } from './timers.ts';
+export { presentWakeup } from './present.ts';
+export type { WakeupRow } from './present.ts';

@@ -1,0 +1,109 @@
+import { type Tx, schema } from '@acp/db';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import type { WakeupRow } from './present.ts';
+
+const { wakeup_requests } = schema;
+
+const pending = eq(wakeup_requests.status, 'pending');
+
+/** What still needs a run: pending and not yet bound to a queued one, oldest first. */
+export async function pendingWakeups(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
+  return tx
+    .select()
+    .from(wakeup_requests)
+    .where(and(eq(wakeup_requests.agent_id, agent_id), pending, isNull(wakeup_requests.run_id)))
+    .orderBy(asc(wakeup_requests.created_at), asc(wakeup_requests.id));
+}
+
+/**
+ * Binds wakeups to the queued run that was admitted for them: they stay pending, and later requests for the same agent
+ * and issue coalesce into them without another dispatch.
+ * @returns the bound ones; those that another run has, or that were consumed or cancelled meanwhile, are missing.
+ */
+export async function bindWakeups(
+  tx: Tx,
+  run_id: string,
+  wakeup_ids: readonly string[],
+): Promise<WakeupRow[]> {
+  if (wakeup_ids.length === 0) return [];
+  return tx
+    .update(wakeup_requests)
+    .set({ run_id })
+    .where(and(inArray(wakeup_requests.id, [...wakeup_ids]), pending, isNull(wakeup_requests.run_id)))
+    .returning();
+}
+
+/** At the claim: the run answers these wakeups; requests from now on are new ones. */
+export async function consumeWakeups(tx: Tx, run_id: string): Promise<WakeupRow[]> {
+  return tx
+    .update(wakeup_requests)
+    .set({ status: 'consumed', consumed_at: sql`now()` })
+    .where(and(eq(wakeup_requests.run_id, run_id), pending))
+    .returning();
+}
+
+/** The agent has fetched its inbox: all that was pending is answered, bound to a queued run or not. Oldest first. */
+export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
+  const rows = await tx
+    .update(wakeup_requests)
+    .set({ status: 'consumed', consumed_at: sql`now()` })
+    .where(and(eq(wakeup_requests.agent_id, agent_id), pending))
+    .returning();
+  return rows.toSorted((a, b) => a.created_at.getTime() - b.created_at.getTime());
+}
+
+/**
+ * The run ended without having answered its wakeups (lost before it did anything, or never claimed): bound ones are
+ * unbound, consumed ones are asked anew, coalescing with what was asked since. No job is enqueued: the caller binds
+ * them to the retry or enqueues the dispatch.
+ * @returns ids of the wakeups that are pending now.
+ */
+export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with unbound as (
+      update wakeup_requests set run_id = null where run_id = ${run_id} and status = 'pending' returning id
+    ), renewed as (
+      insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)
+      select company_id, agent_id, issue_id, reason, payload, cause_run_id, depth
+      from wakeup_requests where run_id = ${run_id} and status = 'consumed'
+      order by agent_id, issue_id
+      on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
+      do update set payload = excluded.payload || held.payload, depth = greatest(held.depth, excluded.depth)
+      returning id
+    )
+    select id from unbound union select id from renewed`);
+  return rows.map((row) => row.id);
+}
+
+/** At least one of the fields. Ends what is pending, bound or not. @returns how many. */
+export async function cancelWakeups(
+  tx: Tx,
+  of: { company_id?: string; agent_id?: string; issue_id?: string; run_id?: string },
+): Promise<number> {
+  const conditions = [
+    of.company_id === undefined ? undefined : eq(wakeup_requests.company_id, of.company_id),
+    of.agent_id === undefined ? undefined : eq(wakeup_requests.agent_id, of.agent_id),
+    of.issue_id === undefined ? undefined : eq(wakeup_requests.issue_id, of.issue_id),
+    of.run_id === undefined ? undefined : eq(wakeup_requests.run_id, of.run_id),
+  ].filter((condition) => condition !== undefined);
+  if (conditions.length === 0) throw new Error('cancelWakeups of everything');
+  const result = await tx
+    .update(wakeup_requests)
+    .set({ status: 'cancelled' })
+    .where(and(pending, ...conditions));
+  return result.rowCount ?? 0;
+}
+
+/** Agents to dispatch at the end of a run: those with something pending that the agent's or the issue's run held up. */
+export async function agentsWaiting(
+  tx: Tx,
+  after: { agent_id: string; issue_id: string | null },
+): Promise<string[]> {
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select agent_id from wakeup_requests
+    where status = 'pending' and run_id is null and agent_id = ${after.agent_id}
+    union
+    select agent_id from wakeup_requests
+    where status = 'pending' and run_id is null and issue_id = ${after.issue_id}::uuid`);
+  return rows.map((row) => row.agent_id);
+}

@@ -1,0 +1,82 @@
+import type { Actor, WakeReason } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { humanActor } from '../activity/index.ts';
+
+export interface WakeupRequest {
+  company_id: string;
+  agent_id: string;
+  /** Null: the agent is woken for no issue in particular. */
+  issue_id: string | null;
+  reason: WakeReason;
+  payload?: Record<string, unknown>;
+}
+
+export interface RequestedWakeup {
+  id: string;
+  agent_id: string;
+  issue_id: string | null;
+  /** The queued run that will take it; null where a dispatch has been enqueued. */
+  run_id: string | null;
+}
+
+/** Longest chain of causes made by agents (decisions 8.2). */
+export const MAX_WAKE_DEPTH = 12;
+/** Runs in a row without a change to their issue, after which only a human wakes for it (decisions 8.2). */
+export const MAX_STALLED_RUNS = 5;
+
+/**
+ * Wakes agents: one statement inserts all requests or coalesces them into pending ones, and a `dispatch-agent` job per
+ * agent is enqueued in the same transaction. A job is due for coalesced ones too: the earlier job may be running right
+ * now, on a snapshot without this request. Left out are the author of the happening, agents that ended, trashed
+ * issues, chains of more than 12 causes, and issues on which agents run in circles, unless a human asks.
+ *
+ * Coalescing: the newest reason stands (but a tick of the timer never hides a better one), payloads are merged, and
+ * the longer chain counts; a human's request begins a new chain. Issues that the caller has just inserted are seen.
+ * @returns what is pending now; requests that were left out are missing.
+ */
+export async function requestWakeups(
+  tx: Tx,
+  actor: Actor,
+  requests: readonly WakeupRequest[],
+): Promise<RequestedWakeup[]> {
+  const author = actor.kind === 'agent' ? actor : undefined;
+  const depth = author ? author.depth + 1 : 0;
+  const wanted = requests.filter((request) => request.agent_id !== author?.agent_id);
+  if (wanted.length === 0 || depth > MAX_WAKE_DEPTH) return [];
+  const human = humanActor(actor);
+  const { rows } = await tx.execute<{ [K in keyof RequestedWakeup]: RequestedWakeup[K] }>(sql`
+    insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)
+    select distinct on (wanted.agent_id, wanted.issue_id)
+      wanted.company_id, wanted.agent_id, wanted.issue_id, wanted.reason, coalesce(wanted.payload, '{}'),
+      ${author?.run_id ?? null}::uuid, ${depth}::int
+    from jsonb_to_recordset(${JSON.stringify(wanted.map(numbered))}::jsonb)
+      as wanted(company_id uuid, agent_id uuid, issue_id uuid, reason text, payload jsonb, place int)
+    join agents on agents.id = wanted.agent_id and agents.company_id = wanted.company_id
+      and agents.deleted_at is null and agents.status <> 'terminated'
+    join companies on companies.id = wanted.company_id and companies.deleted_at is null
+    left join issues on issues.id = wanted.issue_id and issues.company_id = wanted.company_id and issues.deleted_at is null
+    where wanted.issue_id is null
+      or (issues.id is not null and (${human} or issues.stalled_runs < ${MAX_STALLED_RUNS}))
+    order by wanted.agent_id, wanted.issue_id, wanted.place
+    on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
+    do update set
+      reason = case when excluded.reason = 'schedule' then held.reason else excluded.reason end,
+      payload = held.payload || excluded.payload,
+      cause_run_id = excluded.cause_run_id,
+      depth = case when ${human} then 0 else greatest(held.depth, excluded.depth) end
+    returning id, agent_id, issue_id, run_id`);
+  const agent_ids = new Set(rows.filter((row) => row.run_id === null).map((row) => row.agent_id));
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    [...agent_ids].map((agent_id) => ({ agent_id })),
+  );
+  return rows;
+}
+
+/** Among requests for the same agent and issue the first one counts. */
+function numbered(request: WakeupRequest, place: number): WakeupRequest & { place: number } {
+  return { ...request, place };
+}

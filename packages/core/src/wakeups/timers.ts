@@ -1,0 +1,47 @@
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { dueHeartbeats } from '../agents/index.ts';
+import { runsPaused } from '../settings/index.ts';
+import { requestWakeups } from './request-wakeups.ts';
+
+/**
+ * One step of the heartbeat timer: wakes up to `limit` agents that are due. One statement when none is, three otherwise.
+ * @returns how many were due; when that is `limit`, call again at once.
+ */
+export async function startDueHeartbeats(tx: Tx, limit: number): Promise<number> {
+  const due = await dueHeartbeats(tx, limit);
+  await requestWakeups(
+    tx,
+    systemActor('heartbeat timer'),
+    due.map((each) => ({ ...each, issue_id: null, reason: 'schedule' })),
+  );
+  return due.length;
+}
+
+/**
+ * Catches lost `dispatch-agent` jobs: agents that may be woken and have something pending for more than a minute get
+ * another one. Left out is what the end of a run will dispatch: agents at their limit, issues with a live run. What
+ * remains is taken in random order, so that none is starved by others that can't be admitted either.
+ * @returns how many agents were dispatched again.
+ */
+export async function sweepWakeups(tx: Tx, limit = 500): Promise<number> {
+  if (await runsPaused(tx)) return 0;
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select agent_id from (
+      select distinct wakeup.agent_id
+      from wakeup_requests wakeup
+      join agents on agents.id = wakeup.agent_id and agents.deleted_at is null
+        and agents.status in ('idle', 'active', 'running', 'error')
+      join companies on companies.id = agents.company_id and companies.deleted_at is null
+      where wakeup.status = 'pending' and wakeup.run_id is null
+        and wakeup.created_at < now() - interval '1 minute'
+        and (select count(*) from heartbeat_runs run where run.agent_id = agents.id and run.status in ('queued', 'running'))
+          < agents.max_concurrent_runs
+        and (wakeup.issue_id is null or not exists (
+          select from heartbeat_runs run where run.issue_id = wakeup.issue_id and run.status in ('queued', 'running')))
+    ) stuck order by random() limit ${limit}`);
+  await enqueueMany(tx, 'dispatch-agent', rows);
+  return rows.length;
+}
