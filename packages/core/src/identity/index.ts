@@ -3,6 +3,8 @@
  * Invariants: passwords as argon2id, tokens as SHA-256 only; a deactivated user has no session.
  * Hashing is slow on purpose: callers do it outside of transactions and hand over the hash.
  */
+export { loadAccess } from './access.ts';
+export type { UserAccess } from './access.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export { clearLoginFailures, deleteOldLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
 export {

@@ -5,3 +5,5 @@
 export * from './signatures.ts';
 export type * from './types.ts';
 export type * from './prompt-types.ts';
+export { listTranscriptRanges } from './read-ranges.ts';
+export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';

@@ -1,0 +1,64 @@
+/** What an open stream may see: worked out at its start, every minute, and at once when memberships change. */
+import type { Actor } from '@acp/contract';
+import { findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
+import type { Tx } from '@acp/db';
+import type { Subscriber } from './subscriber.ts';
+
+export interface Access {
+  companies: ReadonlySet<string>;
+  instance_wide: boolean;
+}
+
+/** Rights of the actor as its credentials say; `only` narrows them. Null: the company asked for is not to be seen. */
+export async function accessOf(tx: Tx, actor: Actor, only: string | null): Promise<Access | null> {
+  if (actor.kind === 'user') return userAccess(tx, actor, only);
+  if (actor.kind !== 'agent' && actor.kind !== 'board_user') return null;
+  if (only !== null && only !== actor.company_id) return null;
+  return { companies: new Set([actor.company_id]), instance_wide: false };
+}
+
+async function userAccess(tx: Tx, access: UserAccess, only: string | null): Promise<Access | null> {
+  const admin = access.instance_role === 'admin';
+  if (only === null) return { companies: new Set(Object.keys(access.roles)), instance_wide: admin };
+  // An instance admin may look into any company, but has to name it.
+  const visible = Object.hasOwn(access.roles, only) || (admin && (await findCompany(tx, only)) !== undefined);
+  return visible ? { companies: new Set([only]), instance_wide: admin } : null;
+}
+
+/** Rights of all streams now, in two statements; null where a stream has to end. */
+export async function verifyAccess(
+  tx: Tx,
+  subscribers: readonly Subscriber[],
+): Promise<Map<Subscriber, Access | null>> {
+  const users = new Set<string>();
+  const companies = new Set<string>();
+  for (const { actor, only } of subscribers) {
+    if (actor.kind === 'user') users.add(actor.user_id);
+    else if (actor.kind === 'agent' || actor.kind === 'board_user') companies.add(actor.company_id);
+    if (only !== null) companies.add(only);
+  }
+  const access = users.size > 0 ? await loadAccess(tx, [...users]) : new Map<string, UserAccess>();
+  const rows = companies.size > 0 ? await listCompanies(tx, [...companies]) : [];
+  const alive = new Set(rows.map((company) => company.id));
+  return new Map(subscribers.map((subscriber) => [subscriber, verified(subscriber, access, alive)]));
+}
+
+function verified(
+  { actor, only }: Subscriber,
+  access: ReadonlyMap<string, UserAccess>,
+  alive: ReadonlySet<string>,
+): Access | null {
+  if (only !== null && !alive.has(only)) return null;
+  if (actor.kind === 'agent' || actor.kind === 'board_user') {
+    return alive.has(actor.company_id)
+      ? { companies: new Set([actor.company_id]), instance_wide: false }
+      : null;
+  }
+  const user = actor.kind === 'user' ? access.get(actor.user_id) : undefined;
+  if (!user) return null;
+  const admin = user.instance_role === 'admin';
+  if (only === null) return { companies: new Set(Object.keys(user.roles)), instance_wide: admin };
+  return admin || Object.hasOwn(user.roles, only)
+    ? { companies: new Set([only]), instance_wide: admin }
+    : null;
+}

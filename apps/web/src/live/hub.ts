@@ -1,0 +1,282 @@
+/**
+ * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that
+ * may see them. Order is the instance-wide sequence; a stream replays what it missed before it goes live.
+ */
+import {
+  replayFloor,
+  lastSequence,
+  listEventsAfter,
+  listTranscriptRanges,
+  type TranscriptRange,
+} from '@acp/core';
+import { type Database, type Listener, WILDCARD } from '@acp/db';
+import { type Logger, notFound } from '@acp/kernel';
+import { accessOf, verifyAccess } from './access.ts';
+import {
+  eventFrame,
+  goodbyeFrame,
+  HEARTBEAT_FRAME,
+  HELLO_FRAME,
+  RESET_FRAME,
+  transcriptFrames,
+} from './frames.ts';
+import { parseRanges } from './ranges.ts';
+import { Subscriber, type SubscriberOptions } from './subscriber.ts';
+import { StreamMetrics } from './stream-metrics.ts';
+
+export interface HubOptions {
+  database: Database;
+  listener: Listener;
+  logger: Logger;
+  /** Bytes a reader may leave unread before it is dropped, and all readers of the process together. */
+  max_pending_bytes?: number;
+  max_pending_bytes_total?: number;
+}
+
+const PAGE = 500;
+const HEARTBEAT_MS = 15_000;
+const VERIFY_MS = 60_000;
+
+export class LiveHub {
+  readonly metrics = new StreamMetrics();
+  readonly #options: HubOptions;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #timers: NodeJS.Timeout[];
+  readonly #off: (() => void)[];
+  /** Number of the newest event that was read or that nobody wanted. */
+  #last = 0;
+  /** Newest number that a notification spoke of; null: ask the database. */
+  #announced: number | null = null;
+  #reading: Promise<void> | null = null;
+  #ranges: TranscriptRange[] = [];
+  #readingRanges = false;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    const { listener } = options;
+    this.#off = [
+      listener.on('events', (items) => this.#announce(items)),
+      listener.on('transcripts', (items) => this.#queueRanges(items)),
+      listener.on('credentials', (items) => this.#credentialsChanged(items)),
+      listener.onReconnect(() => this.#catchUp()),
+    ];
+    this.#timers = [
+      setInterval(() => this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
+      setInterval(() => void this.#verify([...this.#subscribers]), VERIFY_MS).unref(),
+    ];
+  }
+
+  /** Where the sequence stands at the start: what happened before is for replays only. */
+  async start(): Promise<void> {
+    this.#last = await lastSequence(this.#options.database.db);
+  }
+
+  get size(): number {
+    return this.#subscribers.size;
+  }
+
+  /**
+   * Opens a stream; with `after` it first gets what it missed (10 minutes back at most, else a `reset`).
+   * @throws notFound for a company that the actor may not see.
+   */
+  async subscribe(options: SubscriberOptions, after: number | null): Promise<Subscriber> {
+    const { db } = this.#options.database;
+    const access = await accessOf(db, options.actor, options.only);
+    if (!access) throw notFound();
+    const subscriber = new Subscriber(options);
+    Object.assign(subscriber, access);
+    this.#subscribers.add(subscriber);
+    options.sink.write(HELLO_FRAME);
+    if (after === null) subscriber.goLive(0);
+    else await this.#replay(subscriber, after);
+    return subscriber;
+  }
+
+  unsubscribe(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    subscriber.close();
+  }
+
+  /** Tells all clients to come back after a moment, and lets go of the channels. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const off of this.#off) off();
+    for (const subscriber of this.#subscribers) {
+      subscriber.sendUnnumbered(goodbyeFrame(Math.random()));
+      this.unsubscribe(subscriber);
+    }
+  }
+
+  async #replay(subscriber: Subscriber, after: number): Promise<void> {
+    const { db } = this.#options.database;
+    try {
+      const { floor, last } = await replayFloor(db);
+      let position = after;
+      if (after < floor || after > last) {
+        subscriber.sendUnnumbered(RESET_FRAME);
+        position = after > last ? last : floor;
+      }
+      // Pages until the newest event of the moment; what comes meanwhile waits in the subscriber.
+      for (let full = true; full && !subscriber.closed;) {
+        const companies = [...subscriber.companies];
+        const { instance_wide } = subscriber;
+        const page = await listEventsAfter(db, position, { companies, instance_wide, limit: PAGE });
+        for (const event of page) subscriber.replay(event.seq, eventFrame(event));
+        position = page.at(-1)?.seq ?? position;
+        full = page.length === PAGE;
+        this.#dropIfSlow(subscriber);
+      }
+      subscriber.goLive(position);
+    } catch (error) {
+      this.unsubscribe(subscriber);
+      throw error;
+    }
+  }
+
+  #announce(items: readonly string[]): void {
+    let newest = 0;
+    for (const item of items) {
+      if (item === WILDCARD) return this.#catchUp();
+      newest = Math.max(newest, Number(item.split('-')[1]));
+    }
+    if (!Number.isSafeInteger(newest) || newest <= this.#last) return undefined;
+    // Nobody reads: nothing to fetch, the number alone is kept.
+    if (this.#subscribers.size === 0) this.#last = newest;
+    else this.#readUpTo(newest);
+  }
+
+  /** Notifications may have been missed: the database knows. */
+  #catchUp(): void {
+    this.#readUpTo(null);
+  }
+
+  #readUpTo(newest: number | null): void {
+    this.#announced =
+      newest === null || this.#announced === null ? newest : Math.max(this.#announced, newest);
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = null;
+    });
+  }
+
+  async #readAll(): Promise<void> {
+    const { database, logger } = this.#options;
+    try {
+      for (let more = true; more;) {
+        const announced = this.#announced;
+        const page = await listEventsAfter(database.db, this.#last, {
+          companies: null,
+          instance_wide: true,
+          limit: PAGE,
+        });
+        for (const event of page) this.#publish(event);
+        this.#last = page.at(-1)?.seq ?? this.#last;
+        more = page.length === PAGE || this.#announced !== announced || this.#last < (announced ?? 0);
+        // An announced event that the database does not have is a lost standby's: the next announcement tells.
+        if (page.length === 0 && this.#announced === announced) more = false;
+      }
+      this.#announced = this.#last;
+    } catch (error) {
+      // The next notification, or the reconnect, reads on from the same place.
+      logger.warn('live events could not be read', { error });
+    }
+  }
+
+  #publish(event: Parameters<typeof eventFrame>[0]): void {
+    const frame = eventFrame(event);
+    let sent = 0;
+    for (const subscriber of this.#subscribers) {
+      const sees =
+        event.company_id === null ? subscriber.instance_wide : subscriber.companies.has(event.company_id);
+      if (sees && subscriber.send(event.seq, frame)) {
+        sent += 1;
+        this.#dropIfSlow(subscriber);
+      }
+    }
+    this.metrics.published(event.company_id, sent);
+  }
+
+  #queueRanges(items: readonly string[]): void {
+    if (this.#subscribers.size === 0) return;
+    const wanted = new Set([...this.#subscribers].flatMap((subscriber) => [...subscriber.companies]));
+    this.#ranges.push(...parseRanges(items).filter((range) => wanted.has(range.company_id)));
+    if (!this.#readingRanges) void this.#readRanges();
+  }
+
+  async #readRanges(): Promise<void> {
+    this.#readingRanges = true;
+    try {
+      while (this.#ranges.length > 0) {
+        const entries = await listTranscriptRanges(this.#options.database.db, this.#ranges.splice(0, PAGE));
+        for (const entry of entries) {
+          const frames = transcriptFrames(entry);
+          for (const subscriber of this.#subscribers) {
+            if (!subscriber.companies.has(entry.company_id)) continue;
+            subscriber.sendUnnumbered(frames);
+            this.#dropIfSlow(subscriber);
+          }
+        }
+      }
+    } catch (error) {
+      // Clients fill the gap from the events routes.
+      this.#ranges = [];
+      this.#options.logger.warn('a transcript could not be read for the live stream', { error });
+    } finally {
+      this.#readingRanges = false;
+    }
+  }
+
+  #broadcast(frame: string): void {
+    for (const subscriber of this.#subscribers) {
+      subscriber.sendUnnumbered(frame);
+      this.#dropIfSlow(subscriber);
+    }
+    this.#dropSlowestOverTotal();
+  }
+
+  #dropIfSlow(subscriber: Subscriber): void {
+    if (subscriber.closed || subscriber.sink.pending() <= (this.#options.max_pending_bytes ?? 262_144))
+      return;
+    this.#drop(subscriber);
+  }
+
+  #dropSlowestOverTotal(): void {
+    const limit = this.#options.max_pending_bytes_total ?? 67_108_864;
+    const slowest = [...this.#subscribers].toSorted((a, b) => b.sink.pending() - a.sink.pending());
+    let total = slowest.reduce((sum, subscriber) => sum + subscriber.sink.pending(), 0);
+    for (const subscriber of slowest) {
+      if (total <= limit) return;
+      total -= subscriber.sink.pending();
+      this.#drop(subscriber);
+    }
+  }
+
+  #drop(subscriber: Subscriber): void {
+    for (const company of subscriber.companies) this.metrics.dropped(company);
+    this.unsubscribe(subscriber);
+  }
+
+  #credentialsChanged(items: readonly string[]): void {
+    const named = new Set(items);
+    const concerned = [...this.#subscribers].filter(
+      ({ actor, companies }) =>
+        named.has(WILDCARD) ||
+        (actor.kind === 'user' && (named.has(actor.user_id) || named.has(actor.session_id ?? ''))) ||
+        [...companies].some((company) => named.has(company)),
+    );
+    void this.#verify(concerned);
+  }
+
+  /** Ends streams that may see nothing any more and renews what the others may see. */
+  async #verify(subscribers: readonly Subscriber[]): Promise<void> {
+    if (subscribers.length === 0) return;
+    try {
+      const access = await verifyAccess(this.#options.database.db, subscribers);
+      for (const [subscriber, rights] of access) {
+        if (rights) Object.assign(subscriber, rights);
+        else this.unsubscribe(subscriber);
+      }
+    } catch (error) {
+      this.#options.logger.warn('live streams could not be verified', { error });
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { liveEndpoints as rows } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import { handle, type Route } from '../http/handle.ts';
+import type { LiveHub } from './hub.ts';
+import type { Sink } from './subscriber.ts';
+
+/** `Last-Event-ID` of a reconnecting browser, else `?after=`; null: from now on. */
+function positionOf(request: Request, after: number | undefined): number | null {
+  const header = request.get('last-event-id');
+  if (header === undefined || header === '') return after ?? null;
+  if (!/^\d{1,15}$/.test(header)) throw invalid('Last-Event-ID is no sequence number');
+  return Number(header);
+}
+
+function sinkOf(response: Response): Sink {
+  return {
+    write: (text) => void response.write(text),
+    end: () => void response.end(),
+    pending: () => response.writableLength,
+  };
+}
+
+export function liveRoutes(hub: LiveHub): Route[] {
+  return [
+    handle(rows.stream, async ({ actor, query, request, response }) => {
+      const after = positionOf(request, query.after);
+      const sink = sinkOf(response);
+      let open = false;
+      const lazySink: Sink = {
+        ...sink,
+        write: (text) => {
+          if (!open) openStream(response);
+          open = true;
+          sink.write(text);
+        },
+      };
+      const subscriber = await hub.subscribe(
+        { actor, only: query.company_id ?? null, sink: lazySink },
+        after,
+      );
+      response.on('close', () => hub.unsubscribe(subscriber));
+      if (response.destroyed) hub.unsubscribe(subscriber);
+    }),
+  ];
+}
+
+/** Headers only once the stream is granted: a refusal is an ordinary JSON error. */
+function openStream(response: Response): void {
+  response.socket?.setNoDelay(true);
+  response.socket?.setTimeout(0);
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+  });
+  response.flushHeaders();
+}

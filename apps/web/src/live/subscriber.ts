@@ -1,0 +1,77 @@
+import type { Actor } from '@acp/contract';
+
+/** Where frames go: an HTTP response, or a test's array. */
+export interface Sink {
+  write(text: string): void;
+  end(): void;
+  /** Bytes that the reader has not taken yet. */
+  pending(): number;
+}
+
+export interface SubscriberOptions {
+  actor: Actor;
+  /** One company only (`?company_id=`), else all that the actor may see. */
+  only: string | null;
+  sink: Sink;
+}
+
+/** One open stream: what it may see, where it stands, and what waits until its replay is done. */
+export class Subscriber {
+  readonly actor: Actor;
+  readonly only: string | null;
+  readonly sink: Sink;
+  /** Companies whose events it gets; changed when memberships change. */
+  companies: ReadonlySet<string> = new Set();
+  /** Events without a company: instance admins. */
+  instance_wide = false;
+  /** While the replay runs, live frames wait here; null afterwards. */
+  #waiting: { seq: number; frame: string }[] | null = [];
+  #last = 0;
+  closed = false;
+
+  constructor(options: SubscriberOptions) {
+    this.actor = options.actor;
+    this.only = options.only;
+    this.sink = options.sink;
+  }
+
+  /** A sequenced event. What the replay has sent already is passed over. */
+  send(seq: number, frame: string): boolean {
+    if (this.closed) return false;
+    if (this.#waiting) {
+      this.#waiting.push({ seq, frame });
+      return false;
+    }
+    if (seq <= this.#last) return false;
+    this.#last = seq;
+    this.sink.write(frame);
+    return true;
+  }
+
+  /** A replayed event: before all that waits. */
+  replay(seq: number, frame: string): void {
+    if (this.closed) return;
+    this.#last = seq;
+    this.sink.write(frame);
+  }
+
+  /** Ends the replay: what came meanwhile follows, without doubles. */
+  goLive(from: number): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    this.#last = Math.max(this.#last, from);
+    for (const { seq, frame } of waiting) this.send(seq, frame);
+  }
+
+  /** Frames without a number: transcripts, heartbeats. */
+  sendUnnumbered(frame: string): void {
+    if (!this.closed) this.sink.write(frame);
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#waiting = null;
+    this.sink.end();
+  }
+}

@@ -1,0 +1,18 @@
+import { type Tx, schema } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+const { events, event_sequence } = schema;
+
+/** How far back the live stream replays what a client missed (decisions 4). */
+const REPLAY_WINDOW = sql`interval '10 minutes'`;
+
+/**
+ * Where a replay can begin: the number before the oldest event of the last 10 minutes, or the newest number where
+ * there is none. A client whose last number lies before it has missed what is not replayed any more.
+ */
+export async function replayFloor(tx: Tx): Promise<{ floor: number; last: number }> {
+  const { rows } = await tx.execute<{ floor: string; last: string }>(sql`
+    select s.last, coalesce((select min(e.seq) - 1 from ${events} e where e.occurred_at > now() - ${REPLAY_WINDOW}), s.last) as floor
+    from ${event_sequence} s`);
+  return { floor: Number(rows[0]?.floor ?? 0), last: Number(rows[0]?.last ?? 0) };
+}

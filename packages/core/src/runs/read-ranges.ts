@@ -1,0 +1,35 @@
+import type { RunEventKind } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+/** Transcript entries `from` to `to` of a run, as the `transcripts` channel names them. */
+export interface TranscriptRange {
+  run_id: string;
+  company_id: string;
+  from: number;
+  to: number;
+}
+
+export interface TranscriptEntry {
+  run_id: string;
+  company_id: string;
+  seq: number;
+  kind: RunEventKind;
+  payload: Record<string, unknown>;
+  created_at: Date;
+}
+
+/** The entries of all ranges in one statement, in order of run and `seq`. */
+export async function listTranscriptRanges(
+  tx: Tx,
+  ranges: readonly TranscriptRange[],
+): Promise<TranscriptEntry[]> {
+  const { rows } = await tx.execute<
+    Omit<TranscriptEntry, 'created_at'> & { created_at: string } & Record<string, unknown>
+  >(sql`
+    select e.run_id, r.company_id, e.seq, e.kind, e.payload, e.created_at
+    from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, "from" int, "to" int)
+    join run_events e on e.run_id = r.run_id and e.seq between r."from" and r."to"
+    order by e.run_id, e.seq`);
+  return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
+}
