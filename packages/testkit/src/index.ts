@@ -1,7 +1,16 @@
 // What tests stand on: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
 export { cloneDatabase, closeTestDatabases, testDatabase } from './test-database.ts';
 export type { TestDatabase } from './test-database.ts';
-export { startTestServer, testLogger } from './test-server.ts';
-export type { RunningTestServer, TestServer } from './test-server.ts';
+export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
+export type { TestServer } from './test-server.ts';
 export { waitFor } from './wait-for.ts';
 export type { WaitForOptions } from './wait-for.ts';
+export { forkFakeModel, startFakeModel } from './fake-model.ts';
+export type {
+  FakeModel,
+  FakeModelOptions,
+  FakeModelReply,
+  FakeModelRequest,
+  FakeModelScript,
+  ForkedFakeModel,
+} from './fake-model.ts';
