@@ -11,3 +11,4 @@ export * from './issues.ts';
 export * from './comments.ts';
 export * from './budgets.ts';
 export * from './runs.ts';
+export * from './health.ts';

@@ -1,0 +1,47 @@
+/** Usage of the root file system and of the folders that tend to fill it. */
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface DiskUsage {
+  pct_used: number;
+  total_bytes: number;
+  free_bytes: number;
+  /** The system journal's folder; 0 where there is none. */
+  journal_bytes: number;
+  /** The instance's backups; 0 where there are none. */
+  backup_dir_bytes: number;
+}
+
+const JOURNAL = '/var/log/journal';
+/** Folder sizes are walked at most this often: `/readyz` is asked every few seconds. */
+const WALK_EVERY_MS = 60_000;
+
+let walked: { at: number; home: string; journal: number; backups: number } | undefined;
+
+export async function readDisk(home: string, now = Date.now()): Promise<DiskUsage> {
+  const { blocks, bfree, bavail, bsize } = await statfs('/');
+  const used = blocks - bfree;
+  if (!walked || walked.home !== home || now - walked.at > WALK_EVERY_MS) {
+    const [journal, backups] = await Promise.all([folderSize(JOURNAL), folderSize(join(home, 'backups'))]);
+    walked = { at: now, home, journal, backups };
+  }
+  return {
+    // As `df` counts: what root alone may use is neither used nor free.
+    pct_used: used + bavail === 0 ? 100 : (used / (used + bavail)) * 100,
+    total_bytes: blocks * bsize,
+    free_bytes: bavail * bsize,
+    journal_bytes: walked.journal,
+    backup_dir_bytes: walked.backups,
+  };
+}
+
+/** Bytes of all files below a folder; what can't be read counts nothing. */
+async function folderSize(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const sizes = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => (await lstat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,69 @@
+/** Health and metrics, of every role (specification, Public endpoints; decisions 7.40). */
+import { type Database, migrationStatus } from '@acp/db';
+import { type Config, constantTimeEqual, serviceVersion, unauthenticated } from '@acp/kernel';
+import { type Request, type Response, Router } from 'express';
+import { sql } from 'drizzle-orm';
+import { createMetrics } from './metrics.ts';
+import { Readiness } from './readiness.ts';
+
+export interface HealthDependencies {
+  config: Config;
+  database: Database;
+  streams?: () => number;
+}
+
+export function healthRouter({ config, database, streams }: HealthDependencies): Router {
+  const readiness = new Readiness(database, config);
+  const metrics = createMetrics({ config, database, readiness, ...(streams ? { streams } : {}) });
+  const migrated = schemaProbe(database);
+  const router = Router();
+
+  router.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok', ...serviceVersion() });
+  });
+  router.get('/healthz/live', (_request, response) => {
+    response.type('text').send('OK');
+  });
+  router.get('/healthz/ready', async (_request, response) => {
+    const reasons = await readiness.reasonsNotReady(migrated);
+    response.type('text').status(reasons.length === 0 ? 200 : 503);
+    response.send(reasons.length === 0 ? 'ready' : `not ready: ${reasons.join(', ')}`);
+  });
+  router.get('/readyz', async (_request, response) => {
+    const report = await readiness.report();
+    response.status(report.status === 'ready' ? 200 : 503).json(report);
+  });
+  router.get('/metrics', async (request, response) => {
+    if (config.metrics_token !== null) requireToken(request, config.metrics_token);
+    response.type(metrics.contentType).send(await metrics.metrics());
+  });
+  router.get('/api/health', async (_request: Request, response: Response) => {
+    const up = await database.db.execute(sql`select 1`).then(
+      () => true,
+      () => false,
+    );
+    response
+      .status(up ? 200 : 503)
+      .json({ status: up ? 'ok' : 'unavailable', db: up ? 'ok' : 'unreachable' });
+  });
+  return router;
+}
+
+/** Whether the schema is this release's. Once it is, only the database's answering is asked for. */
+function schemaProbe(database: Database): () => Promise<boolean> {
+  let current = false;
+  return async () => {
+    if (current) {
+      await database.db.execute(sql`select 1`);
+      return true;
+    }
+    const { pending, unknown } = await migrationStatus(database.db);
+    current = pending === 0 && unknown === 0;
+    return current;
+  };
+}
+
+function requireToken(request: Request, token: string): void {
+  const given = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1] ?? '';
+  if (!constantTimeEqual(given, token)) throw unauthenticated('wrong metrics token');
+}

@@ -1,0 +1,16 @@
+import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, updatedAt } from './columns.ts';
+
+/** Tick counters of the schedulers' timers and consumers, stored every 10 s: what `/readyz` of every role reports. */
+export const scheduler_ticks = pgTable(
+  'scheduler_ticks',
+  {
+    scheduler: text().notNull(),
+    worker: text().notNull(),
+    ticks: integer().notNull(),
+    errors: integer().notNull(),
+    started_at: instant().notNull(),
+    updated_at: updatedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.scheduler, t.worker] })],
+);
