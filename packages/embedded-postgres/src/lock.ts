@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const RETRY_MS = 25;
+// Longer than the crash recovery of a small instance: whoever waits would otherwise give up before the server is there.
+const PATIENCE_MS = 330_000;
+
+/**
+ * Runs `work` while no other process starts or stops the server of `folder`. The lock is a name in Linux's abstract
+ * socket namespace: the kernel frees it when its holder dies, however it dies, so it can't go stale as a file can.
+ */
+export async function withFolderLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const name = `\0acp-postgres-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`;
+  const deadline = performance.now() + PATIENCE_MS;
+  let holder = await tryToHold(name);
+  while (holder === undefined) {
+    if (performance.now() > deadline)
+      throw new Error(`another process has kept PostgreSQL in ${folder} locked for too long`);
+    await delay(RETRY_MS);
+    holder = await tryToHold(name);
+  }
+  const held = holder;
+  try {
+    return await work();
+  } finally {
+    await new Promise((resolve) => held.close(resolve));
+  }
+}
+
+async function tryToHold(name: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', (err: NodeJS.ErrnoException) =>
+      err.code === 'EADDRINUSE' ? resolve(undefined) : reject(err),
+    );
+    server.listen({ path: name, exclusive: true }, () => resolve(server));
+  });
+}

@@ -1,0 +1,154 @@
+import { rmSync } from 'node:fs';
+import type { Logger } from '@acp/kernel';
+import { Client } from 'pg';
+import { chooseAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { countClients, registerClient, unregisterClient } from './clients.ts';
+import { ensureCluster, readConnection, writeConnection } from './cluster.ts';
+import type { Connection } from './cluster.ts';
+import { prepareFolder } from './folder.ts';
+import type { Folder } from './folder.ts';
+import { guardFolder } from './guard.ts';
+import { withFolderLock } from './lock.ts';
+import { freePort, LOOPBACK } from './port.ts';
+import {
+  clearRemains,
+  findServer,
+  launchServer,
+  PortTakenError,
+  shutDown,
+  waitUntilReady,
+} from './server.ts';
+import type { Server } from './server.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** The folder of everything that belongs to the server; made when it is missing. */
+  data_dir: string;
+  /** 0, the default: any free one, chosen at the first start and kept while it stays free. */
+  port?: number;
+  logger: Logger;
+  superuser?: string;
+  /** For tests and demonstrations: nothing survives a crash, and `data_dir` is removed when this process ends, however. */
+  throwaway?: boolean;
+}
+
+export interface EmbeddedPostgres {
+  /** Of the database `service`, as superuser. */
+  url: string;
+  pid: number;
+  /** This process has started the server, or taken over one that nobody alive was using any more. */
+  owned: boolean;
+  /** To be called by every user, owner or not: the server ends with the last of them. */
+  stop(): Promise<void>;
+}
+
+export const DATABASE = 'service';
+const PORT_ATTEMPTS = 5;
+
+/**
+ * The server of `data_dir`: attaches to a live one, else starts it. Any number of processes may call it at once.
+ * Throws an error that says what to do where there can be none.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const folder = await prepareFolder(options.data_dir);
+  const guard = options.throwaway ? guardFolder(folder.root) : undefined;
+  try {
+    return await withFolderLock(folder.root, async () => {
+      const { server, connection, found } = await attachOrStart(folder, options);
+      const url = `postgres://${connection.superuser}:${connection.password}@${LOOPBACK}:${server.port}`;
+      await ensureDatabase(`${url}/postgres`);
+      const owned = !found || (await countClients(folder.clients)) === 0;
+      const client = await registerClient(folder.clients);
+      options.logger.info(
+        found ? 'attached to the running embedded PostgreSQL' : 'embedded PostgreSQL started',
+        {
+          data_dir: folder.root,
+          pid: server.pid,
+          port: server.port,
+        },
+      );
+      let stopping: Promise<void> | undefined;
+      const stop = async (): Promise<void> => {
+        await leave(folder, server, client, options);
+        guard?.dismiss();
+      };
+      return { url: `${url}/${DATABASE}`, pid: server.pid, owned, stop: () => (stopping ??= stop()) };
+    });
+  } catch (err) {
+    if (options.throwaway) rmSync(folder.root, { recursive: true, force: true });
+    guard?.dismiss();
+    throw err;
+  }
+}
+
+async function attachOrStart(
+  folder: Folder,
+  options: EmbeddedPostgresOptions,
+): Promise<{ server: Server; connection: Connection; found: boolean }> {
+  const live = await findServer(folder);
+  if (live !== undefined) {
+    const connection = await readConnection(folder);
+    await waitUntilReady(folder, live);
+    return { server: live, connection, found: true };
+  }
+  const account = await chooseAccount(folder);
+  const binaries = await findBinaries(folder, account);
+  const connection = await ensureCluster(folder, binaries, account, options.superuser ?? 'postgres');
+  await clearRemains(folder, options.logger);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await choosePort(options.port ?? 0, attempt === 1 ? connection.port : 0);
+    const settings = {
+      listen_addresses: LOOPBACK,
+      port,
+      unix_socket_directories: '',
+      ...durability(options),
+    };
+    try {
+      const server = await launchServer(folder, binaries.postgres, account, settings);
+      if (port !== connection.port) await writeConnection(folder, { ...connection, port });
+      return { server, connection, found: false };
+    } catch (err) {
+      // Between choosing a port and listening on it somebody else may take it.
+      if (!(err instanceof PortTakenError) || options.port || attempt >= PORT_ATTEMPTS) throw err;
+    }
+  }
+}
+
+async function choosePort(wanted: number, lastTime: number): Promise<number> {
+  const port = await freePort(wanted || lastTime);
+  if (port !== undefined) return port;
+  const other = wanted === 0 ? await freePort(0) : undefined;
+  if (other === undefined)
+    throw new Error(`port ${wanted} on ${LOOPBACK} is not free: choose another for the embedded PostgreSQL`);
+  return other;
+}
+
+function durability({ throwaway }: EmbeddedPostgresOptions): Record<string, string> {
+  return throwaway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {};
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new Client({ connectionString: url, application_name: 'embedded-postgres' });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function leave(
+  folder: Folder,
+  server: Server,
+  client: string,
+  options: EmbeddedPostgresOptions,
+): Promise<void> {
+  await withFolderLock(folder.root, async () => {
+    await unregisterClient(client);
+    if ((await countClients(folder.clients)) > 0) return;
+    await shutDown(folder, server, options.throwaway ? 'immediate' : 'fast');
+    if (options.throwaway) rmSync(folder.root, { recursive: true, force: true });
+    options.logger.info('embedded PostgreSQL stopped', { data_dir: folder.root, pid: server.pid });
+  });
+}
