@@ -63,6 +63,11 @@ export function openLink(options: LinkOptions): Link {
     for (let again = false; !closing.signal.aborted;) {
       try {
         const { client, ended } = await connect();
+        // Closed while it was connecting: there was nothing to end yet.
+        if (closing.signal.aborted) {
+          await client.end();
+          break;
+        }
         retryMs = FIRST_RETRY_MS;
         up = client;
         waiting.resolve(client);
