@@ -49,11 +49,21 @@ export function makePatient(pool: Pool, patienceMs: number): void {
     return undefined;
   };
   const query: Query = async (...args) => {
-    try {
-      return await queryOnce(args);
-    } catch (err) {
-      if (!isConnectionError(err) || isExhausted(err) || pool.ending || !isLoneSelect(args[0])) throw err;
-      return queryOnce(args);
+    // Each idle connection may have died unnoticed: one attempt for each of them, and one on a new one.
+    for (let left = pool.options.max; ; left -= 1) {
+      try {
+        return await queryOnce(args);
+      } catch (err) {
+        if (
+          left === 0 ||
+          !isConnectionError(err) ||
+          isExhausted(err) ||
+          pool.ending ||
+          !isLoneSelect(args[0])
+        ) {
+          throw err;
+        }
+      }
     }
   };
   Object.assign(pool, { connect, query });

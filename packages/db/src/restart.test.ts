@@ -78,7 +78,7 @@ describe('a restart of PostgreSQL', () => {
     await impatient.close();
   });
 
-  it('is told to listeners, and what was signalled meanwhile arrives', async () => {
+  it('is told to listeners, who hear again what is signalled after it', async () => {
     const listener = createListener({ url: server.url });
     const notifier = createNotifier({ url: server.url, poll_ms: 0 });
     const heard: string[] = [];
@@ -96,6 +96,7 @@ describe('a restart of PostgreSQL', () => {
     await waitFor(() => reconnected === 1);
     notifier.push('control', ['after']);
     await waitFor(() => heard.includes('after'));
+    expect(heard).toEqual(['before', 'after']);
     await notifier.close();
     await listener.close();
   });

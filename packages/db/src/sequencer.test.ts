@@ -77,10 +77,11 @@ describe('sequence_outbox', () => {
 
   it('finds what a process committed and did not live to tell', async () => {
     await transaction({ ...test.database, notifier: undefined }, async (tx) => publish(tx, 'orphan', {}));
-    await waitFor(async () => {
-      const { rows } = await test.database.db.execute(sql`select 1 from events where type = 'orphan'`);
-      return rows.length === 1;
+    const found = await waitFor(async () => {
+      const { rows } = await test.database.db.execute(sql`select seq from events where type = 'orphan'`);
+      return rows[0];
     });
+    expect(found).toEqual({ seq: String(WRITERS * EVENTS_PER_WRITER + 1) });
   });
 
   it('refuses a snapshot that may be older than its lock', async () => {

@@ -39,23 +39,16 @@ export async function transaction<T>(database: Database, fn: (tx: Tx) => Promise
 
 // The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
 async function begin(database: Database): Promise<PoolClient> {
-  const statement = 'begin isolation level read committed';
-  const client = await database.pool.connect();
-  try {
-    await client.query(statement);
-    return client;
-  } catch (err) {
-    client.release(err instanceof Error ? err : true);
-    if (!isConnectionError(err)) throw err;
-  }
-  // An idle connection may have died unnoticed; before the first statement another one is as good.
-  const second = await database.pool.connect();
-  try {
-    await second.query(statement);
-    return second;
-  } catch (err) {
-    second.release(err instanceof Error ? err : true);
-    throw err;
+  // Idle connections may have died unnoticed; before the first statement another one is as good.
+  for (let left = database.poolStats().max; ; left -= 1) {
+    const client = await database.pool.connect();
+    try {
+      await client.query('begin isolation level read committed');
+      return client;
+    } catch (err) {
+      client.release(err instanceof Error ? err : true);
+      if (left === 0 || !isConnectionError(err)) throw err;
+    }
   }
 }
 

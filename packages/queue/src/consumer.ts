@@ -32,6 +32,8 @@ interface ConsumerSettings<N extends JobName> {
   options: ConsumeOptions;
   handler: JobHandler<N>;
   logger?: Logger | undefined;
+  /** Tells the other processes about a job that this one gives up, and when it may be fetched. */
+  tell?: ((job: N, moment: number) => void) | undefined;
 }
 
 interface Running {
@@ -121,7 +123,7 @@ export class Consumer<N extends JobName> {
     this.#pumping ??= this.#fetchWhileWanted().finally(() => {
       this.#pumping = null;
       // A kick or a free slot that came in the last moment of the loop.
-      if (this.#wanted && !this.#stopping && this.#timers.size === 0 && this.#free() > 0) this.#pump();
+      if (this.#wanted && !this.#stopping && this.#free() > 0) this.#pump();
     });
   }
 
@@ -194,10 +196,11 @@ export class Consumer<N extends JobName> {
       });
       return;
     }
-    if (attempt.retryCount < row.retry_limit && !this.#stopping) {
-      // pg-boss draws the delay between half and all of the doubled one.
-      const doubling = row.retry_backoff ? 2 ** (attempt.retryCount + 1) : 1;
-      this.kickAt(Date.now() + row.retry_delay_sec * doubling * 1000);
-    }
+    if (attempt.retryCount >= row.retry_limit) return;
+    // pg-boss draws the delay between half and all of the doubled one.
+    const doubling = row.retry_backoff ? 2 ** (attempt.retryCount + 1) : 1;
+    const moment = Date.now() + row.retry_delay_sec * doubling * 1000;
+    if (this.#stopping) this.#set.tell?.(job, moment);
+    else this.kickAt(moment);
   }
 }

@@ -45,14 +45,14 @@ async function insert(
 ): Promise<void> {
   if (producer === undefined) throw new Error('openQueue comes before enqueue');
   // First, because it throws outside a transaction.
-  signal(tx, 'jobs', kickOf(job, options.start_after));
+  signal(tx, 'jobs', kickOf(job, options.start_after?.getTime()));
   const jobs = payloads.map((data) => ({ data, startAfter: options.start_after }));
   await producer.insert(job, jobs, { db: fromDrizzle(tx, sql) });
 }
 
 /** What the 'jobs' channel says: a queue's name, and for a later start the moment (milliseconds since the epoch). */
-function kickOf(job: JobName, startAfter?: Date): string {
-  return startAfter === undefined ? job : `${job}@${startAfter.getTime()}`;
+export function kickOf(job: JobName, moment?: number): string {
+  return moment === undefined ? job : `${job}@${Math.ceil(moment)}`;
 }
 
 export function parseKick(item: string): { job: string; at?: number } {

@@ -6,7 +6,7 @@ import type { Logger } from '@acp/kernel';
 import { createBoss } from './boss.ts';
 import { Consumer } from './consumer.ts';
 import type { ConsumeOptions, JobHandler } from './consumer.ts';
-import { parseKick, setProducer } from './enqueue.ts';
+import { kickOf, parseKick, setProducer } from './enqueue.ts';
 import { commandJobHandler } from './serve-commands.ts';
 import type { ServeCommandsOptions } from './serve-commands.ts';
 
@@ -48,11 +48,13 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
   const unsubscribe =
     role === 'consumer' ? kickBy(options.listener ?? ownListener, consumers) : () => undefined;
 
+  const tell = (job: JobName, moment: number) => database.notifier?.push('jobs', [kickOf(job, moment)]);
+
   const queue: Queue = {
     consume(job, consumeOptions, handler) {
       if (role === 'client') throw new Error(`a client of the queue consumes nothing: ${job}`);
       const row = jobCatalogue[job];
-      const consumer = new Consumer({ boss, job, row, options: consumeOptions, handler, logger });
+      const consumer = new Consumer({ boss, job, row, options: consumeOptions, handler, logger, tell });
       consumers.push(consumer);
     },
     kick(job) {

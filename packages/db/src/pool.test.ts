@@ -1,0 +1,83 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { testDatabase } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { isUniqueViolation, openDatabase, transaction } from './index.ts';
+import type { Database, DatabaseOptions } from './index.ts';
+
+let url: string;
+let opened: Database[] = [];
+
+beforeAll(async () => {
+  ({ url } = await testDatabase());
+});
+
+afterEach(async () => {
+  await Promise.all(opened.map(async (database) => database.close()));
+  opened = [];
+});
+
+function open(options: Partial<DatabaseOptions> = {}): Database {
+  const database = openDatabase({ url, max: 1, application_name: 'pool-test', ...options });
+  opened.push(database);
+  return database;
+}
+
+const namedStatements = async (database: Database) => {
+  const query = database.db.select({ one: sql<number>`1` }).from(sql`generate_series(1, 1)`);
+  expect(await query.prepare('by_name').execute()).toEqual([{ one: 1 }]);
+  const { rows } = await database.db.execute<{ name: string }>(sql`select name from pg_prepared_statements`);
+  return rows;
+};
+
+const backend = async (database: Database) => {
+  const { rows } = await database.db.execute(sql`select pg_backend_pid() as pid`);
+  return rows;
+};
+
+describe('a database', () => {
+  it('leaves no named statement in a session unless it is told to', async () => {
+    expect(await namedStatements(open())).toEqual([]);
+    expect(await namedStatements(open({ prepared_statements: true }))).toEqual([{ name: 'by_name' }]);
+  });
+
+  it('keeps its connection when a statement fails, and says which constraint it was', async () => {
+    const database = open();
+    const before = await backend(database);
+    await database.db.execute(sql`create temporary table single (n int constraint only_one unique)`);
+    await database.db.execute(sql`insert into single values (1)`);
+    const failing = database.db.execute(sql`insert into single values (1)`);
+    const err: unknown = await failing.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(isUniqueViolation(err)).toBe(true);
+    expect(isUniqueViolation(err, 'only_one')).toBe(true);
+    expect(isUniqueViolation(err, 'another')).toBe(false);
+    expect(await backend(database)).toEqual(before);
+  });
+
+  it('replaces connections that were cut, for reads and for transactions', async () => {
+    const database = open({ max: 2 });
+    const killer = open();
+    const cut = sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'pool-test' and pid <> pg_backend_pid() and datname = current_database()`;
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all([backend(database), backend(database)]);
+      await killer.db.execute(cut);
+      expect(await backend(database)).toHaveLength(1);
+      await killer.db.execute(cut);
+      const { rows } = await transaction(database, async (tx) => tx.execute(sql`select 1 as one`));
+      expect(rows).toEqual([{ one: 1 }]);
+    }
+  });
+
+  it('with all connections in use is unavailable after its patience', async () => {
+    const database = open({ connect_timeout_ms: 100 });
+    await transaction(database, async () => {
+      const second = transaction(database, async () => 'never');
+      await expect(second).rejects.toMatchObject({ kind: 'unavailable' });
+      expect(database.poolStats()).toEqual({ max: 1, total: 1, idle: 0, acquired: 1, waiting: 0 });
+    });
+    expect(database.poolStats()).toMatchObject({ idle: 1, acquired: 0 });
+  });
+});
