@@ -10,7 +10,7 @@ export type AuthKind = 'user' | 'agent' | 'board_user' | 'worker';
 export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
 
 /** Entities whose id in a path leads to a company: each has one loader in the web tier's scope registry. */
-export type ScopeEntity = 'agent' | 'agent_key' | 'issue' | 'label' | 'comment' | 'run' | 'relation';
+export type ScopeEntity = 'agent' | 'agent_key' | 'issue' | 'run' | 'relation';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.
@@ -21,7 +21,12 @@ export type Scope =
   | { readonly by: 'none' }
   | { readonly by: 'self' }
   | { readonly by: 'company'; readonly param: string }
-  | { readonly by: ScopeEntity; readonly param: string };
+  | {
+      readonly by: ScopeEntity;
+      readonly param: string;
+      /** Answers 403 instead of 404 for what the caller can't see (decisions 7.13: release). */
+      readonly absent?: 'forbidden';
+    };
 
 /** Least role. `instance_admin` refuses agents and keys; `none` is any authenticated caller that the scope admits. */
 export type LeastRole = 'none' | 'viewer' | 'member' | 'admin' | 'instance_admin';
@@ -51,7 +56,7 @@ export interface EndpointRow {
   readonly tx: 'write' | 'none';
   /** The answer shows a secret once: `Idempotency-Key` keeps no body (decisions 8.5). */
   readonly issues_secret?: true;
-  /** The answer is a stream (SSE) or bytes: no response schema is checked and no `Idempotency-Key` is taken. */
+  /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. */
   readonly streams?: true;
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;

@@ -2,6 +2,7 @@
 import { agentEndpoints } from './agent-endpoints.ts';
 import { commentEndpoints } from './comments.ts';
 import { companyEndpoints } from './companies.ts';
+import { docsEndpoints } from './docs-endpoints.ts';
 import type { EndpointRow } from './endpoint.ts';
 import { identityEndpoints } from './identity.ts';
 import { inboxEndpoints } from './inbox.ts';
@@ -17,4 +18,5 @@ export const endpoints: readonly EndpointRow[] = [
   runEndpoints,
   liveEndpoints,
   inboxEndpoints,
+  docsEndpoints,
 ].flatMap((slice) => Object.values<EndpointRow>(slice));

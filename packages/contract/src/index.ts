@@ -19,3 +19,5 @@ export { verbByName, verbTable } from './verbs.ts';
 export type { VerbRow } from './verbs.ts';
 export * from './inbox.ts';
 export * from './jobs.ts';
+export * from './docs-endpoints.ts';
+export { openApiDocument, takesIdempotencyKey } from './openapi.ts';

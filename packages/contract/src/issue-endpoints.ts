@@ -102,7 +102,7 @@ export const issueEndpoints = {
     path: '/api/issues/{issueId}/release',
     auth: BEARER,
     role: 'member',
-    scope: byIssue,
+    scope: { ...byIssue, absent: 'forbidden' },
     response: Issue,
     status: 200,
     tx: 'write',

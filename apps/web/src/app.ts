@@ -1,0 +1,74 @@
+/** The order in which a request passes through the web tier: this file is the one place to read it. */
+import type { Database } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import type { Config, Logger } from '@acp/kernel';
+import express from 'express';
+import type { Express, Request, RequestHandler } from 'express';
+import { apiRoutes } from './api/index.ts';
+import { accessLog } from './http/access-log.ts';
+import { createCredentials } from './http/credentials.ts';
+import type { Credentials } from './http/credentials.ts';
+import { csrfGuard } from './http/csrf.ts';
+import { docsRoutes } from './http/docs.ts';
+import { errorHandler } from './http/errors.ts';
+import type { Route } from './http/handle.ts';
+import { mount } from './http/mount.ts';
+import { rateLimiter } from './http/rate-limit.ts';
+import { requestId } from './http/request-id.ts';
+import { securityHeaders } from './http/security-headers.ts';
+
+export interface AppDeps {
+  database: Database;
+  logger: Logger;
+  config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level'>;
+  /** Made for the app where none is given; then nothing tells it of revocations by other processes. */
+  credentials?: Credentials;
+  /** The slices' routes by default; the live stream's come with the process's hub. */
+  routes?: readonly Route[];
+  /** Health and metrics. */
+  health?: RequestHandler | undefined;
+  /** Pages and their static files. */
+  ui?: RequestHandler | undefined;
+  /** Tests: answers are checked against the contract. */
+  validate_responses?: boolean;
+}
+
+export function createApp(deps: AppDeps): Express {
+  const { database, logger, config } = deps;
+  const credentials = deps.credentials ?? createCredentials({ database, logger });
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  // Addresses behind proxies are found by our own rule (SERVICE_TRUSTED_PROXIES).
+  app.set('trust proxy', false);
+  app.set('query parser', 'simple');
+
+  app.use(requestId);
+  if (config.log_level === 'debug') app.use(accessLog(logger));
+  app.use(securityHeaders(config.public_url));
+  const limiter = rateLimiter({
+    requests_per_minute: config.rate_limit_rpm,
+    trusted_proxies: config.trusted_proxies,
+    skip: isUncounted,
+  });
+  if (limiter) app.use(limiter);
+  app.use(csrfGuard(config));
+  if (deps.health) app.use(deps.health);
+  const routes = [...(deps.routes ?? apiRoutes), ...docsRoutes()];
+  app.use(mount(routes, { database, credentials, validate_responses: deps.validate_responses ?? false }));
+  app.use('/api', unknownPath);
+  if (deps.ui) app.use(deps.ui);
+  app.use(unknownPath);
+  app.use(errorHandler(logger));
+  return app;
+}
+
+const unknownPath: RequestHandler = () => {
+  throw notFound();
+};
+
+/** Static files, and the routes of worker keys: a fleet behind one address is no attack (decisions 7.44). */
+function isUncounted({ path }: Request): boolean {
+  if (path.startsWith('/static/')) return true;
+  return path.startsWith('/api/workers/') && path !== '/api/workers/register';
+}

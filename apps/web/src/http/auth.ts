@@ -1,0 +1,54 @@
+/** Who calls (specification, Authentication): session before bearer, and only kinds that the row admits. */
+import type { Actor, AuthKind, EndpointRow } from '@acp/contract';
+import { unauthenticated } from '@acp/kernel';
+import type { IncomingMessage } from 'node:http';
+import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
+import type { Credentials } from './credentials.ts';
+
+/**
+ * Throws 401 without a valid credential of a kind that the row admits.
+ * @param queryToken `Bearer <token>` from the query string, for the one row that takes it (live stream).
+ */
+export async function authenticate(
+  credentials: Credentials,
+  request: IncomingMessage,
+  row: EndpointRow,
+  queryToken?: string,
+): Promise<Actor> {
+  // Where a session is not accepted it does not stand in the way of a key either.
+  if (row.auth.includes('user')) {
+    const token = readCookie(request, SESSION_COOKIE);
+    const user = token === undefined ? undefined : await credentials.session(token);
+    if (user) return user;
+  }
+  const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
+  if (key === undefined) throw unauthenticated();
+  const actor = await credentials.bearer(key);
+  if (actor === undefined) throw unauthenticated('invalid api key');
+  if (!row.auth.some((kind) => kind === actor.kind)) throw unauthenticated(refusal(row.auth));
+  return actor;
+}
+
+/** The session's user where there is one, for pages and routes that also serve strangers. */
+export async function sessionUser(
+  credentials: Credentials,
+  request: IncomingMessage,
+): Promise<Extract<Actor, { kind: 'user' }> | undefined> {
+  const token = readCookie(request, SESSION_COOKIE);
+  const actor = token === undefined ? undefined : await credentials.session(token);
+  return actor?.kind === 'user' ? actor : undefined;
+}
+
+export function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
+}
+
+// A malformed header is a refusal of its own: the cookie stands in for a missing one only.
+function promotedKey(request: IncomingMessage): string | undefined {
+  return request.headers.authorization === undefined ? readCookie(request, KEY_COOKIE) : undefined;
+}
+
+function refusal(kinds: readonly AuthKind[]): string {
+  if (kinds.length === 1 && kinds[0] !== 'worker') return `not authenticated as ${kinds[0]}`;
+  return 'invalid api key';
+}

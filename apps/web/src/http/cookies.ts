@@ -1,0 +1,19 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Opaque token of a browser session (specification, Authentication 4). */
+export const SESSION_COOKIE = 'service_session';
+/** An API key that a browser carries; it stands in for a missing `Authorization` header. */
+export const KEY_COOKIE = 'service_key';
+
+/** The value of one cookie; undefined where it is absent or empty. Our own cookies need no decoding. */
+export function readCookie(request: IncomingMessage, name: string): string | undefined {
+  const header = request.headers.cookie;
+  if (header === undefined) return undefined;
+  for (const part of header.split(';')) {
+    const equals = part.indexOf('=');
+    if (equals > 0 && part.slice(0, equals).trim() === name) {
+      return part.slice(equals + 1).trim() || undefined;
+    }
+  }
+  return undefined;
+}

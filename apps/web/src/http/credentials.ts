@@ -1,0 +1,126 @@
+/**
+ * From token to actor, without the database for those seen within the last seconds (architecture, Conventions).
+ * Revocations arrive on the channel 'credentials'; `last_used_at` is written off the request, in batches.
+ */
+import type { Actor } from '@acp/contract';
+import { markKeysUsed, resolveBearer, resolveSession } from '@acp/core';
+import type { Database, Listener, Notifier } from '@acp/db';
+import { WILDCARD } from '@acp/db';
+import { isApiKey, sha256Hex } from '@acp/kernel';
+import type { Logger } from '@acp/kernel';
+import { CredentialCache } from './credential-cache.ts';
+
+export interface Credentials {
+  /** The user of a session token; undefined when it is nobody's. */
+  session(token: string): Promise<Actor | undefined>;
+  /** The agent or integration of an API key; undefined when it is nobody's, a worker's too. */
+  bearer(token: string): Promise<Actor | undefined>;
+  /** Forgets what depends on these ids: keys, sessions, users, agents, companies; `*` is all. */
+  drop(items: readonly string[]): void;
+  /** Writes the times of use that are still pending. Never throws. */
+  flush(): Promise<void>;
+  /** Unsubscribes and flushes. */
+  close(): Promise<void>;
+}
+
+export interface CredentialsOptions {
+  database: Database;
+  logger: Logger;
+  /** Without one, revocations made by other processes are noticed when the cache forgets. */
+  listener?: Listener | undefined;
+}
+
+const CACHE = { max: 10_000, ttl_ms: 10_000, negative_ttl_ms: 2000 };
+const FLUSH_EVERY_MS = 3000;
+// Of a database that is away for long, only so many uses are remembered.
+const MAX_PENDING = 10_000;
+
+// A token is 256 bits as base64url: anything else costs no look-up.
+const sessionToken = /^[\w-]{43}$/;
+
+export function createCredentials(options: CredentialsOptions): Credentials {
+  const { database, logger, listener } = options;
+  const cache = new CredentialCache<Actor>(CACHE);
+  let used = new Set<string>();
+
+  async function flush(): Promise<void> {
+    if (used.size === 0) return;
+    const ids = used;
+    used = new Set();
+    try {
+      await markKeysUsed(database.db, [...ids]);
+    } catch (error) {
+      logger.warn('times of use of keys could not be written, and are tried again', { error });
+      for (const id of ids) if (used.size < MAX_PENDING) used.add(id);
+    }
+  }
+  const flushing = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
+  const offItems = listener?.on('credentials', (items) => cache.drop(items));
+  // What was said while the connection was down is lost.
+  const offReconnect = listener?.onReconnect(() => cache.drop([WILDCARD]));
+
+  return {
+    async session(token) {
+      if (!sessionToken.test(token)) return undefined;
+      const hash = sha256Hex(token);
+      const known = cache.peek(hash);
+      if (known !== null) return known;
+      return cache.load(hash, async () => tagged(await resolveSession(database.db, hash)));
+    },
+    async bearer(token) {
+      if (!isApiKey(token)) return undefined;
+      const hash = sha256Hex(token);
+      const known = cache.peek(hash);
+      const actor =
+        known === null
+          ? await cache.load(hash, async () => tagged(await resolveBearer(database.db, hash)))
+          : known;
+      const keyId = actor && 'key_id' in actor ? actor.key_id : null;
+      if (keyId !== null && used.size < MAX_PENDING) used.add(keyId);
+      return actor;
+    },
+    drop: (items) => cache.drop(items),
+    flush,
+    async close() {
+      clearInterval(flushing);
+      offItems?.();
+      offReconnect?.();
+      await flush();
+    },
+  };
+}
+
+function tagged(actor: Actor | undefined): { actor: Actor | undefined; tags: string[] } {
+  return { actor, tags: actor === undefined ? [] : tagsOf(actor) };
+}
+
+/** Every id whose change may change what the actor is or may do. */
+function tagsOf(actor: Actor): string[] {
+  switch (actor.kind) {
+    case 'user':
+      return [actor.user_id, actor.session_id, ...Object.keys(actor.roles)].filter((id) => id !== null);
+    case 'agent':
+      return [actor.agent_id, actor.company_id, actor.key_id].filter((id) => id !== null);
+    case 'board_user':
+      return [actor.key_id, actor.company_id];
+    case 'worker':
+      return [actor.worker_id];
+    case 'system':
+      return [];
+  }
+}
+
+/**
+ * A notifier that has this process forget revoked credentials at once: the answer to a revocation must not be overtaken
+ * by a request with what it revoked.
+ */
+export function forgettingAtOnce(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
+  return {
+    push(channel, items) {
+      if (channel === 'credentials') credentials.drop(items);
+      notifier.push(channel, items);
+    },
+    sequenceNow: async () => notifier.sequenceNow(),
+    close: async () => notifier.close(),
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Cross-site requests that ride on a cookie are refused (decisions 1). No token is needed: browsers say where a
+ * request comes from, and scripts, which say nothing, bring no cookie by accident.
+ */
+import { forbidden } from '@acp/kernel';
+import type { TrustedProxies } from '@acp/kernel';
+import type { RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
+
+export interface OriginRule {
+  public_url: string;
+  trusted_proxies: TrustedProxies;
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** For every route: mutating requests that carry a session or key cookie. */
+export function csrfGuard(rule: OriginRule): RequestHandler {
+  return (request, _response, next) => {
+    if (!safeMethods.has(request.method) && carriesCookie(request)) refuseCrossSite(request, rule);
+    next();
+  };
+}
+
+/** The rule itself, cookie or none: `POST /login` and `POST /logout` apply it always (decisions 7.4). Throws 403. */
+export function refuseCrossSite(request: IncomingMessage, rule: OriginRule): void {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) {
+    if (site !== 'same-origin' && site !== 'none') throw forbidden('cross-site request refused');
+    return;
+  }
+  const { origin } = request.headers;
+  if (origin !== undefined && !isOwnOrigin(origin, request, rule)) {
+    throw forbidden('cross-site request refused');
+  }
+}
+
+function carriesCookie(request: IncomingMessage): boolean {
+  if (request.headers.cookie === undefined) return false;
+  return readCookie(request, SESSION_COOKIE) !== undefined || readCookie(request, KEY_COOKIE) !== undefined;
+}
+
+function isOwnOrigin(text: string, request: IncomingMessage, rule: OriginRule): boolean {
+  // A sandboxed page says `null`, which is nobody's origin.
+  if (!URL.canParse(text)) return false;
+  const origin = new URL(text);
+  if (origin.origin === new URL(rule.public_url).origin) return true;
+  const host = requestHost(request, rule.trusted_proxies);
+  // Behind a proxy the scheme is the proxy's affair: hosts are compared under the origin's own, so that the
+  // default port may be written or left out.
+  const own = host === undefined ? '' : `${origin.protocol}//${host}`;
+  return URL.canParse(own) && new URL(own).host === origin.host;
+}
+
+function requestHost(request: IncomingMessage, trusted: TrustedProxies): string | undefined {
+  const forwarded = request.headers['x-forwarded-host'];
+  if (typeof forwarded === 'string' && trusted.includes(request.socket.remoteAddress ?? '')) {
+    // The nearest proxy appends: its word is the last one.
+    return forwarded.split(',').at(-1)?.trim();
+  }
+  return request.headers.host;
+}

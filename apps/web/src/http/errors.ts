@@ -1,0 +1,69 @@
+/** The HTTP door of errors: each kind has its status once, a body is `{"error": message}`, a defect shows nothing. */
+import { asServiceError } from '@acp/db';
+import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
+import type { Logger } from '@acp/kernel';
+import type { ErrorRequestHandler } from 'express';
+import type { ServerResponse } from 'node:http';
+import { sendJson } from './answer.ts';
+
+/** What the caller may be told; null for a defect of ours. */
+export function publicError(error: unknown): ServiceError | null {
+  if (error instanceof ServiceError) return error;
+  // Bad percent-encoding in a path.
+  if (error instanceof URIError) return invalid('malformed URL');
+  return asServiceError(error) ?? bodyError(error);
+}
+
+/** Errors of the body parser carry a status; its messages quote the body, so they are not passed on. */
+function bodyError(error: unknown): ServiceError | null {
+  if (!(error instanceof Error) || !('status' in error)) return null;
+  if (error.status === 413) return tooLarge('payload too large');
+  if (error.status === 415) return unsupported('unsupported encoding of the body');
+  if (error.status === 400) return invalid('type' in error ? bodyProblem(error.type) : 'malformed body');
+  return null;
+}
+
+function bodyProblem(type: unknown): string {
+  return type === 'entity.parse.failed' ? 'malformed JSON' : 'malformed body';
+}
+
+export function sendError(response: ServerResponse, error: ServiceError): void {
+  if (error.retry_after_sec !== undefined) {
+    response.setHeader('Retry-After', Math.max(1, Math.ceil(error.retry_after_sec)));
+  }
+  if (error.allow !== undefined) response.setHeader('Allow', error.allow.join(', '));
+  if (error.kind === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
+  sendJson(response, httpStatusOf(error.kind), JSON.stringify({ error: error.message, ...error.extra }));
+}
+
+// A database that is away fails every request: one line a second says as much as a thousand.
+const UNAVAILABLE_LOG_EVERY_MS = 1000;
+
+/** The last middleware: the one place where errors of requests are logged. */
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return (error: unknown, request, response, _next) => {
+    const known = publicError(error);
+    const where = { method: request.method, path: pathOf(request.originalUrl) };
+    if (known === null) {
+      logger.error('a request failed', { ...where, error });
+    } else if (known.kind === 'unavailable' && performance.now() - loggedAt > UNAVAILABLE_LOG_EVERY_MS) {
+      loggedAt = performance.now();
+      logger.warn('a dependency was unavailable', { ...where, error: known });
+    }
+    if (response.headersSent) {
+      // Too late for a status: a cut connection is what tells the client that the answer is incomplete.
+      response.destroy();
+    } else if (known === null) {
+      sendJson(response, 500, '{"error":"internal error"}');
+    } else {
+      sendError(response, known);
+    }
+  };
+}
+
+/** Without the query string, which may hold a token (decisions 7.42). */
+export function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
+}

@@ -1,0 +1,102 @@
+/** Requests per minute and client address (specification, Limits); counted by each process for itself (decisions 7.44). */
+import { clientAddress, rateLimited } from '@acp/kernel';
+import type { TrustedProxies } from '@acp/kernel';
+import type { Request, RequestHandler } from 'express';
+import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
+
+export interface RateLimitOptions {
+  requests_per_minute: number;
+  trusted_proxies: TrustedProxies;
+  /** Requests that are not counted: static files, routes of worker keys. */
+  skip: (request: Request) => boolean;
+}
+
+const WINDOW_MS = 60_000;
+// An attacker with many addresses must not fill the memory; about 10 MB.
+const MAX_CLIENTS = 50_000;
+// Whoever has one IPv6 address has the /64 around it.
+const IPV6_PREFIX = 64;
+
+/** Undefined where the limit is switched off. */
+export function rateLimiter(options: RateLimitOptions): RequestHandler | undefined {
+  if (options.requests_per_minute === 0) return undefined;
+  return rateLimit({
+    windowMs: WINDOW_MS,
+    limit: options.requests_per_minute,
+    store: new ClientWindows(),
+    keyGenerator: (request) => rateLimitKey(request, options.trusted_proxies),
+    skip: options.skip,
+    handler: (request, _response, next) => next(exceeded(request)),
+    legacyHeaders: false,
+    standardHeaders: false,
+    // Its checks are about `trust proxy` of Express, which stays off: addresses come by our own rule.
+    validate: false,
+  });
+}
+
+function rateLimitKey(request: Request, trusted: TrustedProxies): string {
+  const forwarded = request.headers['x-forwarded-for'];
+  const address = clientAddress(
+    request.socket.remoteAddress,
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+    trusted,
+  );
+  return address === '' ? 'unknown' : ipKeyGenerator(address, IPV6_PREFIX);
+}
+
+function exceeded(request: Request) {
+  const info = 'rateLimit' in request ? (request.rateLimit as ClientRateLimitInfo | undefined) : undefined;
+  const resetAt = info?.resetTime?.getTime() ?? Date.now() + WINDOW_MS;
+  return rateLimited('rate limit exceeded', Math.ceil((resetAt - Date.now()) / 1000));
+}
+
+interface Window {
+  totalHits: number;
+  readonly resetTime: Date;
+}
+
+/** Fixed windows in insertion order, oldest first: what is to be forgotten lies at the front. */
+export class ClientWindows implements Store {
+  readonly localKeys = true;
+  readonly #windows = new Map<string, Window>();
+  readonly #max: number;
+
+  constructor(max = MAX_CLIENTS) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  increment(key: string): Window {
+    const now = Date.now();
+    const known = this.#windows.get(key);
+    if (known && known.resetTime.getTime() > now) {
+      known.totalHits += 1;
+      return known;
+    }
+    this.#windows.delete(key);
+    this.#makeRoom(now);
+    const fresh = { totalHits: 1, resetTime: new Date(now + WINDOW_MS) };
+    this.#windows.set(key, fresh);
+    return fresh;
+  }
+
+  decrement(key: string): void {
+    const known = this.#windows.get(key);
+    if (known) known.totalHits -= 1;
+  }
+
+  resetKey(key: string): void {
+    this.#windows.delete(key);
+  }
+
+  #makeRoom(now: number): void {
+    for (const [key, { resetTime }] of this.#windows) {
+      if (resetTime.getTime() > now && this.#windows.size < this.#max) return;
+      this.#windows.delete(key);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { createValidator } from '@acp/contract';
+import type { EndpointRow } from '@acp/contract';
+
+/**
+ * Tests check each answer against its row. Objects are closed for it: a field that the contract does not know may be a
+ * column that nobody meant to show.
+ */
+export function responseCheck(row: EndpointRow): (text: string) => void {
+  const validate = createValidator(closed(row.response) as object, 'response');
+  return (text) => {
+    try {
+      validate(JSON.parse(text));
+    } catch (error) {
+      // Not a ServiceError any more: the caller did nothing wrong.
+      const problem = error instanceof Error ? error.message : String(error);
+      throw new Error(`${row.id} answers against its schema: ${problem}`, { cause: error });
+    }
+  };
+}
+
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
+}

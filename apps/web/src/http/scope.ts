@@ -1,0 +1,79 @@
+/**
+ * From a path to the company it belongs to: the only mechanism of tenant isolation. What is absent, in the trash or
+ * another company's is one and the same 404 (specification, What the service does 7).
+ */
+import type { Actor, EndpointRow, Scope, ScopeEntity } from '@acp/contract';
+import { findAgent, findAgentKey, findCompany, findIssue, findRelation, findRun } from '@acp/core';
+import type { Tx } from '@acp/db';
+import { forbidden, notFound, unauthenticated } from '@acp/kernel';
+import { isInstanceAdmin, roleIn } from './roles.ts';
+
+type Loader = (tx: Tx, id: string) => Promise<{ company_id: string } | undefined>;
+
+const loaders = {
+  agent: findAgent,
+  agent_key: findAgentKey,
+  issue: findIssue,
+  run: findRun,
+  relation: findRelation,
+} satisfies Record<ScopeEntity, Loader>;
+
+type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;
+
+/** What the handler of a row with such a scope finds in `subject`. */
+export type SubjectOf<By extends Scope['by']> = By extends keyof typeof loaders
+  ? Loaded<By>
+  : By extends 'self'
+    ? Loaded<'agent'>
+    : undefined;
+
+export interface Scoped {
+  /** Empty where the row has no company. */
+  readonly company_id: string;
+  readonly subject: unknown;
+}
+
+const UNSCOPED: Scoped = { company_id: '', subject: undefined };
+
+/** @param id the scope's path parameter: already known to be a UUID, in lower case. */
+export async function loadScope(tx: Tx, actor: Actor, row: EndpointRow, id: string): Promise<Scoped> {
+  const { scope } = row;
+  switch (scope.by) {
+    case 'none':
+      return UNSCOPED;
+    case 'self':
+      return loadSelf(tx, actor);
+    case 'company':
+      return loadCompany(tx, actor, id);
+    default:
+      return loadEntity(tx, actor, scope, id);
+  }
+}
+
+async function loadSelf(tx: Tx, actor: Actor): Promise<Scoped> {
+  const agent = actor.kind === 'agent' ? await findAgent(tx, actor.agent_id) : undefined;
+  // The key was revoked with the agent a moment ago.
+  if (agent === undefined) throw unauthenticated('invalid api key');
+  return { company_id: agent.company_id, subject: agent };
+}
+
+/** No statement but for an instance admin outside of the company: a member's actor is proof that it exists. */
+async function loadCompany(tx: Tx, actor: Actor, id: string): Promise<Scoped> {
+  const stranger = actor.kind === 'user' ? !Object.hasOwn(actor.roles, id) : roleIn(actor, id) === undefined;
+  if (stranger && !(isInstanceAdmin(actor) && (await findCompany(tx, id)))) throw notFound();
+  return { company_id: id, subject: undefined };
+}
+
+async function loadEntity(
+  tx: Tx,
+  actor: Actor,
+  scope: Extract<Scope, { by: ScopeEntity }>,
+  id: string,
+): Promise<Scoped> {
+  const load: Loader = loaders[scope.by];
+  const subject = await load(tx, id);
+  if (subject === undefined || roleIn(actor, subject.company_id) === undefined) {
+    throw scope.absent === 'forbidden' ? forbidden() : notFound();
+  }
+  return { company_id: subject.company_id, subject };
+}

@@ -1,0 +1,155 @@
+/** OpenAPI 3.1 out of the endpoint table: the document can't say anything else than what the routes do. */
+import type { TSchema } from 'typebox';
+import { type AuthKind, type EndpointRow, pathParams } from './endpoint.ts';
+import { ErrorBody } from './schema-kit.ts';
+
+type Json = Record<string, unknown>;
+
+const SESSION = 'session';
+const BEARER_KEY = 'bearer';
+
+const securitySchemes = {
+  [SESSION]: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'service_session',
+    description: 'Session of a signed-in user, set by POST /login.',
+  },
+  [BEARER_KEY]: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'sk_ and 64 hex characters',
+    description: 'Agent or board-user API key.',
+  },
+} as const;
+
+const errorTexts: Record<number, string> = {
+  400: 'Malformed request or failed validation.',
+  401: 'Missing or invalid credentials.',
+  403: 'Authenticated, but not allowed.',
+  404: 'Absent, or another company’s.',
+  409: 'Conflict with the state of things, or with an earlier use of the Idempotency-Key.',
+  413: 'Body over 1 MiB.',
+  429: 'Rate limited; see Retry-After.',
+  503: 'A dependency is unavailable.',
+};
+
+export function openApiDocument(rows: readonly EndpointRow[], version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const row of rows) {
+    const path = (paths[row.path] ??= {});
+    path[row.method.toLowerCase()] = operation(row);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent control plane',
+      version,
+      description:
+        'Identifiers are UUIDs, instants RFC 3339 in UTC. Optional fields are null in answers, never absent. ' +
+        'Every error is `{"error": "<message>"}`.',
+    },
+    tags: [...new Set(rows.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: plain(ErrorBody) },
+      responses: Object.fromEntries(
+        Object.entries(errorTexts).map(([status, description]) => [
+          `Error${status}`,
+          { description, content: jsonContent({ $ref: '#/components/schemas/Error' }) },
+        ]),
+      ),
+      securitySchemes,
+    },
+  };
+}
+
+function operation(row: EndpointRow): Json {
+  return {
+    operationId: row.id,
+    tags: [tagOf(row)],
+    summary: row.doc,
+    description: `Least role: ${row.role}.`,
+    security: securityOf(row.auth),
+    parameters: parametersOf(row),
+    ...(row.body && {
+      requestBody: { required: row.body_optional !== true, content: jsonContent(plain(row.body)) },
+    }),
+    responses: {
+      ...Object.fromEntries([row.status, ...(row.also ?? [])].map((status) => [status, successOf(row)])),
+      ...Object.fromEntries(
+        errorStatuses(row).map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
+      ),
+    },
+  };
+}
+
+function tagOf(row: EndpointRow): string {
+  return row.id.slice(0, row.id.indexOf('.'));
+}
+
+function securityOf(auth: readonly AuthKind[]): Json[] {
+  const schemes = new Set(auth.map((kind) => (kind === 'user' ? SESSION : BEARER_KEY)));
+  return [...schemes].map((scheme) => ({ [scheme]: [] }));
+}
+
+function parametersOf(row: EndpointRow): Json[] {
+  const inPath = pathParams(row.path).map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: /id$/i.test(name) ? { type: 'string', format: 'uuid' } : { type: 'string' },
+  }));
+  const query = plain(row.query ?? { type: 'object' });
+  const required = Array.isArray(query.required) ? query.required : [];
+  const inQuery = Object.entries((query.properties ?? {}) as Json).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }));
+  const inHeader = takesIdempotencyKey(row)
+    ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', maxLength: 255 } }]
+    : [];
+  return [...inPath, ...inQuery, ...inHeader];
+}
+
+/** Which rows take an `Idempotency-Key`: authenticated POSTs of one transaction (decisions 8.5). */
+export function takesIdempotencyKey(row: EndpointRow): boolean {
+  return row.method === 'POST' && row.tx === 'write' && row.auth.length > 0 && row.streams !== true;
+}
+
+function successOf(row: EndpointRow): Json {
+  const headers = row.paged && {
+    'X-Next-Cursor': { description: 'Where a next page exists.', schema: { type: 'string' } },
+    Link: { description: 'The next page, `rel="next"`.', schema: { type: 'string' } },
+  };
+  return {
+    description: row.response === null ? 'Done.' : 'The answer.',
+    ...(headers && { headers }),
+    ...(row.response && { content: jsonContent(plain(row.response)) }),
+  };
+}
+
+function errorStatuses(row: EndpointRow): number[] {
+  const hasInput = row.body !== undefined || row.query !== undefined;
+  return [
+    ...(hasInput ? [400] : []),
+    ...(row.auth.length > 0 ? [401] : []),
+    ...(row.auth.length > 0 && row.role !== 'viewer' ? [403] : []),
+    ...(row.path.includes('{') ? [404] : []),
+    ...(row.tx === 'write' ? [409] : []),
+    ...(row.body ? [413] : []),
+    429,
+    503,
+  ];
+}
+
+function jsonContent(schema: unknown): Json {
+  return { 'application/json': { schema } };
+}
+
+/** TypeBox schemas are JSON Schema, as OpenAPI 3.1 wants it; what the library hangs on beside is left out. */
+function plain(schema: TSchema): Json {
+  return JSON.parse(JSON.stringify(schema));
+}
