@@ -39,7 +39,8 @@ export async function closeTestDatabases(): Promise<void> {
 }
 
 // Jest gives every test file a fresh copy of this module, and forgets it without closing anything.
-const { afterAll } = globalThis as { afterAll?: (hook: () => Promise<void>) => void };
+// (`@jest/globals` can't be imported here: scripts load this module too, outside of jest.)
+const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
 afterAll?.(closeTestDatabases);
 
 async function clone(label: string, existing: 'keep' | 'replace'): Promise<TestDatabase> {
@@ -50,8 +51,8 @@ async function clone(label: string, existing: 'keep' | 'replace'): Promise<TestD
     try {
       await client.query(`create database ${name} template ${server.template}`);
     } catch (err) {
-      const code = (err as { code?: string }).code;
-      if (existing === 'replace' || code !== DUPLICATE_DATABASE) throw err;
+      const exists = err instanceof Error && 'code' in err && err.code === DUPLICATE_DATABASE;
+      if (existing === 'replace' || !exists) throw err;
     }
   });
   return connect(name, databaseUrl(server.admin_url, name));

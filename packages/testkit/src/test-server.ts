@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { migrate } from '@acp/db';
-import { startEmbeddedPostgres } from '@acp/embedded-postgres';
+import { jobCatalogue } from '@acp/contract';
+import { migrate, migrationsFolder } from '@acp/db';
 import { createLogger } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
-import pg from 'pg';
+import { Client } from 'pg';
 
 /** Where this run's databases are; jest's workers get it by the environment. */
 export interface TestServer {
@@ -17,52 +17,53 @@ export interface TestServer {
   prefix: string;
 }
 
-export interface RunningTestServer extends TestServer {
-  stop(): Promise<void>;
-}
-
 const ENVIRONMENT_KEY = 'ACP_TEST_SERVER';
 // Two runs on one external server must not build the same template at once. Any number will do.
 const TEMPLATE_LOCK = 7_302_118;
 
+let stopRunning: (() => Promise<void>) | undefined;
+
+/** Errors only, unless TEST_LOG_LEVEL says otherwise. */
 export function testLogger(): Logger {
-  return createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'error', format: 'pretty', role: 'test' });
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const level = levels.find((each) => each === process.env.TEST_LOG_LEVEL) ?? 'error';
+  return createLogger({ level, format: 'pretty', role: 'test' });
 }
 
 /**
  * One PostgreSQL for a test run: `TEST_DATABASE_URL` if set, else an embedded one in a temporary folder that ends with
  * this process however that dies. The template database holds the schema.
  */
-export async function startTestServer(): Promise<RunningTestServer> {
+export async function startTestServer(): Promise<TestServer> {
   const external = process.env.TEST_DATABASE_URL;
-  const prefix = `test_${randomBytes(4).toString('hex')}_`;
-  const server =
-    external === undefined || external === ''
-      ? await startEmbedded()
-      : { url: external, stop: async () => {} };
+  const server = external ? { url: external, stop: async () => {} } : await startEmbedded();
   try {
     const template = await buildTemplate(server.url);
-    const info: TestServer = { admin_url: server.url, template, prefix };
+    const info = { admin_url: server.url, template, prefix: `test_${randomBytes(4).toString('hex')}_` };
     process.env[ENVIRONMENT_KEY] = JSON.stringify(info);
-    return {
-      ...info,
-      stop: async () => {
-        // The template stays on an external server: the next run with the same migrations starts from it.
-        if (external) await dropDatabases(info);
-        await server.stop();
-      },
+    stopRunning = async () => {
+      // The template stays on an external server: the next run with the same migrations starts from it.
+      if (external) await dropDatabases(info);
+      await server.stop();
     };
+    return info;
   } catch (err) {
     await server.stop();
     throw err;
   }
 }
 
+export async function stopTestServer(): Promise<void> {
+  await stopRunning?.();
+  stopRunning = undefined;
+}
+
 export function currentTestServer(): TestServer {
   const info = process.env[ENVIRONMENT_KEY];
   if (info === undefined)
     throw new Error('no test server: jest starts it in globalSetup, scripts by startTestServer()');
-  return JSON.parse(info) as TestServer;
+  const server: TestServer = JSON.parse(info);
+  return server;
 }
 
 export function databaseUrl(adminUrl: string, name: string): string {
@@ -73,9 +74,9 @@ export function databaseUrl(adminUrl: string, name: string): string {
 
 export async function onAdminConnection<T>(
   adminUrl: string,
-  work: (client: pg.Client) => Promise<T>,
+  work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: 'testkit' });
+  const client = new Client({ connectionString: adminUrl, application_name: 'testkit' });
   await client.connect();
   try {
     return await work(client);
@@ -85,6 +86,8 @@ export async function onAdminConnection<T>(
 }
 
 async function startEmbedded(): Promise<{ url: string; stop(): Promise<void> }> {
+  // Loaded here and not above: every test file imports this module, one process of the run starts the server.
+  const { startEmbeddedPostgres } = await import('@acp/embedded-postgres');
   const folder = await mkdtemp(path.join(tmpdir(), 'acp-test-'));
   try {
     return await startEmbeddedPostgres({ data_dir: folder, logger: testLogger(), throwaway: true });
@@ -105,7 +108,8 @@ async function buildTemplate(adminUrl: string): Promise<string> {
     const building = `${template}_building`;
     await client.query(`drop database if exists ${building} with (force)`);
     await client.query(`create database ${building} template template0`);
-    await migrate({ url: databaseUrl(adminUrl, building), logger: testLogger() });
+    const { migrateQueue } = await import('@acp/queue');
+    await migrate({ url: databaseUrl(adminUrl, building), logger: testLogger(), after: [migrateQueue] });
     await client.query(`alter database ${building} rename to ${template}`);
     // A connection to the template would make `create database … template` fail.
     await client.query(`alter database ${template} allow_connections false`);
@@ -114,15 +118,14 @@ async function buildTemplate(adminUrl: string): Promise<string> {
 }
 
 async function migrationsHash(): Promise<string> {
-  const root = path.resolve(import.meta.dirname, '../../..');
+  const queue = path.resolve(import.meta.dirname, '../../queue/package.json');
   const hash = createHash('sha256');
-  // pg-boss brings migrations of its own: they change with its version only.
-  hash.update(await readFile(path.join(root, 'packages/queue/package.json')));
-  const folder = path.join(root, 'drizzle');
-  const files = (await readdir(folder, { recursive: true }))
+  // pg-boss brings tables of its own, by its version, and its queues are made from the catalogue.
+  hash.update(await readFile(queue)).update(JSON.stringify(jobCatalogue));
+  const files = (await readdir(migrationsFolder, { recursive: true }))
     .filter((file) => file.endsWith('.sql'))
     .toSorted();
-  for (const file of files) hash.update(file).update(await readFile(path.join(folder, file)));
+  for (const file of files) hash.update(file).update(await readFile(path.join(migrationsFolder, file)));
   return hash.digest('hex').slice(0, 16);
 }
 

@@ -7,7 +7,11 @@ export interface WaitForOptions {
   what?: string;
 }
 
-type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
+type Falsy = false | null | undefined | 0 | '';
+
+function isTruthy<T>(value: T): value is Exclude<T, Falsy> {
+  return Boolean(value);
+}
 
 /**
  * Resolves with the first truthy value of `probe`. A probe that throws is asked again; its last error becomes the
@@ -16,14 +20,14 @@ type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 export async function waitFor<T>(
   probe: () => T | Promise<T>,
   options: WaitForOptions = {},
-): Promise<Truthy<T>> {
+): Promise<Exclude<T, Falsy>> {
   const timeoutMs = options.timeout_ms ?? 10_000;
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   for (;;) {
     try {
       const value = await probe();
-      if (value) return value as Truthy<T>;
+      if (isTruthy(value)) return value;
       cause = undefined;
     } catch (err) {
       cause = err;
