@@ -1,1 +1,2 @@
-export {};
+export { startService } from './main.ts';
+export type { RunningService } from './main.ts';

@@ -47,7 +47,7 @@ export class LiveHub {
   #last = 0;
   /** Newest number that a notification spoke of; null: ask the database. */
   #announced: number | null = null;
-  #reading: Promise<void> | null = null;
+  #reading = false;
   #ranges: TranscriptRange[] = [];
   #readingRanges = false;
 
@@ -153,9 +153,7 @@ export class LiveHub {
   #readUpTo(newest: number | null): void {
     this.#announced =
       newest === null || this.#announced === null ? newest : Math.max(this.#announced, newest);
-    this.#reading ??= this.#readAll().finally(() => {
-      this.#reading = null;
-    });
+    if (!this.#reading) void this.#readAll();
   }
 
   async #readAll(): Promise<void> {
@@ -178,6 +176,8 @@ export class LiveHub {
     } catch (error) {
       // The next notification, or the reconnect, reads on from the same place.
       logger.warn('live events could not be read', { error });
+    } finally {
+      this.#reading = false;
     }
   }
 

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isConnectionError, migrate } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+import { migrateQueue } from '@acp/queue';
+
+/** How long a start waits for a database that is not there yet: containers of one stack start together. */
+const WAIT_SEC = 60;
+
+/** Brings the schema and the queue's tables to this release; serialised over processes that start together. */
+export async function migrateInstance(url: string, logger: Logger): Promise<void> {
+  for (let waited = 0; ; waited += 1) {
+    try {
+      await migrate({ url, logger, after: [migrateQueue] });
+      return;
+    } catch (error) {
+      if (!isConnectionError(error) || waited >= WAIT_SEC) throw error;
+      if (waited % 10 === 0) logger.warn('waiting for the database', { error });
+      await delay(1000);
+    }
+  }
+}

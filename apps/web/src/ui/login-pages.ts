@@ -1,0 +1,60 @@
+/** Sign-in and first-run set-up: forms that work without script. */
+import { html } from 'ghtml';
+import { errorLine, field, page } from './page.ts';
+
+export function loginPage(email: string, error: string | null): string {
+  return page(
+    'Sign in',
+    html`<main class="narrow">
+      <form class="card" method="post" action="/login">
+        <h1>Sign in</h1>
+        !${errorLine(error)}
+        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
+        !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        <button>Sign in</button>
+      </form>
+    </main>`,
+  );
+}
+
+export interface SetupValues {
+  token: string;
+  email: string;
+  display_name: string;
+}
+
+export function setupPage(values: SetupValues, error: string | null): string {
+  const { token, email, display_name } = values;
+  return page(
+    'Set up',
+    html`<main class="narrow">
+      <form class="card" method="post" action="/setup">
+        <h1>Create the first administrator</h1>
+        !${errorLine(error)} !${field({ name: 'token', label: '', type: 'hidden', value: token })}
+        !${field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name })}
+        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
+        !${field({
+          name: 'password',
+          label: 'Password (8 characters or more)',
+          type: 'password',
+          autocomplete: 'new-password',
+          minlength: 8,
+        })}
+        <button>Create and sign in</button>
+      </form>
+    </main>`,
+  );
+}
+
+export function setupClosedPage(): string {
+  return page(
+    'Set up',
+    html`<main class="narrow">
+      <div class="card">
+        <h1>This link is no longer valid</h1>
+        <p>Somebody has set this instance up already, or the link is older than a day.</p>
+        <p><a href="/login">Sign in</a></p>
+      </div>
+    </main>`,
+  );
+}

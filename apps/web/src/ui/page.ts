@@ -1,0 +1,47 @@
+import { html } from 'ghtml';
+
+/** A whole page. `body` is HTML that has been escaped already. */
+export function page(title: string, body: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <link rel="stylesheet" href="/assets/app.css" />
+        <link rel="icon" href="data:," />
+      </head>
+      <body>
+        !${body}
+      </body>
+    </html>`;
+}
+
+/** An error beside its form; nothing where there is none. */
+export function errorLine(message: string | null): string {
+  return message === null ? '' : html`<p class="error" role="alert">${message}</p>`;
+}
+
+export interface Field {
+  name: string;
+  label: string;
+  type: 'text' | 'email' | 'password' | 'hidden';
+  autocomplete?: string;
+  value?: string;
+  minlength?: number;
+}
+
+export function field({ name, label, type, autocomplete = 'off', value = '', minlength = 1 }: Field): string {
+  if (type === 'hidden') return html`<input type="hidden" name="${name}" value="${value}" />`;
+  return html`<label
+    >${label}
+    <input
+      type="${type}"
+      name="${name}"
+      value="${value}"
+      autocomplete="${autocomplete}"
+      minlength="${minlength}"
+      required
+    />
+  </label>`;
+}
