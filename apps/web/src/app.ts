@@ -36,13 +36,7 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): Express {
   const { database, logger, config } = deps;
   const credentials = deps.credentials ?? createCredentials({ database, logger });
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  // Addresses behind proxies are found by our own rule (SERVICE_TRUSTED_PROXIES).
-  app.set('trust proxy', false);
-  app.set('query parser', 'simple');
-
+  const app = bareApp();
   app.use(requestId);
   if (config.log_level === 'debug') app.use(accessLog(logger));
   app.use(securityHeaders(config.public_url));
@@ -60,6 +54,24 @@ export function createApp(deps: AppDeps): Express {
   if (deps.ui) app.use(deps.ui);
   app.use(unknownPath);
   app.use(errorHandler(logger));
+  return app;
+}
+
+/** What is served where no API is: health, and the same errors as everywhere. */
+export function createHealthApp(health: RequestHandler, logger: Logger): Express {
+  const app = bareApp();
+  app.use(requestId, health, unknownPath);
+  app.use(errorHandler(logger));
+  return app;
+}
+
+function bareApp(): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  // Addresses behind proxies are found by our own rule (SERVICE_TRUSTED_PROXIES).
+  app.set('trust proxy', false);
+  app.set('query parser', 'simple');
   return app;
 }
 
