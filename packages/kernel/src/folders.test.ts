@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isInsideFolder } from './folders.ts';
+
+describe('isInsideFolder', () => {
+  let base: string;
+  let home: string;
+
+  beforeAll(async () => {
+    base = await mkdtemp(join(tmpdir(), 'folders-'));
+    home = join(base, 'home');
+    await mkdir(join(home, 'inner'), { recursive: true });
+    await mkdir(join(base, 'outside'));
+    await symlink(join(base, 'outside'), join(home, 'way-out'));
+    await symlink(join(base, 'nowhere'), join(home, 'broken'));
+    await symlink(join(home, 'circle'), join(home, 'circle'));
+    await symlink(home, join(base, 'alias'));
+  });
+  afterAll(async () => rm(base, { recursive: true }));
+
+  it.each([
+    ['the folder itself', '.', true],
+    ['an existing subfolder', 'inner', true],
+    ['a subfolder that does not exist yet', 'inner/new/deep', true],
+    ['a name that begins with two dots', '..name', true],
+    ['a path that climbs out', '../outside', false],
+    ['a sibling whose name begins alike', '../home-two', false],
+    ['a link that leads out', 'way-out', false],
+    ['something new behind a link that leads out', 'way-out/new', false],
+    ['a broken link', 'broken', false],
+    ['a link in a circle', 'circle/x', false],
+    ['a path with a NUL', 'in\0ner', false],
+  ])('answers for %s', async (_what, path, expected) => {
+    expect(await isInsideFolder(join(home, path), [home])).toBe(expected);
+  });
+
+  it('follows links in the folder too, and takes any of several folders', async () => {
+    expect(await isInsideFolder(join(home, 'inner'), [join(base, 'alias')])).toBe(true);
+    expect(await isInsideFolder(join(base, 'outside'), [home, join(base, 'outside')])).toBe(true);
+    expect(await isInsideFolder(join(base, 'outside'), [])).toBe(false);
+  });
+});
