@@ -1,7 +1,7 @@
 import type { Actor, CompanyRole } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 
 const { board_user_keys } = schema;
@@ -70,4 +70,12 @@ export async function deleteBoardUserKey(
   await recordChanges(tx, actor, [
     { company_id, action: 'board_user_key.deleted', entity_type: 'board_user_key', entity_id: id },
   ]);
+}
+
+/** `last_used_at` of keys that were used lately: batched, off the request. Ids of other kinds of keys are passed over. */
+export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx
+    .update(board_user_keys)
+    .set({ last_used_at: sql`now()` })
+    .where(inArray(board_user_keys.id, [...ids]));
 }

@@ -13,5 +13,10 @@ export {
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
 export { addMember, changeMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
-export { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey } from './board-user-keys.ts';
+export {
+  deleteBoardUserKey,
+  listBoardUserKeys,
+  markBoardUserKeysUsed,
+  mintBoardUserKey,
+} from './board-user-keys.ts';
 export type { BoardUserKeyRow } from './board-user-keys.ts';
