@@ -5,6 +5,21 @@
  * What an ended agent leaves behind further up the slice list (runs, checkouts, wakeups) the job `settle-agent` ends.
  */
 export { findAgent, listAgents, runtimeState } from './read-agents.ts';
+export { createAgent } from './create-agent.ts';
+export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
+export { deleteAgent } from './delete-agent.ts';
+export {
+  createAgentKey,
+  deleteAgentKey,
+  findAgentKey,
+  listAgentKeys,
+  newKeyMaterial,
+  revokeAgentKeys,
+} from './keys.ts';
+export { markKeysUsed, resolveBearer } from './resolve-bearer.ts';
+export { defaultPrompt } from './role-prompts.ts';
+export { assertHomeDir } from './home-dir.ts';
+export type { HomeRules } from './home-dir.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';
 export { noteRunEnded, noteRunStarted } from './note-run.ts';

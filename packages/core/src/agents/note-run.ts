@@ -32,15 +32,17 @@ export async function noteRunStarted(tx: Tx, agent_id: string, run_id: string): 
  * Two statements. The first takes the agent's row lock, without which two runs that end at once would each see the
  * other one running and leave the agent `running` for good; so call it before the issue and run rows are locked
  * (lock order: agent > issue > run). `run_id` itself is not counted, whatever its row says by then.
- * @param outcome `error` is kept as `last_error`; a good end clears it.
+ * @param outcome `error` is kept as `last_error`; a good end clears it. `agent_locked`: the caller has that lock
+ * already, by an earlier statement; then it is one statement.
  * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
  */
 export async function noteRunEnded(
   tx: Tx,
   agent_id: string,
-  outcome: { run_id: string; ok: boolean; error?: string | null },
+  outcome: { run_id: string; ok: boolean; error?: string | null; agent_locked?: true },
 ): Promise<Change[]> {
-  await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
+  if (!outcome.agent_locked)
+    await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
   const other = sql`(select r.id from heartbeat_runs r
     where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${outcome.run_id} order by r.started_at desc limit 1)`;
   const state = tx.$with('state').as(

@@ -1,0 +1,89 @@
+import type { Actor, Agent, CreateAgent } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { newId, notFound } from '@acp/kernel';
+import { recordChanges } from '../activity/index.ts';
+import { type CompanyRow, findCompany } from '../companies/index.ts';
+import { firstHeartbeatAt } from './heartbeat.ts';
+import { newKeyMaterial } from './keys.ts';
+import { assertMayConfigure, permissionsOfHire } from './policy.ts';
+import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
+import { assertManager, assertProvider } from './references.ts';
+import { defaultPrompt } from './role-prompts.ts';
+import { settableOnCreate } from './settable.ts';
+
+const { agent_api_keys, agent_runtime_states, agents } = schema;
+
+/**
+ * Hires an agent: what is omitted comes from the company's defaults and the role. Hired by an agent, it gets no
+ * permission that agent lacks, and a key that is shown this once.
+ * @throws invalid for an unknown provider or manager, forbidden for a configuration that is not the actor's to write
+ */
+export async function createAgent(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateAgent,
+): Promise<Agent | { agent: Agent; api_key: string }> {
+  if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
+  assertProvider(input.provider_id);
+  const company = await findCompany(tx, company_id);
+  if (!company) throw notFound();
+  if (input.reports_to) await assertManager(tx, company_id, input.reports_to);
+
+  const row = await insertAgent(tx, actor, company, input);
+  const details = { name: row.name, role: row.role };
+  const event = { type: 'agent_created', data: summarizeAgent(row) } as const;
+  const api_key = actor.kind === 'agent' ? await mintFirstKey(tx, row) : undefined;
+  await recordChanges(tx, actor, [
+    { company_id, action: 'agent.created', entity_type: 'agent', entity_id: row.id, details, event },
+  ]);
+  const agent = presentAgent(row);
+  return api_key === undefined ? agent : { agent, api_key };
+}
+
+async function insertAgent(
+  tx: Tx,
+  actor: Actor,
+  company: CompanyRow,
+  input: CreateAgent,
+): Promise<AgentRow> {
+  const id = newId();
+  const role = input.role ?? 'general';
+  const enabled = input.heartbeat_enabled ?? company.agent_default_heartbeat_enabled;
+  const interval = input.heartbeat_interval_sec ?? company.agent_default_heartbeat_interval_sec;
+  const state = tx
+    .$with('state')
+    .as(
+      tx
+        .insert(agent_runtime_states)
+        .values({ agent_id: id })
+        .returning({ agent_id: agent_runtime_states.agent_id }),
+    );
+  const [row] = await tx
+    .with(state)
+    .insert(agents)
+    .values({
+      ...settableOnCreate(input),
+      id,
+      company_id: company.id,
+      role,
+      // An empty type means `llm` (specification, rule 2).
+      adapter_type: (input.adapter_type ?? company.agent_default_adapter_type) || 'llm',
+      adapter_config: input.adapter_config ?? company.agent_default_adapter_config,
+      system_prompt: input.system_prompt ?? defaultPrompt(role),
+      heartbeat_enabled: enabled,
+      heartbeat_interval_sec: interval,
+      next_heartbeat_at: enabled ? firstHeartbeatAt(interval) : null,
+      permissions: permissionsOfHire(actor),
+    })
+    .returning();
+  return row!;
+}
+
+async function mintFirstKey(tx: Tx, agent: AgentRow): Promise<string> {
+  const { raw_key, ...stored } = newKeyMaterial();
+  await tx
+    .insert(agent_api_keys)
+    .values({ company_id: agent.company_id, agent_id: agent.id, label: 'first key', ...stored });
+  return raw_key;
+}

@@ -1,0 +1,45 @@
+import type { Actor } from '@acp/contract';
+import { type Tx, schema, signal } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { revokeAgentKeys } from './keys.ts';
+import { type AgentRow, summarizeAgent } from './present.ts';
+
+const { agents } = schema;
+
+/**
+ * Moves the agent to the trash: those who report to it report to nobody, its keys are gone for good, and the job ends
+ * what it left behind (runs, checkouts, wakeups). @throws notFound when it lies there already
+ */
+export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+  const freed = tx.$with('freed').as(
+    tx
+      .update(agents)
+      .set({ reports_to: null, updated_at: sql`now()` })
+      .where(eq(agents.reports_to, agent.id))
+      .returning({ id: agents.id }),
+  );
+  const [row] = await tx
+    .with(freed)
+    .update(agents)
+    .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(agents.id, agent.id), isNull(agents.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  signal(tx, 'credentials', agent.id);
+  await revokeAgentKeys(tx, { agent_id: agent.id });
+  await enqueue(tx, 'settle-agent', { agent_id: agent.id });
+  await recordChanges(tx, actor, [
+    {
+      company_id: row.company_id,
+      action: 'agent.deleted',
+      entity_type: 'agent',
+      entity_id: row.id,
+      details: { name: row.name },
+      // The event table has no deletion of agents: to those who watch, the agent has ended.
+      event: { type: 'agent_updated', data: { ...summarizeAgent(row), status: 'terminated' } },
+    },
+  ]);
+}

@@ -1,0 +1,28 @@
+import { invalid, isInsideFolder } from '@acp/kernel';
+import { isAbsolute, join } from 'node:path';
+
+/** Where agents' homes may lie: the operator's configuration (decisions 7.32). */
+export interface HomeRules {
+  /** `SERVICE_HOME`. */
+  service_home: string;
+  /** `SERVICE_HOME_ROOTS`: folders by company id or slug. */
+  assigned: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * The folder must resolve, links followed, inside the company's own folder or one that the operator assigned to the
+ * company. What a link points to may change later: whoever uses the folder checks again. @throws invalid
+ */
+export async function assertHomeDir(
+  home_dir: string,
+  company: { id: string; slug: string },
+  rules: HomeRules,
+): Promise<void> {
+  const roots = [
+    join(rules.service_home, 'companies', company.id),
+    ...(rules.assigned[company.id] ?? []),
+    ...(rules.assigned[company.slug] ?? []),
+  ];
+  const inside = isAbsolute(home_dir) && (await isInsideFolder(home_dir, roots));
+  if (!inside) throw invalid('home_dir must lie in a folder of the company');
+}

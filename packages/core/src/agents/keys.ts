@@ -1,0 +1,105 @@
+import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
+import { type Tx, schema, signal } from '@acp/db';
+import { conflict, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
+import { and, desc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { assertNotAbove } from './policy.ts';
+import { type AgentKeyRow, presentKey } from './present.ts';
+import { findAgent } from './read-agents.ts';
+
+const { agent_api_keys, agents, companies } = schema;
+
+/** A fresh key and what is stored of it: the hash, and the first 8 characters to tell keys apart by. */
+export function newKeyMaterial(): { raw_key: string; key_hash: string; key_prefix: string } {
+  const raw_key = newApiKey();
+  return { raw_key, key_hash: sha256Hex(raw_key), key_prefix: raw_key.slice(0, 8) };
+}
+
+/**
+ * Mints a key; `raw_key` is shown this once.
+ * @throws notFound for an agent of another company, forbidden for an agent that may do more than the calling one,
+ * conflict for a terminated agent, whose keys open nothing
+ */
+export async function createAgentKey(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: { agent_id: string; label?: string | null },
+): Promise<NewAgentKey> {
+  const agent = await findAgent(tx, input.agent_id);
+  if (agent?.company_id !== company_id) throw notFound();
+  assertNotAbove(actor, agent);
+  if (agent.status === 'terminated') throw conflict('agent is terminated');
+  const { raw_key, ...stored } = newKeyMaterial();
+  const label = input.label ?? null;
+  const [row] = await tx
+    .insert(agent_api_keys)
+    .values({ company_id, agent_id: agent.id, label, ...stored })
+    .returning();
+  await recordChanges(tx, actor, [keyChange(row!, 'agent_key.created')]);
+  return { ...presentKey(row!), raw_key };
+}
+
+/** Newest first. Ephemeral keys of runs are the engine's own and left out. */
+export async function listAgentKeys(tx: Tx, agent: { id: string }): Promise<AgentKey[]> {
+  const rows = await tx
+    .select()
+    .from(agent_api_keys)
+    .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id)))
+    .orderBy(desc(agent_api_keys.created_at), desc(agent_api_keys.id));
+  return rows.map(presentKey);
+}
+
+/** The scope loader's way to a key; undefined also for keys of trashed agents and companies. */
+export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow | undefined> {
+  if (!isUuid(key_id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(agent_api_keys))
+    .from(agent_api_keys)
+    .innerJoin(agents, and(eq(agents.id, agent_api_keys.agent_id), isNull(agents.deleted_at)))
+    .innerJoin(companies, and(eq(companies.id, agent_api_keys.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(agent_api_keys.id, key_id), isNull(agent_api_keys.run_id)));
+  return row;
+}
+
+/** Revokes at once, in every process. @throws notFound when somebody else was quicker */
+export async function deleteAgentKey(tx: Tx, actor: Actor, key: AgentKeyRow): Promise<void> {
+  const deleted = await tx
+    .delete(agent_api_keys)
+    .where(eq(agent_api_keys.id, key.id))
+    .returning({ id: agent_api_keys.id });
+  if (deleted.length === 0) throw notFound();
+  signal(tx, 'credentials', key.id);
+  await recordChanges(tx, actor, [keyChange(key, 'agent_key.deleted')]);
+}
+
+/** For good, in every process: keys of agents that ended, or of all agents of a company that did. */
+export async function revokeAgentKeys(
+  tx: Tx,
+  of: { agent_id: string } | { company_id: string },
+): Promise<void> {
+  const owner =
+    'agent_id' in of
+      ? eq(agent_api_keys.agent_id, of.agent_id)
+      : eq(agent_api_keys.company_id, of.company_id);
+  const revoked = await tx.delete(agent_api_keys).where(owner).returning({ id: agent_api_keys.id });
+  for (const { id } of revoked) signal(tx, 'credentials', id);
+}
+
+/** `last_used_at` of keys that were used lately: batched, off the request. Ids that are no agent key's are passed over. */
+export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
+  await tx
+    .update(agent_api_keys)
+    .set({ last_used_at: sql`now()` })
+    .where(inArray(agent_api_keys.id, [...key_ids]));
+}
+
+function keyChange(key: AgentKeyRow, action: string) {
+  return {
+    company_id: key.company_id,
+    action,
+    entity_type: 'agent_key',
+    entity_id: key.id,
+    details: { agent_id: key.agent_id, label: key.label, key_prefix: key.key_prefix },
+  };
+}

@@ -1,0 +1,79 @@
+/** Pure rules beyond the role gate of the endpoint table (decisions 7.1, 7.33, 7.34). No tx, no clock. */
+import type { Actor, AgentPermission } from '@acp/contract';
+import { agentPermissionDefaults, permits } from '@acp/contract';
+import { forbidden } from '@acp/kernel';
+
+type Permissions = Record<string, boolean>;
+type AdapterConfig = Record<string, unknown>;
+
+const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
+
+/** Whether an agent with `inner` may do nothing that one with `outer` may not. */
+export function isPermissionSubset(inner: Permissions, outer: Permissions): boolean {
+  return permissionKeys.every((key) => !permits(inner, key) || permits(outer, key));
+}
+
+/** What a hired agent starts with: the defaults, less what the agent that hires it may not do itself. */
+export function permissionsOfHire(actor: Actor): Permissions {
+  if (actor.kind !== 'agent') return {};
+  const withheld = permissionKeys.filter(
+    (key) => agentPermissionDefaults[key] && !permits(actor.permissions, key),
+  );
+  return Object.fromEntries(withheld.map((key) => [key, false]));
+}
+
+/**
+ * An agent acts on another one only where that one may do no more than itself: else its key, or a prompt written for
+ * it, would be a way around the permission map. @throws forbidden
+ */
+export function assertNotAbove(actor: Actor, target: { id: string; permissions: Permissions }): void {
+  if (actor.kind !== 'agent' || actor.agent_id === target.id) return;
+  if (!isPermissionSubset(target.permissions, actor.permissions))
+    throw forbidden('the agent may do more than you');
+}
+
+export function isCompanyAdmin(actor: Actor, company_id: string): boolean {
+  if (actor.kind === 'user') return actor.instance_role === 'admin' || actor.roles[company_id] === 'admin';
+  if (actor.kind === 'board_user') return actor.company_id === company_id && actor.role === 'admin';
+  return actor.kind === 'system';
+}
+
+/** Whether a string anywhere in the configuration is resolved from the company's secrets when it is used. */
+export function namesSecret(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('${secret:');
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, inner]) => namesSecret(key) || namesSecret(inner));
+}
+
+/**
+ * Whether the actor may replace `before` by `after`. Configurations that name secrets are for admins and agents with
+ * `secrets.use`: whoever may change the rest of such a configuration decides where the secret goes. @throws forbidden
+ */
+export function assertMayConfigure(
+  actor: Actor,
+  company_id: string,
+  before: AdapterConfig,
+  after: AdapterConfig,
+): void {
+  if (isCompanyAdmin(actor, company_id) || sameJson(before, after)) return;
+  if (!sameJson(before.allow_dangerous_permissions, after.allow_dangerous_permissions))
+    throw forbidden('allow_dangerous_permissions is for admins');
+  const usesSecrets = actor.kind === 'agent' && permits(actor.permissions, 'secrets.use');
+  if (!usesSecrets && (namesSecret(before) || namesSecret(after)))
+    throw forbidden('an adapter_config with secrets is for admins and agents with secrets.use');
+}
+
+/** Key order does not count: jsonb does not keep it. */
+function sameJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}

@@ -1,0 +1,43 @@
+import { type Tx, schema } from '@acp/db';
+import { invalid } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { findAgent } from './read-agents.ts';
+
+const { companies } = schema;
+
+/** No provider can exist yet, so that any id is of an unknown one (decisions 7.20). @throws invalid */
+export function assertProvider(provider_id: string | null | undefined): void {
+  if (provider_id) throw invalid('unknown provider');
+}
+
+/** @throws invalid unless the agent is one of the company */
+export async function assertManager(tx: Tx, company_id: string, manager_id: string): Promise<void> {
+  const manager = await findAgent(tx, manager_id);
+  if (manager?.company_id !== company_id) throw invalid('reports_to is no agent of the company');
+}
+
+/**
+ * Takes the company's row lock, in front of the agent's by the lock order: two changes of the tree at once could
+ * otherwise close a circle together that neither closes alone.
+ * @throws invalid for a stranger, for the agent itself, and for one that reports to it, however indirectly
+ */
+export async function assertMayReportTo(
+  tx: Tx,
+  agent: { id: string; company_id: string },
+  manager_id: string,
+): Promise<void> {
+  await tx
+    .select({ id: companies.id })
+    .from(companies)
+    .where(eq(companies.id, agent.company_id))
+    .for('no key update');
+  await assertManager(tx, agent.company_id, manager_id);
+  const { rows } = await tx.execute<{ circle: boolean }>(sql`
+    with recursive above as (
+      select id, reports_to from agents where id = ${manager_id}
+      union
+      select agents.id, agents.reports_to from above join agents on agents.id = above.reports_to
+    )
+    select exists (select from above where id = ${agent.id}) as circle`);
+  if (rows[0]?.circle) throw invalid('reports_to would close a circle');
+}

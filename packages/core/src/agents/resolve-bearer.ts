@@ -1,0 +1,61 @@
+import type { AgentActor, BoardUserActor, CompanyRole } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { markBoardUserKeysUsed } from '../companies/index.ts';
+import { markAgentKeysUsed } from './keys.ts';
+
+interface BearerRow extends Record<string, unknown> {
+  key_id: string;
+  company_id: string;
+  name: string;
+  agent_id: string | null;
+  permissions: Record<string, boolean>;
+  run_id: string | null;
+  depth: number;
+  role: CompanyRole;
+}
+
+/**
+ * Who a bearer key belongs to: agent keys first, then board-user keys, in one statement (specification,
+ * Authentication 2). Keys of trashed companies, of trashed and terminated agents, and keys of runs that no longer
+ * run open nothing. A run's key acts at the depth of its run, so that a chain of causes is counted on through it.
+ */
+export async function resolveBearer(
+  tx: Tx,
+  key_hash: string,
+): Promise<AgentActor | BoardUserActor | undefined> {
+  const { rows } = await tx.execute<BearerRow>(sql`
+    select key.id as key_id, key.company_id, agent.name, agent.id as agent_id, agent.permissions,
+      key.run_id, coalesce(run.depth, 0) as depth, null as role
+    from agent_api_keys key
+    join agents agent on agent.id = key.agent_id and agent.deleted_at is null and agent.status <> 'terminated'
+    join companies company on company.id = key.company_id and company.deleted_at is null
+    left join heartbeat_runs run on run.id = key.run_id
+    where key.key_hash = ${key_hash} and (key.run_id is null or run.status = 'running')
+    union all
+    select key.id, key.company_id, coalesce(key.label, key.key_prefix), null, '{}', null, 0, key.role
+    from board_user_keys key
+    join companies company on company.id = key.company_id and company.deleted_at is null
+    where key.key_hash = ${key_hash}`);
+  const row = rows.find((each) => each.agent_id !== null) ?? rows[0];
+  if (!row) return undefined;
+  const { key_id, company_id, name } = row;
+  if (row.agent_id === null) return { kind: 'board_user', key_id, company_id, role: row.role, name };
+  return {
+    kind: 'agent',
+    agent_id: row.agent_id,
+    company_id,
+    name,
+    key_id,
+    permissions: row.permissions,
+    run_id: row.run_id,
+    depth: row.depth,
+  };
+}
+
+/** `last_used_at` of keys of either kind: called with what gathered over some seconds, never by a request. */
+export async function markKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
+  if (key_ids.length === 0) return;
+  await markAgentKeysUsed(tx, key_ids);
+  await markBoardUserKeysUsed(tx, key_ids);
+}

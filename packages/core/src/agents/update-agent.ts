@@ -1,0 +1,153 @@
+import type { Actor, Agent, AgentStatus, UpdateAgent } from '@acp/contract';
+import { type Tx, schema, signal } from '@acp/db';
+import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { findCompany } from '../companies/index.ts';
+import { rescheduledHeartbeat } from './heartbeat.ts';
+import { type HomeRules, assertHomeDir } from './home-dir.ts';
+import { assertMayConfigure, assertNotAbove } from './policy.ts';
+import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
+import { assertMayReportTo, assertProvider } from './references.ts';
+import { settableOnUpdate } from './settable.ts';
+import { isWakeable } from './status.ts';
+
+const { agents } = schema;
+
+/**
+ * Changes an agent; an absent field is left alone. An agent that may be woken again is dispatched, one that is
+ * terminated is settled (runs, checkouts, wakeups) and its keys open nothing from now on.
+ * @param homes absent: no `home_dir` can be set here
+ * @throws conflict for `status: running`, which only runs set; invalid for references and folders outside the company;
+ * forbidden for what is not the actor's to change
+ */
+export async function updateAgent(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  body: UpdateAgent,
+  homes?: HomeRules,
+): Promise<Agent> {
+  const input = settableOnUpdate(body);
+  assertNotAbove(actor, agent);
+  assertProvider(input.provider_id);
+  if (input.status === 'running') throw conflict('status running is set by runs');
+  if (input.home_dir) await assertCompanyHome(tx, agent.company_id, input.home_dir, homes);
+  if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
+  const before = await lockAgent(tx, agent.id);
+  assertStatusChange(actor, before, input.status);
+  if (input.adapter_config)
+    assertMayConfigure(actor, agent.company_id, configOf(before), input.adapter_config);
+
+  const next_heartbeat_at = rescheduledHeartbeat(before, input);
+  const [row] = await tx
+    .update(agents)
+    .set({
+      ...input,
+      ...(input.adapter_type === '' ? { adapter_type: 'llm' } : {}),
+      ...(next_heartbeat_at === undefined ? {} : { next_heartbeat_at }),
+      ...(input.status === undefined || input.status === 'paused' ? {} : { pause_reason: null }),
+      updated_at: sql`now()`,
+    })
+    .where(eq(agents.id, agent.id))
+    .returning();
+  await followStatus(tx, before, row!);
+  await recordChanges(tx, actor, [updated(row!, { fields: Object.keys(input), ...statusOf(input) })]);
+  return presentAgent(row!);
+}
+
+/** Pauses; a run that is running goes on. Pausing again changes the reason. @throws conflict */
+export async function pauseAgent(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  reason: string | null = null,
+): Promise<Agent> {
+  const before = await lockAgent(tx, agent.id);
+  // Nor may it be paused: the resume would make an agent of it that nobody has approved, or that has ended.
+  assertManageable(before);
+  const [row] = await tx
+    .update(agents)
+    .set({ status: 'paused', pause_reason: reason, updated_at: sql`now()` })
+    .where(eq(agents.id, agent.id))
+    .returning();
+  await recordChanges(tx, actor, [updated(row!, { reason }, 'agent.paused')]);
+  return presentAgent(row!);
+}
+
+/** Resumes a paused agent and dispatches what waited for it; any other that may be woken stays as it is. @throws conflict */
+export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
+  const before = await lockAgent(tx, agent.id);
+  assertManageable(before);
+  if (before.status !== 'paused') return presentAgent(before);
+  const status = sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agent.id} and run.status = 'running')
+    then 'running' else 'idle' end`;
+  const [row] = await tx
+    .update(agents)
+    .set({ status, pause_reason: null, updated_at: sql`now()` })
+    .where(eq(agents.id, agent.id))
+    .returning();
+  await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });
+  await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed')]);
+  return presentAgent(row!);
+}
+
+/** The row as it is now: decided on the scope's copy, two changes at once would undo each other's rules. */
+async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
+  const [row] = await tx
+    .select()
+    .from(agents)
+    .where(and(eq(agents.id, agent_id), isNull(agents.deleted_at)))
+    .for('no key update');
+  if (!row) throw notFound();
+  return row;
+}
+
+function assertManageable({ status }: AgentRow): void {
+  if (status === 'terminated') throw conflict('agent is terminated');
+  if (status === 'pending_approval') throw conflict('agent is pending approval');
+}
+
+/** Approving a hire is a human's act (specification, Authentication 5), by this way too. */
+function assertStatusChange(actor: Actor, before: AgentRow, status: AgentStatus | undefined): void {
+  if (status === undefined || status === before.status || actor.kind !== 'agent') return;
+  if (before.status === 'pending_approval') throw forbidden('agents cannot approve a hire');
+}
+
+async function assertCompanyHome(
+  tx: Tx,
+  company_id: string,
+  home_dir: string,
+  homes: HomeRules | undefined,
+): Promise<void> {
+  const company = await findCompany(tx, company_id);
+  if (!company || !homes) throw invalid('home_dir must lie in a folder of the company');
+  await assertHomeDir(home_dir, company, homes);
+}
+
+async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<void> {
+  if (after.status === 'terminated' && before.status !== 'terminated') {
+    signal(tx, 'credentials', after.id);
+    await enqueue(tx, 'settle-agent', { agent_id: after.id });
+  }
+  if (isWakeable(after.status) && !isWakeable(before.status)) {
+    signal(tx, 'credentials', after.id);
+    await enqueue(tx, 'dispatch-agent', { agent_id: after.id });
+  }
+}
+
+const configOf = (row: AgentRow) => row.adapter_config as Record<string, unknown>;
+
+const statusOf = ({ status }: UpdateAgent) => (status === undefined ? {} : { status });
+
+function updated(row: AgentRow, details: Record<string, unknown>, action = 'agent.updated') {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'agent',
+    entity_id: row.id,
+    details,
+    event: { type: 'agent_updated', data: summarizeAgent(row) },
+  } as const;
+}
