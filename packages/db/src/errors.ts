@@ -65,6 +65,11 @@ export function isUniqueViolation(err: unknown, constraint?: string): boolean {
   return false;
 }
 
+/** The table or its schema is not there: before the first migration. */
+export function isMissingTable(err: unknown): boolean {
+  return hasCode(err, '42P01', '3F000');
+}
+
 /**
  * What a caller may be told about a failure of the database; null when it is none of the known ones (a bug of ours).
  * A NUL character is valid JSON but no text of PostgreSQL, so it reaches us as an error of the caller's input.

@@ -29,6 +29,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 // A peer that vanished without a word (a failed-over host) is noticed after at most the sum of both.
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2000;
 
 export function openLink(options: LinkOptions): Link {
   const { logger } = options;
@@ -108,8 +109,9 @@ export function openLink(options: LinkOptions): Link {
     close: async () => {
       clearInterval(pinging);
       closing.abort();
-      await up?.end().catch(() => undefined);
-      await running;
+      up?.end().catch(() => undefined);
+      // A peer that does not answer must not hold up the end of the process.
+      await Promise.race([running, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { resolve } from 'node:path';
 import type { Logger } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
+import { isMissingTable } from './errors.ts';
 import type { Tx } from './pool.ts';
 
 /** The SQL files of this release, with their journal. */
@@ -67,10 +68,9 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   }
 }
 
-/** For readiness and the operator: reads only. */
+/** For readiness and the operator: one statement, reads only. */
 export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promise<MigrationStatus> {
-  const files = readMigrationFiles({ migrationsFolder: folder });
-  const hashByTime = new Map(files.map((file) => [file.folderMillis, file.hash]));
+  const hashByTime = folder === migrationsFolder ? (ownHashes ??= readHashes(folder)) : readHashes(folder);
   const rows = await readApplied(tx);
   let unknown = 0;
   for (const { hash, created_at } of rows) {
@@ -80,16 +80,27 @@ export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promis
       throw new Error(`an applied migration was changed afterwards (its time is ${created_at})`);
   }
   const applied = rows.length - unknown;
-  return { known: files.length, applied, pending: files.length - applied, unknown };
+  return { known: hashByTime.size, applied, pending: hashByTime.size - applied, unknown };
+}
+
+type Hashes = ReadonlyMap<number, string>;
+
+// A release does not change while it runs, and probes ask often.
+let ownHashes: Hashes | undefined;
+
+function readHashes(folder: string): Hashes {
+  const files = readMigrationFiles({ migrationsFolder: folder });
+  return new Map(files.map(({ folderMillis, hash }) => [folderMillis, hash]));
 }
 
 async function readApplied(tx: Tx): Promise<{ hash: string; created_at: string }[]> {
-  const table = await tx.execute<{ present: boolean }>(
-    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`,
-  );
-  if (table.rows[0]?.present !== true) return [];
-  const { rows } = await tx.execute<{ hash: string; created_at: string }>(
-    sql`select hash, created_at::text as created_at from drizzle.__drizzle_migrations order by created_at`,
-  );
-  return rows;
+  try {
+    const { rows } = await tx.execute<{ hash: string; created_at: string }>(
+      sql`select hash, created_at::text as created_at from drizzle.__drizzle_migrations order by created_at`,
+    );
+    return rows;
+  } catch (err) {
+    if (isMissingTable(err)) return [];
+    throw err;
+  }
 }

@@ -20,6 +20,7 @@ export class Completions {
   #waiting: Attempt[] = [];
   #running: Promise<void> | null = null;
   #closing = false;
+  #failing = false;
 
   constructor(boss: PgBoss, queue: string, logger?: Logger) {
     this.#boss = boss;
@@ -47,6 +48,7 @@ export class Completions {
       this.#waiting = [];
       try {
         const response = await this.#boss.complete(this.#queue, batch);
+        this.#failing = false;
         const affected = 'affected' in response ? Number(response.affected) : batch.length;
         if (affected < batch.length) {
           this.#logger?.info('jobs finished after they had expired', {
@@ -55,10 +57,9 @@ export class Completions {
           });
         }
       } catch (err) {
-        this.#logger?.warn('finished jobs could not be completed', {
-          queue: this.#queue,
-          error: messageOf(err),
-        });
+        const fields = { queue: this.#queue, error: messageOf(err) };
+        if (!this.#failing) this.#logger?.warn('finished jobs could not be completed', fields);
+        this.#failing = true;
         if (this.#closing) return;
         this.#waiting.unshift(...batch);
         await delay(RETRY_MS);

@@ -42,7 +42,8 @@ interface Running {
   done: Promise<void>;
 }
 
-const FETCH_RETRY_MS = 1000;
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 10_000;
 // The moment of a later start is by the database's clock, which may be behind ours: look again a little later.
 const SECOND_LOOK_MS = 1000;
 
@@ -54,6 +55,7 @@ export class Consumer<N extends JobName> {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #poll: NodeJS.Timeout;
   #wanted = false;
+  #failures = 0;
   #pumping: Promise<void> | null = null;
   #stopping = false;
 
@@ -137,10 +139,10 @@ export class Consumer<N extends JobName> {
       try {
         jobs = await this.#set.boss.fetch(this.#set.job, { batchSize: free, includeMetadata: true });
       } catch (err) {
-        this.#set.logger?.warn('jobs could not be fetched', { queue: this.#set.job, error: messageOf(err) });
-        if (!this.#stopping) this.#kickIn(FETCH_RETRY_MS);
+        this.#notFetched(err);
         return;
       }
+      this.#failures = 0;
       // As many as asked for: there may be more. They come unordered.
       if (jobs.length === free) this.#wanted = true;
       const inOrder = jobs.toSorted(
@@ -150,14 +152,25 @@ export class Consumer<N extends JobName> {
     }
   }
 
+  /** Told once for a row of failures; a kick (the listener's reconnection) does not wait for the delay. */
+  #notFetched(err: unknown): void {
+    const { job, logger } = this.#set;
+    if (this.#failures === 0)
+      logger?.warn('jobs could not be fetched', { queue: job, error: messageOf(err) });
+    if (!this.#stopping) this.#kickIn(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS));
+    this.#failures += 1;
+  }
+
   #start(job: JobWithMetadata): void {
     const abort = new AbortController();
     const attempt = { id: job.id, retryCount: job.retryCount };
+    // An expired attempt may still be ending while the next one of the same job runs here.
+    const key = `${job.id}:${job.retryCount}`;
     const done = this.#handle(job, attempt, abort).finally(() => {
-      this.#running.delete(job.id);
+      this.#running.delete(key);
       if (this.#wanted) this.#pump();
     });
-    this.#running.set(job.id, { attempt, abort, done });
+    this.#running.set(key, { attempt, abort, done });
   }
 
   async #handle(job: JobWithMetadata, attempt: Running['attempt'], abort: AbortController): Promise<void> {
