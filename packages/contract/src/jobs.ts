@@ -66,6 +66,15 @@ const rows = {
     sweep: 'companies: trashed ones whose agents still hold live runs or keys are settled again',
     doc: 'Ends what runs in a trashed company: live runs, pending wakeups, agent keys.',
   },
+  'settle-issue': {
+    payload: Type.Object({ issue_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 2,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep: 'runs: the claim refuses queued runs of trashed issues, the lease renewal cancels running ones',
+    doc: 'Ends what a trashed issue left behind, and all below it: live runs, pending wakeups.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

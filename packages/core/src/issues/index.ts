@@ -1,10 +1,23 @@
 /**
  * Owns `issues`, `labels`, `issue_labels` and `issue_relations`. Invariants: numbers are unique and without gaps per
- * company; one holder per checkout; terminal issues are held by nobody; `blocks` and `depends_on` have no cycle.
+ * company; one holder per checkout; an issue that comes to an end is held by nobody; `blocks` and `depends_on` lead
+ * nowhere in a circle. What ends an issue locks what may wait for it, in the order of ids.
  */
 export { findIssue, resolveIssueRef } from './find-issue.ts';
 export { presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
-export { checkoutForRun, noteRunOutcome, releaseAfterRun, STALLED_RUNS_LIMIT } from './run-effects.ts';
+export { createIssue } from './create-issue.ts';
+export type { IssueOrigin } from './create-issue.ts';
+export { listIssues } from './list-issues.ts';
+export type { IssuePage } from './list-issues.ts';
+export { issueDetail } from './issue-detail.ts';
+export { updateIssue } from './update-issue.ts';
+export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
+export { checkoutIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
+export { checkoutForRun, noteRunOutcome, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
-export * from './signatures.ts';
+export { actionableIssues, openIssuesOf } from './agent-work.ts';
+export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';
+export type { AttendedIssue } from './attention.ts';
+export { addLabel, createLabel, deleteLabel, findLabel, listLabels, removeLabel } from './labels.ts';
+export { createRelation, deleteRelation, findRelation, listRelations } from './relations.ts';

@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { type Column, getTableColumns, type SQL, sql } from 'drizzle-orm';
 
 const { issues } = schema;
 
@@ -7,16 +7,25 @@ export type IssueRow = typeof issues.$inferSelect;
 export type LabelRow = typeof schema.labels.$inferSelect;
 export type RelationRow = typeof schema.issue_relations.$inferSelect;
 
-const columns = Object.entries(getTableColumns(issues));
-
 /** A row of a hand-written statement as drizzle would have read it: instants as Date. */
 export function toIssueRow(raw: Record<string, unknown>): IssueRow {
+  return readRow(issueColumns, raw) as IssueRow;
+}
+
+export function toRelationRow(raw: Record<string, unknown>): RelationRow {
+  return readRow(relationColumns, raw) as RelationRow;
+}
+
+const issueColumns = Object.entries(getTableColumns(issues));
+const relationColumns = Object.entries(getTableColumns(schema.issue_relations));
+
+function readRow(columns: [string, Column][], raw: Record<string, unknown>): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (const [name, column] of columns) {
     const value = raw[name];
     row[name] = value === null || value === undefined ? null : column.mapFromDriverValue(value);
   }
-  return row as IssueRow;
+  return row;
 }
 
 /**

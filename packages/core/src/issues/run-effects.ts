@@ -3,11 +3,9 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
+import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
-
-/** So many runs in a row without a change to the issue stop its waking until a human acts. */
-export const STALLED_RUNS_LIMIT = 5;
 
 export interface RunCheckout {
   issue: IssueRow;
@@ -37,7 +35,7 @@ export async function checkoutForRun(
       select i.id, i.checked_out_by_agent_id = ${agentId}::uuid and i.checkout_run_id is null as before
       from issues i join companies c on c.id = i.company_id and c.deleted_at is null
       where i.id = ${issueId} and ${notTrashed('i')}
-      for update of i
+      for no key update of i
     )
     update issues i set
       checked_out_by_agent_id = ${agentId},
@@ -98,5 +96,5 @@ function countRun(changed: boolean | undefined) {
   if (changed === undefined) return sql`stalled_runs = i.stalled_runs`;
   if (changed) return sql`stalled_runs = 0`;
   return sql`stalled_runs = i.stalled_runs + 1,
-    needs_human_attention = i.needs_human_attention or i.stalled_runs + 1 >= ${STALLED_RUNS_LIMIT}`;
+    needs_human_attention = i.needs_human_attention or i.stalled_runs + 1 >= ${MAX_STALLED_RUNS}`;
 }

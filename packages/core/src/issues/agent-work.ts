@@ -1,0 +1,40 @@
+import type { IssueSummary } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
+import { summarizeIssue } from './present.ts';
+import { type IssueRow, notTrashed, selectIssues } from './rows.ts';
+
+const mostUrgentFirst = sql`
+  array_position(array['critical', 'high', 'medium', 'low'], i.priority), i.status <> 'in_progress', i.created_at, i.id`;
+
+/**
+ * What a dispatch of the agent may work on, most urgent first, begun before new: nothing that another agent holds, that
+ * waits for routing or that the loop breaker has stopped.
+ */
+export async function actionableIssues(tx: Tx, agentId: string, limit: number): Promise<IssueRow[]> {
+  return selectIssues(
+    tx,
+    sql`select i.* from issues i
+        where i.assignee_agent_id = ${agentId} and i.status in ('todo', 'in_progress') and ${notTrashed('i')}
+          and not i.needs_routing and not i.needs_human_attention and i.stalled_runs < ${MAX_STALLED_RUNS}
+          and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}
+        order by ${mostUrgentFirst} limit ${limit}`,
+  );
+}
+
+/** All open issues assigned to the agent, for its inbox, most urgent first. */
+export async function openIssuesOf(
+  tx: Tx,
+  agent: { id: string; company_id: string },
+  limit: number,
+): Promise<IssueSummary[]> {
+  const rows = await selectIssues(
+    tx,
+    sql`select i.* from issues i
+        where i.company_id = ${agent.company_id} and i.assignee_agent_id = ${agent.id}
+          and i.status not in ('done', 'cancelled') and ${notTrashed('i')}
+        order by ${mostUrgentFirst} limit ${limit}`,
+  );
+  return rows.map(summarizeIssue);
+}

@@ -1,0 +1,92 @@
+/** Flags by which an issue asks for somebody else (decisions 5, needs-routing and await-input). */
+import type { Actor, Issue } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { cutText, notFound } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { type Change, humanActor, recordChanges } from '../activity/index.ts';
+import { attended, statusColumns, unblocked } from './policy.ts';
+import { issueUpdated, presentIssue } from './present.ts';
+import type { IssueRow } from './rows.ts';
+import { lockIssue } from './unblock.ts';
+
+const { issues } = schema;
+const LONGEST_REASON_BYTES = 2048;
+
+/** Asks for the issue to be handed to a better agent; an assignment ends it. Its text is a comment, the caller's to post. */
+export async function setNeedsRouting(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
+  const issue = await setFlags(tx, subject.id, { needs_routing: true });
+  await recordChanges(tx, actor, [issueUpdated(issue, 'issue.needs_routing')]);
+  return presentIssue(issue);
+}
+
+/** Blocks the issue until a human answers. The question is also a comment, the caller's to post. */
+export async function awaitInput(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueRow,
+  question: string | null,
+): Promise<Issue> {
+  const { issue: before } = await lockIssue(tx, subject.id, false);
+  if (!before) throw notFound();
+  const issue = await setFlags(tx, subject.id, {
+    ...statusColumns('blocked', actor),
+    status: 'blocked',
+    awaiting_input: true,
+    blocked_reason: question === null ? null : cutText(question, LONGEST_REASON_BYTES),
+  });
+  await recordChanges(tx, actor, [
+    issueUpdated(issue, 'issue.awaiting_input', {
+      changes: { status: { from: before.status, to: 'blocked' } },
+    }),
+  ]);
+  return presentIssue(issue);
+}
+
+export interface AttendedIssue {
+  issue: IssueRow;
+  /** The comment answers a question that an agent had asked of the humans. */
+  answered: boolean;
+  changes: Change[];
+}
+
+/**
+ * What a comment does to its issue when its author is human (specification, Issue status): `resume_after` moves a
+ * blocked issue to `in_progress`; a question counts as answered; the loop breaker starts anew. No statement where there
+ * is nothing to do. The caller records the changes.
+ */
+export async function attendIssue(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueRow,
+  options: { resume: boolean },
+): Promise<AttendedIssue> {
+  const idle = !subject.awaiting_input && subject.stalled_runs === 0 && !subject.needs_human_attention;
+  if (!humanActor(actor) || (idle && !options.resume))
+    return { issue: subject, answered: false, changes: [] };
+  const { issue: before } = await lockIssue(tx, subject.id, false);
+  if (!before) throw notFound();
+  const resumes = options.resume && before.status === 'blocked';
+  const issue = await setFlags(tx, before.id, {
+    ...attended,
+    awaiting_input: false,
+    ...(resumes ? { ...unblocked, status: 'in_progress' } : {}),
+  });
+  const details = resumes ? { changes: { status: { from: 'blocked', to: 'in_progress' } } } : undefined;
+  return {
+    issue,
+    answered: before.awaiting_input,
+    changes: [issueUpdated(issue, resumes ? 'issue.resumed' : undefined, details)],
+  };
+}
+
+type Flags = Parameters<ReturnType<Tx['update']>['set']>[0];
+
+async function setFlags(tx: Tx, id: string, flags: Flags): Promise<IssueRow> {
+  const [row] = await tx
+    .update(issues)
+    .set({ ...flags, updated_at: sql`now()` })
+    .where(and(eq(issues.id, id), isNull(issues.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  return row;
+}

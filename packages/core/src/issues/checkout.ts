@@ -1,0 +1,60 @@
+/** Checkout by an agent's own hand (specification, Issue checkout; decisions 7.13, 7.41). Runs: run-effects.ts. */
+import type { Actor, Issue } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, forbidden } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { issueUpdated, presentIssue } from './present.ts';
+import { type IssueRow, selectIssues } from './rows.ts';
+
+const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null`;
+
+// The specification's body, to the letter: {"error":"conflict","message":"already checked out"}.
+const alreadyCheckedOut = () => conflict('conflict', { message: 'already checked out' });
+
+/** One conditional statement is the claim. Throws `conflict` when held by anyone, `forbidden` for a caller that is no agent. */
+export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
+  if (actor.kind !== 'agent')
+    throw subject.checked_out_by_agent_id === null
+      ? forbidden('only an agent can check out an issue')
+      : alreadyCheckedOut();
+  const [issue] = await selectIssues(
+    tx,
+    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = now(), checkout_run_id = null
+        where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
+        returning i.*`,
+  );
+  if (!issue) throw alreadyCheckedOut();
+  await recordChanges(tx, actor, [issueUpdated(issue, 'issue.checked_out')]);
+  return presentIssue(issue);
+}
+
+/** Throws `forbidden` unless the caller is the agent that holds the issue. */
+export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
+  if (actor.kind !== 'agent') throw forbidden('only the holder can release an issue');
+  const [issue] = await selectIssues(
+    tx,
+    sql`update issues i set ${freed}
+        where i.id = ${subject.id} and i.checked_out_by_agent_id = ${actor.agent_id}
+        returning i.*`,
+  );
+  if (!issue) throw forbidden('only the holder can release an issue');
+  await recordChanges(tx, actor, [issueUpdated(issue, 'issue.released')]);
+  return presentIssue(issue);
+}
+
+/** Frees every checkout of an agent that is gone. Answers how many there were. */
+export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Promise<number> {
+  const issues = await selectIssues(
+    tx,
+    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} returning i.*`,
+  );
+  await recordChanges(
+    tx,
+    actor,
+    issues
+      .filter((issue) => issue.deleted_at === null)
+      .map((issue) => issueUpdated(issue, 'issue.released', { held_by_agent_id: agentId })),
+  );
+  return issues.length;
+}

@@ -1,0 +1,84 @@
+import type { Actor, CreateIssue, Issue } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+import { assertMayAssign, isActionable } from './policy.ts';
+import { presentIssue, summarizeIssue } from './present.ts';
+import { allReferencesKnown, assertReferences, checkedReferences } from './references.ts';
+import { toIssueRow } from './rows.ts';
+
+/** Where an issue comes from when nobody filed it by hand: a routine, a sub-agent, an import. */
+export interface IssueOrigin {
+  kind: string;
+  id: string | null;
+}
+
+/**
+ * Creates an issue with the next number of its company and wakes the assignee when there is something to do. Without
+ * a status it is `todo`: what is filed is meant to be done, `backlog` says otherwise. One statement checks the
+ * references, takes the number and inserts, so that a refused create leaves no gap.
+ * Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign, `notFound` without company.
+ */
+export async function createIssue(
+  tx: Tx,
+  actor: Actor,
+  companyId: string,
+  input: CreateIssue,
+  origin: IssueOrigin = defaultOrigin(actor),
+): Promise<Issue> {
+  if (input.assignee_agent_id) assertMayAssign(actor);
+  const status = input.status ?? 'todo';
+  const author = actorColumns(actor);
+  const blocked = status === 'blocked';
+  const { rows } = await tx.execute(sql`
+    with checked as materialized (select ${checkedReferences(companyId, input)}),
+    numbered as (
+      update companies c set next_issue_number = c.next_issue_number + 1
+      from checked
+      where c.id = ${companyId} and c.deleted_at is null and ${allReferencesKnown}
+      returning c.identifier_prefix, c.next_issue_number - 1 as number
+    ),
+    made as (
+      insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
+        assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
+        created_by_agent_id, created_by_user_id)
+      select ${companyId}::uuid, ${input.project_id ?? null}::uuid, ${input.goal_id ?? null}::uuid,
+        ${input.parent_issue_id ?? null}::uuid, ${input.title}, ${input.body_markdown ?? null}, ${status},
+        ${input.priority ?? 'medium'}, ${input.assignee_agent_id ?? null}::uuid, ${origin.kind}, ${origin.id},
+        identifier_prefix || '-' || number, number, case when ${blocked} then now() end,
+        case when ${blocked} then ${author.agent_id}::uuid end, ${author.agent_id}::uuid, ${author.user_id}::uuid
+      from numbered
+      returning *
+    )
+    select checked.*, made.* from checked left join made on true`);
+  const raw = rows[0] ?? {};
+  assertReferences(raw);
+  if (raw.id === null || raw.id === undefined) throw notFound();
+  const issue = toIssueRow(raw);
+  if (issue.assignee_agent_id !== null && isActionable(issue.status))
+    await requestWakeups(tx, actor, [
+      {
+        company_id: companyId,
+        agent_id: issue.assignee_agent_id,
+        issue_id: issue.id,
+        reason: 'assignment',
+      },
+    ]);
+  await recordChanges(tx, actor, [
+    {
+      company_id: companyId,
+      action: 'issue.created',
+      entity_type: 'issue',
+      entity_id: issue.id,
+      details: { identifier: issue.identifier, title: issue.title, status: issue.status },
+      event: { type: 'issue_created', data: summarizeIssue(issue) },
+    },
+  ]);
+  return presentIssue(issue);
+}
+
+function defaultOrigin(actor: Actor): IssueOrigin {
+  return actor.kind === 'agent' ? { kind: 'agent', id: actor.run_id } : { kind: 'manual', id: null };
+}

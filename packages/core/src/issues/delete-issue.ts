@@ -1,0 +1,50 @@
+import type { Actor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+import type { IssueRow } from './rows.ts';
+import { selectIssues } from './rows.ts';
+import { lockIssue, unblockDependents } from './unblock.ts';
+
+/**
+ * To the trash (decisions 7.6): frees the checkout and whoever waited for the issue. `settle-issue` cancels the live
+ * runs and pending wakeups of the issue and of all below it, which count as absent from now on.
+ */
+export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<void> {
+  const { issue, dependents } = await lockIssue(tx, subject.id, true);
+  if (!issue) throw notFound();
+  await tx.execute(sql`
+    update issues set deleted_at = now(), updated_at = now(),
+      checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null
+    where id = ${issue.id}`);
+  const waiting = await unblockDependents(tx, issue, dependents);
+  await requestWakeups(tx, actor, waiting.wakeups);
+  await enqueue(tx, 'settle-issue', { issue_id: issue.id });
+  await recordChanges(tx, actor, [
+    {
+      company_id: issue.company_id,
+      action: 'issue.deleted',
+      entity_type: 'issue',
+      entity_id: issue.id,
+      details: { identifier: issue.identifier, title: issue.title },
+      event: { type: 'issue_deleted', data: { id: issue.id } },
+    },
+    ...waiting.changes,
+  ]);
+}
+
+/** The issue and all below it, in the trash or not: what `settle-issue` goes through. */
+export async function issueAndDescendants(tx: Tx, issueId: string): Promise<IssueRow[]> {
+  return selectIssues(
+    tx,
+    sql`with recursive below as (
+          select ${issueId}::uuid as id
+          union
+          select child.id from below join issues child on child.parent_issue_id = below.id
+        )
+        select i.* from issues i join below using (id)`,
+  );
+}

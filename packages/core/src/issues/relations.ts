@@ -1,0 +1,126 @@
+import type { Actor, Relation, RelationType } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { issueUpdated, presentRelation } from './present.ts';
+import { type IssueRow, notTrashed, type RelationRow, selectIssues, toRelationRow } from './rows.ts';
+
+const { issue_relations } = schema;
+
+// First half of a two-part advisory key; the second is the company. One graph of a company changes at a time.
+const GRAPH_LOCK = 1_936_286_817;
+
+/** Undefined when absent or when either end lies in the trash. */
+export async function findRelation(tx: Tx, id: string): Promise<RelationRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select()
+    .from(issue_relations)
+    .where(sql`${issue_relations.id} = ${id} and ${bothEnds}`);
+  return row;
+}
+
+/** Relations that start or end at the issue, oldest first. */
+export async function listRelations(tx: Tx, issue: IssueRow): Promise<Relation[]> {
+  const rows = await tx
+    .select()
+    .from(issue_relations)
+    .where(
+      sql`(${issue_relations.source_issue_id} = ${issue.id} or ${issue_relations.target_issue_id} = ${issue.id}) and ${bothEnds}`,
+    )
+    .orderBy(issue_relations.created_at, issue_relations.id);
+  return rows.map(presentRelation);
+}
+
+const bothEnds = sql`not exists (
+  select from issues gone where gone.id in (${issue_relations.source_issue_id}, ${issue_relations.target_issue_id})
+    and gone.deleted_at is not null)`;
+
+/**
+ * Relates two issues of one company, `relates_to` unless said. Throws `invalid` for the issue itself, an unknown issue
+ * (another company's is one) and a cycle of `blocks` and `depends_on`; `conflict` when the relation exists.
+ */
+export async function createRelation(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  input: { target_issue_id: string; relation_type?: RelationType },
+): Promise<Relation> {
+  const type = input.relation_type ?? 'relates_to';
+  // Ids compare as the database compares them: in any case of letters.
+  const target = input.target_issue_id.toLowerCase();
+  if (target === issue.id) throw invalid('an issue cannot be related to itself');
+  // Two inserts that close a circle together would each miss the other's half: the second waits, and then its
+  // statement sees the first one's row.
+  await tx.execute(sql`select pg_advisory_xact_lock(${GRAPH_LOCK}, hashtext(${issue.company_id}))`);
+  const { rows } = await tx.execute(insertUnlessCycle(issue, target, type, actorColumns(actor)));
+  const made = rows[0] ?? {};
+  if (made.known !== true) throw invalid('target_issue_id: unknown issue');
+  if (made.cycle === true) throw invalid('the issues would block each other in a circle');
+  if (made.id === null) throw conflict('the relation exists already');
+  const relation = toRelationRow(made);
+  await recordChanges(tx, actor, [
+    issueUpdated(issue, 'issue.relation_added', {
+      relation_id: relation.id,
+      target_issue_id: target,
+      relation_type: type,
+    }),
+  ]);
+  return presentRelation(relation);
+}
+
+/**
+ * Blockers come before the blocked: `blocks` leads from source to target, `depends_on` from target to source. A new
+ * edge closes a circle when its end leads back to its beginning already.
+ */
+function insertUnlessCycle(
+  issue: IssueRow,
+  target: string,
+  type: RelationType,
+  author: { agent_id: string | null; user_id: string | null },
+): SQL {
+  const [first, second] = type === 'depends_on' ? [target, issue.id] : [issue.id, target];
+  return sql`
+    with recursive blocked as (
+      select ${second}::uuid as id where ${type} <> 'relates_to'
+      union
+      select next.id from blocked cross join lateral (
+        select r.target_issue_id as id from issue_relations r
+        where r.source_issue_id = blocked.id and r.relation_type = 'blocks'
+        union all
+        select r.source_issue_id from issue_relations r
+        where r.target_issue_id = blocked.id and r.relation_type = 'depends_on') next
+    ),
+    checked as materialized (
+      select
+        exists (select from issues i where i.id = ${target} and i.company_id = ${issue.company_id} and ${notTrashed('i')}) as known,
+        exists (select from blocked where id = ${first}) as cycle,
+        exists (select from issue_relations r where r.relation_type = ${type} and (
+          (r.source_issue_id = ${issue.id} and r.target_issue_id = ${target})
+          or (r.relation_type = 'relates_to' and r.source_issue_id = ${target} and r.target_issue_id = ${issue.id}))) as present
+    ),
+    made as (
+      insert into issue_relations (company_id, source_issue_id, target_issue_id, relation_type, created_by_agent_id, created_by_user_id)
+      select ${issue.company_id}::uuid, ${issue.id}::uuid, ${target}::uuid, ${type}, ${author.agent_id}::uuid, ${author.user_id}::uuid
+      from checked where known and not cycle and not present
+      returning *
+    )
+    select checked.known, checked.cycle, made.* from checked left join made on true`;
+}
+
+export async function deleteRelation(tx: Tx, actor: Actor, relation: RelationRow): Promise<void> {
+  const [source] = await selectIssues(
+    tx,
+    sql`with gone as (delete from issue_relations where id = ${relation.id} returning source_issue_id)
+        select i.* from issues i join gone on gone.source_issue_id = i.id`,
+  );
+  if (!source) throw notFound();
+  await recordChanges(tx, actor, [
+    issueUpdated(source, 'issue.relation_removed', {
+      relation_id: relation.id,
+      target_issue_id: relation.target_issue_id,
+      relation_type: relation.relation_type,
+    }),
+  ]);
+}

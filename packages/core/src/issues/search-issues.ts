@@ -1,0 +1,46 @@
+import { type CursorValue } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { byIdentifier } from './find-issue.ts';
+
+// Of the trigrams of `q`, so many must lie together in the title. PostgreSQL's 0.6 misses a swap of two letters in
+// words of six; below 0.4 everything looks alike.
+const WORD_SIMILARITY_THRESHOLD = '0.45';
+
+/**
+ * Issues whose title resembles `q`, contains all its words, or that `q` names by identifier; best first. The score, a
+ * whole number for the cursor's sake: 5000 for the identifier, 1000 for the text as it stands, up to 1000 for the
+ * likeness of the best part of the title and up to 100 for that of the whole. The trigram index `issues_search` serves
+ * both kinds of match.
+ */
+export function searchIssues(
+  filters: SQL,
+  q: string,
+  limit: number,
+  after: readonly CursorValue[] | undefined,
+): SQL {
+  const identifier = byIdentifier(q) ?? sql`false`;
+  const words = q.split(/\s+/).map((word) => sql`i.title ilike ${`%${likeLiteral(word)}%`}`);
+  const page = after
+    ? sql`where (score, created_at, id) < (${after[0]}::int, ${after[1]}::timestamptz, ${after[2]}::uuid)`
+    : sql``;
+  // The setting lasts for this statement (its transaction at most). It is in force before the index is read, because
+  // the index is asked for the value that the same sub-query answers.
+  return sql`
+    with asked as materialized (
+      select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
+    ),
+    found as (
+      select i.*, (
+        case when ${identifier} then 5000 else 0 end
+        + case when i.title ilike ${`%${likeLiteral(q)}%`} then 1000 else 0 end
+        + round((1000 * word_similarity(${q}, i.title) + 100 * similarity(${q}, i.title))::numeric)
+      )::int as score
+      from issues i
+      where ${filters} and (i.title %> (select q from asked) or (${sql.join(words, sql` and `)}) or ${identifier})
+    )
+    select * from found ${page} order by score desc, created_at desc, id desc limit ${limit}`;
+}
+
+function likeLiteral(text: string): string {
+  return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+}

@@ -1,0 +1,86 @@
+/** "Parent auto-unblocked" (decisions 2): who waited for an issue that is over goes on. */
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import type { WakeupRequest } from '../wakeups/index.ts';
+import { issueUpdated } from './present.ts';
+import { type IssueRow, selectIssues } from './rows.ts';
+
+export interface LockedIssue {
+  issue: IssueRow | undefined;
+  /** Ids of the parent and of what the issue blocks; empty unless asked for. */
+  dependents: string[];
+}
+
+/**
+ * Locks the issue and, where it may come to an end, all that may wait for it: in the order of ids, so that two issues
+ * that end together don't wait for each other, and the second one sees that the first is over. Foreign keys of
+ * comments and the like pass (`no key update`).
+ */
+export async function lockIssue(tx: Tx, id: string, withDependents: boolean): Promise<LockedIssue> {
+  // Of a pair (source, target), `blocks` reads forwards and `depends_on` backwards.
+  const dependents = withDependents
+    ? sql`union select p.parent_issue_id from issues p where p.id = ${id} and p.parent_issue_id is not null
+          union select r.target_issue_id from issue_relations r where r.source_issue_id = ${id} and r.relation_type = 'blocks'
+          union select r.source_issue_id from issue_relations r where r.target_issue_id = ${id} and r.relation_type = 'depends_on'`
+    : sql``;
+  const rows = await selectIssues(
+    tx,
+    sql`select i.* from issues i where i.id = any (array(select ${id}::uuid ${dependents})) and i.deleted_at is null
+        order by i.id for no key update of i`,
+  );
+  return {
+    issue: rows.find((row) => row.id === id),
+    dependents: rows.filter((row) => row.id !== id).map((row) => row.id),
+  };
+}
+
+/**
+ * Of the locked dependents, those `blocked` by nothing any more return to `todo`: no open child, no open blocker, and
+ * no question to a human. A statement of its own, after the one that ended the issue: it needs a newer snapshot.
+ */
+export async function unblockDependents(
+  tx: Tx,
+  ended: IssueRow,
+  dependents: readonly string[],
+): Promise<{ changes: Change[]; wakeups: WakeupRequest[] }> {
+  if (dependents.length === 0) return { changes: [], wakeups: [] };
+  const free = await selectIssues(
+    tx,
+    sql`
+    update issues i set status = 'todo', blocked_at = null, blocked_reason = null, blocked_by_agent_id = null, updated_at = now()
+    where i.id in ${[...dependents]} and i.status = 'blocked' and not i.awaiting_input
+      and not exists (select from issues child where child.parent_issue_id = i.id and ${open('child')})
+      and not exists (
+        select from issue_relations r join issues blocker on blocker.id = r.source_issue_id
+        where r.target_issue_id = i.id and r.relation_type = 'blocks' and ${open('blocker')})
+      and not exists (
+        select from issue_relations r join issues blocker on blocker.id = r.target_issue_id
+        where r.source_issue_id = i.id and r.relation_type = 'depends_on' and ${open('blocker')})
+    returning i.*`,
+  );
+  return {
+    changes: free.map((issue) =>
+      issueUpdated(issue, 'issue.unblocked', {
+        changes: { status: { from: 'blocked', to: 'todo' } },
+        by_issue_id: ended.id,
+      }),
+    ),
+    wakeups: free.flatMap((issue) =>
+      issue.assignee_agent_id === null
+        ? []
+        : {
+            company_id: issue.company_id,
+            agent_id: issue.assignee_agent_id,
+            issue_id: issue.id,
+            reason: 'unblocked' as const,
+            payload: { by_issue_id: ended.id, by_identifier: ended.identifier },
+          },
+    ),
+  };
+}
+
+function open(issue: string) {
+  const i = sql.identifier(issue);
+  return sql`${i}.deleted_at is null and ${i}.status not in ('done', 'cancelled')`;
+}

@@ -1,0 +1,68 @@
+import type { Actor, Issue, UpdateIssue } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './policy.ts';
+import { issueUpdated, presentIssue } from './present.ts';
+import { assertReferences, checkedReferences } from './references.ts';
+import type { IssueRow } from './rows.ts';
+import { lockIssue, unblockDependents } from './unblock.ts';
+
+const { issues } = schema;
+
+/**
+ * Changes an issue with all that follows: a terminal status frees the checkout and whoever waited for the issue, a new
+ * assignee frees it too and is woken, a human's change starts the loop breaker anew. A patch that changes nothing
+ * writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
+ */
+export async function updateIssue(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueRow,
+  patch: UpdateIssue,
+): Promise<Issue> {
+  const ends = patch.status !== undefined && isTerminal(patch.status);
+  await checkReferences(tx, subject.company_id, patch);
+  const { issue, dependents } = await lockIssue(tx, subject.id, ends);
+  if (!issue) throw notFound();
+  if (patch.assignee_agent_id !== undefined && patch.assignee_agent_id !== issue.assignee_agent_id)
+    assertMayAssign(actor);
+  const plan = planUpdate(issue, patch, actor);
+  if (Object.keys(plan.set).length === 0) return presentIssue(issue);
+  const after = await setColumns(tx, issue.id, plan.set);
+  const changes: Change[] = [issueUpdated(after, 'issue.updated', { changes: plan.changes })];
+  const wakeups: WakeupRequest[] = [];
+  if (plan.wake !== undefined && after.assignee_agent_id !== null)
+    wakeups.push({
+      company_id: after.company_id,
+      agent_id: after.assignee_agent_id,
+      issue_id: after.id,
+      reason: plan.wake,
+    });
+  if (ends && !isTerminal(issue.status)) {
+    const waiting = await unblockDependents(tx, after, dependents);
+    changes.push(...waiting.changes);
+    wakeups.push(...waiting.wakeups);
+  }
+  await requestWakeups(tx, actor, wakeups);
+  await recordChanges(tx, actor, changes);
+  return presentIssue(after);
+}
+
+async function checkReferences(tx: Tx, companyId: string, patch: UpdateIssue): Promise<void> {
+  if (!patch.assignee_agent_id && !patch.project_id && !patch.goal_id) return;
+  const { rows } = await tx.execute(sql`select ${checkedReferences(companyId, patch)}`);
+  assertReferences(rows[0] ?? {});
+}
+
+async function setColumns(tx: Tx, id: string, set: IssuePlan['set']): Promise<IssueRow> {
+  const [row] = await tx
+    .update(issues)
+    .set({ ...set, updated_at: sql`now()` })
+    .where(eq(issues.id, id))
+    .returning();
+  if (!row) throw notFound();
+  return row;
+}
