@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  environmentReaders,
+  longer,
+  maxImports,
+  maxLines,
+  mayImport,
+  medianLines,
+  onlyIn,
+  p90Lines,
+  sliceOrder,
+} from './rules.ts';
+import { readSources, type Source } from './sources.ts';
+
+const sources = readSources();
+const ours = sources.filter(({ path }) => /^(?:packages|apps)\/[^/]+\/src\//.test(path));
+const production = ours.filter((source) => !source.is_test);
+
+const packageOf = (path: string) => /^(?:packages|apps)\/([^/]+)\//.exec(path)?.[1] ?? '';
+const sliceOf = (path: string) => /^packages\/core\/src\/([^/]+)\//.exec(path)?.[1];
+const packageName = (specifier: string) =>
+  specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : specifier.split('/')[0]!;
+
+/** All findings at once, each with what to do. */
+function offences(check: (source: Source) => string[], among: readonly Source[] = production): string[] {
+  return among.flatMap((source) => check(source).map((finding) => `${source.path}: ${finding}`));
+}
+
+describe('imports', () => {
+  it('a package imports only the packages that the table allows', () => {
+    const found = offences((source) =>
+      source.imports
+        .filter((specifier) => specifier.startsWith('@acp/'))
+        .map((specifier) => specifier.slice('@acp/'.length))
+        .filter((name) => !mayImport[packageOf(source.path)]?.includes(name))
+        .map((name) => `may not import @acp/${name}: move the code to the layer that owns it, or hand it in`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('nobody imports the inside of another package', () => {
+    const deep = offences(
+      (source) =>
+        source.imports
+          .filter((specifier) => /^@acp\/[^/]+\//.test(specifier))
+          .map((specifier) => `imports ${specifier}: export it from the package's index`),
+      sources,
+    );
+    const crossing = offences(
+      (source) =>
+        source.imports
+          .filter((path) => /^(?:packages|apps)\//.test(path) && packageOf(path) !== packageOf(source.path))
+          .map((path) => `reaches into ${path}: import the package by its name`),
+      ours,
+    );
+    expect([...deep, ...crossing]).toEqual([]);
+  });
+
+  it('an engine is imported only by the package that wraps it', () => {
+    const found = offences((source) =>
+      source.imports
+        .map(packageName)
+        .filter((name) => Object.hasOwn(onlyIn, name) && !onlyIn[name]!.includes(packageOf(source.path)))
+        .map((name) => `may not import ${name}: only ${onlyIn[name]!.join(', ')} may`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('a slice of core imports only earlier slices, by their index', () => {
+    const order: readonly string[] = sliceOrder;
+    const found = offences((source) => {
+      const slice = sliceOf(source.path);
+      if (slice === undefined) return [];
+      if (!order.includes(slice)) return [`slice ${slice} is not in the list of slices`];
+      return source.imports.flatMap((path) => {
+        const other = sliceOf(path);
+        if (other === undefined || other === slice) return [];
+        if (path !== `packages/core/src/${other}/index.ts`)
+          return [`enters slice ${other} by ${path}: use its index.ts`];
+        if (order.indexOf(other) < order.indexOf(slice)) return [];
+        return [`imports the later slice ${other}: news goes up by a job or an event, never by an import`];
+      });
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe('ownership', () => {
+  it('one slice writes a table', () => {
+    const writers = new Map<string, Set<string>>();
+    for (const { path, text } of production) {
+      const slice = sliceOf(path);
+      if (slice === undefined) continue;
+      const drizzled = [...text.matchAll(/\.(?:insert|update|delete)\(\s*(?:schema\.)?([a-z_]+)\s*\)/g)];
+      const raw = [
+        ...text.matchAll(
+          /\b(?:insert into|update|delete from)\s+(?:\$\{)?(?:schema\.)?([a-z]+(?:_[a-z]+)*)\b/g,
+        ),
+      ];
+      for (const [, table] of [...drizzled, ...raw]) {
+        if (table === 'set' || table === 'of' || table === 'skip') continue;
+        writers.set(table!, (writers.get(table!) ?? new Set()).add(slice));
+      }
+    }
+    const shared = [...writers]
+      .filter(([, slices]) => slices.size > 1)
+      .map(([table, slices]) => `${table}: ${[...slices].join(', ')}`);
+    expect(shared).toEqual([]);
+  });
+
+  it('core looks at no wall clock', () => {
+    const found = offences(({ path, text }) =>
+      path.startsWith('packages/core/') && /\bDate\.now\(|\bnew Date\(\)/.test(text)
+        ? ['reads the wall clock: use the database’s now(), or take the instant as an argument']
+        : [],
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('only the configuration reads the environment', () => {
+    const found = offences(({ path, text }) =>
+      /\bprocess\.env\b/.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')) &&
+      !environmentReaders.includes(path)
+        ? ['reads process.env: add the variable to kernel’s config-schema and take it from the Config']
+        : [],
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('size', () => {
+  it('a file keeps to its limit', () => {
+    const found = offences(({ path, lines, is_test }) => {
+      const limit = longer[path]?.lines ?? (is_test ? maxLines.test : maxLines.source);
+      return lines > limit ? [`${lines} lines, ${limit} at most: cut it along its acts`] : [];
+    }, sources);
+    expect(found).toEqual([]);
+  });
+
+  it('most files are short', () => {
+    const sorted = production.map(({ lines }) => lines).toSorted((a, b) => a - b);
+    expect(sorted[Math.floor(sorted.length * 0.5)]).toBeLessThanOrEqual(medianLines);
+    expect(sorted[Math.floor(sorted.length * 0.9)]).toBeLessThanOrEqual(p90Lines);
+  });
+
+  it('a file has few imports', () => {
+    const found = offences(({ path, imports }) =>
+      new Set(imports).size > maxImports && !path.endsWith('/index.ts')
+        ? [`${new Set(imports).size} imports, ${maxImports} at most: it does too much`]
+        : [],
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('habits', () => {
+  it('nobody switches the linter or the type checker off', () => {
+    const pattern = new RegExp(
+      ['(?:ox|es)lint-', 'disable|@ts-', '(?:ignore|expect-error|nocheck)'].join(''),
+    );
+    const found = offences(
+      ({ text }) => (pattern.test(text) ? ['switches a check off: mend the code'] : []),
+      sources,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('no test sleeps', () => {
+    const sleep = /await\s+(?:delay|sleep|setTimeout)\(/;
+    const found = offences(
+      ({ path, text }) =>
+        path.endsWith('.test.ts') && sleep.test(text) ? ['sleeps: wait with waitFor'] : [],
+      sources,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('no test is switched off or alone', () => {
+    const found = offences(
+      ({ path, text }) =>
+        path.endsWith('.test.ts') &&
+        /\b(?:it|test|describe)\.(?:only|skip|todo)\(|\bx(?:it|describe)\(/.test(text)
+          ? ['has a test that does not run']
+          : [],
+      sources,
+    );
+    expect(found).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+/** The rules of docs/ARCHITECTURE.md as data. A rule that is wrong is changed here, with an ADR that says why. */
+
+/** Who may import which of our packages. */
+export const mayImport: Record<string, readonly string[]> = {
+  kernel: [],
+  contract: ['kernel'],
+  db: ['kernel'],
+  'embedded-postgres': ['kernel'],
+  queue: ['kernel', 'contract', 'db'],
+  core: ['kernel', 'contract', 'db', 'queue'],
+  adapters: ['kernel', 'contract'],
+  testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
+  web: ['kernel', 'contract', 'db', 'queue', 'core'],
+  scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters'],
+  ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
+  launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
+};
+
+/** Outside packages that only some of ours may import: the engine behind them can then be changed in one place. */
+export const onlyIn: Record<string, readonly string[]> = {
+  'pg-boss': ['queue'],
+  express: ['web'],
+  helmet: ['web'],
+  'express-rate-limit': ['web'],
+  winston: ['kernel'],
+  'drizzle-orm': ['db', 'queue', 'core', 'web', 'ctl'],
+  pg: ['db', 'embedded-postgres', 'testkit'],
+  ai: ['adapters'],
+  undici: ['kernel'],
+  '@node-rs/argon2': ['core'],
+};
+
+/** Slices of core, in order: each may import only earlier ones, and only by their index. */
+export const sliceOrder = [
+  'activity',
+  'events',
+  'settings',
+  'identity',
+  'companies',
+  'secrets',
+  'providers',
+  'agents',
+  'projects',
+  'goals',
+  'wakeups',
+  'issues',
+  'comments',
+  'documents',
+  'attachments',
+  'work-products',
+  'notes',
+  'skills',
+  'knowledge',
+  'approvals',
+  'budgets',
+  'runs',
+  'workers',
+  'routines',
+  'chats',
+  'councils',
+  'subagents',
+  'plugins',
+  'federation',
+  'tools',
+  'inbox',
+  'portability',
+  'admin',
+  'health',
+] as const;
+
+/** Lines of a file: source, test. A file with a reason of its own stands in `longer`. */
+export const maxLines = { source: 350, test: 500 };
+export const longer: Record<string, { lines: number; reason: string }> = {};
+
+export const medianLines = 80;
+export const p90Lines = 200;
+export const maxImports = 15;
+
+/** The only readers of the environment, beside tests and scripts. */
+export const environmentReaders = ['packages/kernel/src/config.ts'];
