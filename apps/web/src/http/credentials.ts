@@ -100,7 +100,7 @@ function tagsOf(actor: Actor): string[] {
     case 'user':
       return [actor.user_id, actor.session_id, ...Object.keys(actor.roles)].filter((id) => id !== null);
     case 'agent':
-      return [actor.agent_id, actor.company_id, actor.key_id].filter((id) => id !== null);
+      return [actor.agent_id, actor.company_id, actor.key_id, actor.run_id].filter((id) => id !== null);
     case 'board_user':
       return [actor.key_id, actor.company_id];
     case 'worker':
