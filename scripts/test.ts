@@ -1,0 +1,112 @@
+// `npm test`: types, lint and format, then every test; `npm test -- <pattern>`: the tests that match, nothing else.
+// Further arguments are jest's. The last line counts: 'N passed, N failed, N skipped'.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+interface Outcome {
+  code: number;
+  output: string;
+}
+
+const root = path.resolve(import.meta.dirname, '..');
+const bin = path.join(root, 'node_modules/.bin');
+// The launchers of the tools ask for `node` by name, and the system's own may be too old.
+const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}` };
+
+const CHECKS = [
+  { name: 'types', command: ['tsc', '-b'] },
+  { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
+  {
+    name: 'format',
+    command: ['prettier', '--check', '--log-level=warn', '--cache', '--cache-location=.build/prettier', '.'],
+  },
+];
+
+function run(
+  command: readonly string[],
+  stdio: 'collect' | 'inherit',
+  extra: NodeJS.ProcessEnv = {},
+): Promise<Outcome> {
+  const [name = '', ...args] = command;
+  const child = spawn(path.join(bin, name), args, {
+    cwd: root,
+    env: { ...env, ...extra },
+    stdio: stdio === 'inherit' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+  });
+  // Whoever interrupts this process means the child, which cleans up after itself.
+  const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward);
+  let output = '';
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  return new Promise((resolve) => {
+    const settle = (code: number): void => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward);
+      resolve({ code, output });
+    };
+    child.once('error', (err) => {
+      output += err.message;
+      settle(1);
+    });
+    child.once('close', (code) => settle(code ?? 1));
+  });
+}
+
+async function check({ name, command }: (typeof CHECKS)[number]): Promise<boolean> {
+  const begin = performance.now();
+  const { code, output } = await run(command, 'collect');
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+  console.log(
+    code === 0 ? `${name}: ok (${seconds} s)` : `${output.trimEnd()}\n${name}: FAILED (${command.join(' ')})`,
+  );
+  return code === 0;
+}
+
+/** A file of tests that could not even be loaded counts as one failure. */
+function count(resultFile: string): { passed: number; failed: number; skipped: number } {
+  try {
+    const result: Record<string, number> = JSON.parse(readFileSync(resultFile, 'utf8'));
+    const of = (key: string): number => result[key] ?? 0;
+    return {
+      passed: of('numPassedTests'),
+      failed: of('numFailedTests') + of('numRuntimeErrorTestSuites'),
+      skipped: of('numPendingTests') + of('numTodoTests'),
+    };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+async function test(args: readonly string[]): Promise<{ ok: boolean; summary: string }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'acp-results-'));
+  const resultFile = path.join(folder, 'results.json');
+  // Two cores would get one worker by jest's own reckoning.
+  const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
+    ? []
+    : ['--maxWorkers=2'];
+  try {
+    const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --experimental-vm-modules --disable-warning=ExperimentalWarning`;
+    const command = ['jest', ...workers, '--json', `--outputFile=${resultFile}`, ...args];
+    const { code } = await run(command, 'inherit', { NODE_OPTIONS: nodeOptions.trim() });
+    const { passed, failed, skipped } = count(resultFile);
+    return {
+      ok: code === 0 && failed === 0,
+      summary: `${passed} passed, ${failed} failed, ${skipped} skipped`,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const args = process.argv.slice(2);
+const checked = args.length === 0 ? await Promise.all(CHECKS.map(check)) : [];
+const { ok, summary } = await test(args);
+const broken = CHECKS.filter((_, index) => checked[index] === false).map(({ name }) => name);
+if (broken.length > 0) console.log(`failed before the tests: ${broken.join(', ')}`);
+console.log(summary);
+process.exitCode = ok && broken.length === 0 ? 0 : 1;
