@@ -5,6 +5,7 @@
  */
 export { findIssue, resolveIssueRef } from './find-issue.ts';
 export { presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
+export { toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 export { createIssue } from './create-issue.ts';
 export type { IssueOrigin } from './create-issue.ts';
@@ -19,5 +20,5 @@ export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableIssues, openIssuesOf } from './agent-work.ts';
 export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';
 export type { AttendedIssue } from './attention.ts';
-export { addLabel, createLabel, deleteLabel, findLabel, listLabels, removeLabel } from './labels.ts';
+export { addLabel, createLabel, deleteLabel, listLabels, removeLabel } from './labels.ts';
 export { createRelation, deleteRelation, findRelation, listRelations } from './relations.ts';

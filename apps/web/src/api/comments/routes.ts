@@ -1,0 +1,13 @@
+import { commentEndpoints as rows } from '@acp/contract';
+import { createComment, listComments, pinComment } from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+
+export const commentRoutes: Route[] = [
+  handle(rows.list, async (ctx) => {
+    const page = await listComments(ctx.tx, ctx.subject, ctx.query);
+    ctx.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.create, (ctx) => createComment(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.pin, (ctx) => pinComment(ctx.tx, ctx.actor, ctx.subject, ctx.params.commentId!, ctx.body)),
+];

@@ -1,0 +1,41 @@
+import { issueEndpoints as rows } from '@acp/contract';
+import {
+  addLabel,
+  checkoutIssue,
+  createIssue,
+  createLabel,
+  createRelation,
+  deleteIssue,
+  deleteLabel,
+  deleteRelation,
+  issueDetail,
+  listIssues,
+  listLabels,
+  listRelations,
+  releaseIssue,
+  removeLabel,
+  updateIssue,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+
+export const issueRoutes: Route[] = [
+  handle(rows.list, async (ctx) => {
+    const page = await listIssues(ctx.tx, ctx.company_id, ctx.query);
+    ctx.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.create, (ctx) => createIssue(ctx.tx, ctx.actor, ctx.company_id, ctx.body)),
+  handle(rows.get, (ctx) => issueDetail(ctx.tx, ctx.subject)),
+  handle(rows.update, (ctx) => updateIssue(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.delete, (ctx) => deleteIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.checkout, (ctx) => checkoutIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.release, (ctx) => releaseIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.addLabel, (ctx) => addLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
+  handle(rows.removeLabel, (ctx) => removeLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
+  handle(rows.listLabels, (ctx) => listLabels(ctx.tx, ctx.company_id)),
+  handle(rows.createLabel, (ctx) => createLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.body)),
+  handle(rows.deleteLabel, (ctx) => deleteLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.params.labelId!)),
+  handle(rows.listRelations, (ctx) => listRelations(ctx.tx, ctx.subject)),
+  handle(rows.createRelation, (ctx) => createRelation(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.deleteRelation, (ctx) => deleteRelation(ctx.tx, ctx.actor, ctx.subject)),
+];

@@ -1,0 +1,99 @@
+import type { Actor, Comment, CreateComment } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
+import { attendIssue, type IssueRow } from '../issues/index.ts';
+import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { findMentions, mentionInitials } from './mentions.ts';
+import { commentEvent, presentComment } from './present.ts';
+
+const { comments, agents } = schema;
+
+/** A comment that is written, with what its transaction still has to do: `requestWakeups` and `recordChanges`. */
+export interface WrittenComment {
+  comment: Comment;
+  changes: Change[];
+  wakeups: WakeupRequest[];
+}
+
+/** Comments, wakes who is mentioned and the assignee (never the author), and obeys `resume_after` of a human. */
+export async function createComment(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  input: CreateComment,
+): Promise<Comment> {
+  const written = await writeComment(tx, actor, issue, input);
+  await requestWakeups(tx, actor, written.wakeups);
+  await recordChanges(tx, actor, written.changes);
+  return written.comment;
+}
+
+/** The comment without its wakeups and activity, for a transaction that has more of both: the end of a run. */
+export async function writeComment(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueRow,
+  input: CreateComment,
+): Promise<WrittenComment> {
+  const mentioned = await mentionedAgents(tx, subject.company_id, input.body_markdown);
+  // Before the insert: rows are locked in one order, and a comment's foreign key would only share the issue's lock.
+  const { issue, answered, changes } = await attendIssue(tx, actor, subject, {
+    resume: input.resume_after ?? false,
+  });
+  const comment = await insertComment(tx, actor, issue, input.body_markdown);
+  const wake = (agentId: string, reason: WakeupRequest['reason']): WakeupRequest => ({
+    company_id: issue.company_id,
+    agent_id: agentId,
+    issue_id: issue.id,
+    reason,
+    payload: { comment_id: comment.id },
+  });
+  const wakeups = mentioned.map((agentId) => wake(agentId, 'mention'));
+  if (issue.assignee_agent_id !== null && !mentioned.includes(issue.assignee_agent_id))
+    wakeups.push(wake(issue.assignee_agent_id, answered ? 'input' : 'comment'));
+  const created: Change = {
+    company_id: issue.company_id,
+    action: 'comment.created',
+    entity_type: 'comment',
+    entity_id: comment.id,
+    details: { issue_id: issue.id, identifier: issue.identifier },
+    event: { type: 'comment_created', data: commentEvent(comment) },
+  };
+  return { comment, changes: [created, ...changes], wakeups };
+}
+
+/** No statement for a text that mentions nobody. */
+async function mentionedAgents(tx: Tx, companyId: string, markdown: string): Promise<string[]> {
+  const initials = mentionInitials(markdown);
+  if (initials.length === 0) return [];
+  const candidates = await tx
+    .select({ id: agents.id, name: agents.name })
+    .from(agents)
+    .where(
+      and(
+        eq(agents.company_id, companyId),
+        isNull(agents.deleted_at),
+        inArray(sql`left(ltrim(${agents.name}), 1)`, initials),
+      ),
+    );
+  return findMentions(markdown, candidates);
+}
+
+async function insertComment(tx: Tx, actor: Actor, issue: IssueRow, markdown: string): Promise<Comment> {
+  const author = actorColumns(actor);
+  const nameless = author.agent_id === null && author.user_id === null;
+  const [row] = await tx
+    .insert(comments)
+    .values({
+      company_id: issue.company_id,
+      issue_id: issue.id,
+      author_agent_id: author.agent_id,
+      author_user_id: author.user_id,
+      author_label: nameless ? actor.name : null,
+      body_markdown: markdown,
+      run_id: actor.kind === 'agent' ? actor.run_id : null,
+    })
+    .returning();
+  return presentComment(row!, actor.kind === 'user' ? actor.name : null);
+}

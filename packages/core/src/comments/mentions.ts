@@ -1,0 +1,96 @@
+/** Who is mentioned in a comment (decisions 7.18): `@Name`, `@Name-in-words`, `@"Name in words"`. */
+import { withoutCode } from './prose.ts';
+
+export interface Mentionable {
+  id: string;
+  name: string;
+}
+
+/** A letter before the sign makes it an e-mail address, one after the name another name. */
+const WORD = /[\p{L}\p{N}_]/u;
+
+/** First letters, in both cases, of the names that may be mentioned: what the look-up of agents goes by. */
+export function mentionInitials(markdown: string): string[] {
+  const text = fold(withoutCode(markdown));
+  const initials = new Set<string>();
+  for (const at of signs(text)) {
+    const start = text[at + 1] === '"' ? at + 2 : at + 1;
+    const [initial] = text.slice(start, start + 2);
+    if (initial !== undefined) initials.add(initial).add(initial.toUpperCase());
+  }
+  return [...initials];
+}
+
+/**
+ * Ids of the agents mentioned outside of code, each once, in the order of their first mention. The longest name that
+ * fits counts; agents of the same name are all meant.
+ */
+export function findMentions(markdown: string, agents: readonly Mentionable[]): string[] {
+  const names = nameTree(agents);
+  const text = fold(withoutCode(markdown));
+  const found = new Set<string>();
+  for (const at of signs(text)) {
+    const ids = text[at + 1] === '"' ? quoted(names, text, at + 2) : longest(names, text, at + 1);
+    for (const id of ids) found.add(id);
+  }
+  return [...found];
+}
+
+/** Case does not matter, and a hyphen stands for a space. */
+function fold(text: string): string {
+  return text.toLowerCase().replaceAll(/\s/g, '-');
+}
+
+function* signs(text: string): Generator<number> {
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1))
+    if (at === 0 || !WORD.test(text[at - 1]!)) yield at;
+}
+
+/** A tree by letters: a look-up walks as far as some name goes on and no farther, however many names there are. */
+interface NameNode {
+  ids: string[];
+  next: Map<string, NameNode>;
+}
+
+function nameTree(agents: readonly Mentionable[]): NameNode {
+  const root: NameNode = { ids: [], next: new Map() };
+  for (const agent of agents) {
+    let node = root;
+    for (const letter of fold(agent.name.trim())) {
+      let next = node.next.get(letter);
+      if (!next) node.next.set(letter, (next = { ids: [], next: new Map() }));
+      node = next;
+    }
+    if (node !== root) node.ids.push(agent.id);
+  }
+  return root;
+}
+
+function longest(root: NameNode, text: string, start: number): string[] {
+  let best: string[] = [];
+  let node: NameNode | undefined = root;
+  let position = start;
+  while (node) {
+    const letter = characterAt(text, position);
+    if (node.ids.length > 0 && (letter === '' || !WORD.test(letter))) best = node.ids;
+    node = node.next.get(letter);
+    position += letter.length;
+  }
+  return best;
+}
+
+function quoted(root: NameNode, text: string, start: number): string[] {
+  let node: NameNode | undefined = root;
+  for (let position = start; node;) {
+    const letter = characterAt(text, position);
+    if (letter === '"') return node.ids;
+    node = node.next.get(letter);
+    position += letter.length;
+  }
+  return [];
+}
+
+function characterAt(text: string, position: number): string {
+  const code = text.codePointAt(position);
+  return code === undefined ? '' : String.fromCodePoint(code);
+}

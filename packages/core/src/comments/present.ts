@@ -1,0 +1,26 @@
+import type { Comment } from '@acp/contract';
+import type { schema } from '@acp/db';
+import { cutText } from '@acp/kernel';
+
+export type CommentRow = typeof schema.comments.$inferSelect;
+
+/** Events carry no more of a text (decisions 4); the list has all of it. */
+const LONGEST_EVENT_TEXT_BYTES = 2048;
+
+/** @param userName display name of the author where that is a user. */
+export function presentComment(row: CommentRow, userName: string | null): Comment {
+  return {
+    id: row.id,
+    issue_id: row.issue_id,
+    author_agent_id: row.author_agent_id,
+    author_user_id: row.author_user_id,
+    author_user_name: userName ?? row.author_label,
+    body_markdown: row.body_markdown,
+    is_pinned: row.is_pinned,
+    created_at: row.created_at,
+  };
+}
+
+export function commentEvent(comment: Comment): Comment {
+  return { ...comment, body_markdown: cutText(comment.body_markdown, LONGEST_EVENT_TEXT_BYTES) };
+}
