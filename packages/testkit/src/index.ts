@@ -14,3 +14,13 @@ export type {
   FakeModelScript,
   ForkedFakeModel,
 } from './fake-model.ts';
+export {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createKeyOf,
+  createMembership,
+  createUser,
+} from './factories.ts';
+export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';

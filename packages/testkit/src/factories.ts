@@ -1,0 +1,154 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { AgentActor, BoardUserActor, CompanyRole, SystemActor, UserActor } from '@acp/contract';
+import { schema } from '@acp/db';
+import type { Tx } from '@acp/db';
+import { newApiKey, newId } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+
+const { agent_api_keys, agent_runtime_states, agents, companies, issues, memberships, users } = schema;
+
+type Values<T extends { $inferInsert: object }> = Partial<T['$inferInsert']>;
+type UserRow = typeof users.$inferSelect;
+type CompanyRow = typeof companies.$inferSelect;
+type AgentRow = typeof agents.$inferSelect;
+type IssueRow = typeof issues.$inferSelect;
+
+// Rows as the tests need them, by plain inserts: no rule of the service is applied, no activity, event or job written.
+
+const unique = () => randomBytes(5).toString('hex');
+
+export async function createUser(tx: Tx, values: Values<typeof users> = {}): Promise<UserRow> {
+  const [row] = await tx
+    .insert(users)
+    .values({ email: `${unique()}@example.com`, display_name: 'A User', ...values })
+    .returning();
+  return row!;
+}
+
+export async function createCompany(tx: Tx, values: Values<typeof companies> = {}): Promise<CompanyRow> {
+  const slug = values.slug ?? `company-${unique()}`;
+  const identifier_prefix = slug.replaceAll('-', '').slice(0, 3).toUpperCase();
+  const [row] = await tx
+    .insert(companies)
+    .values({ name: 'A Company', slug, identifier_prefix, ...values })
+    .returning();
+  return row!;
+}
+
+export async function createMembership(
+  tx: Tx,
+  company: { id: string },
+  user: { id: string },
+  role: CompanyRole = 'member',
+): Promise<void> {
+  await tx.insert(memberships).values({ company_id: company.id, user_id: user.id, role });
+}
+
+/** With its runtime state, as every agent has one. */
+export async function createAgent(
+  tx: Tx,
+  company: { id: string },
+  values: Values<typeof agents> = {},
+): Promise<AgentRow> {
+  const [row] = await tx
+    .insert(agents)
+    .values({
+      company_id: company.id,
+      name: `Agent ${unique()}`,
+      role: 'engineer',
+      adapter_type: 'llm',
+      heartbeat_enabled: false,
+      heartbeat_interval_sec: 300,
+      ...values,
+    })
+    .returning();
+  await tx.insert(agent_runtime_states).values({ agent_id: row!.id });
+  return row!;
+}
+
+/** @returns the key as its bearer knows it, and its id */
+export async function createKeyOf(
+  tx: Tx,
+  agent: { id: string; company_id: string },
+  values: Values<typeof agent_api_keys> = {},
+): Promise<{ id: string; raw_key: string; key_hash: string }> {
+  const raw_key = newApiKey();
+  const key_hash = createHash('sha256').update(raw_key).digest('hex');
+  const [row] = await tx
+    .insert(agent_api_keys)
+    .values({
+      company_id: agent.company_id,
+      agent_id: agent.id,
+      key_hash,
+      key_prefix: raw_key.slice(0, 8),
+      ...values,
+    })
+    .returning({ id: agent_api_keys.id });
+  return { id: row!.id, raw_key, key_hash };
+}
+
+/** Takes the company's next number. */
+export async function createIssue(
+  tx: Tx,
+  company: { id: string },
+  values: Values<typeof issues> = {},
+): Promise<IssueRow> {
+  const { rows } = await tx.execute<{ number: number; prefix: string }>(sql`
+    update companies set next_issue_number = next_issue_number + 1 where id = ${company.id}
+    returning next_issue_number - 1 as number, identifier_prefix as prefix`);
+  const { number, prefix } = rows[0]!;
+  const [row] = await tx
+    .insert(issues)
+    .values({
+      company_id: company.id,
+      title: `Issue ${number}`,
+      status: 'todo',
+      issue_number: number,
+      identifier: `${prefix}-${number}`,
+      ...values,
+    })
+    .returning();
+  return row!;
+}
+
+/** Who acts, as the web tier would have resolved it. */
+export const actors = {
+  user(user: { id: string; display_name: string }, roles: Record<string, CompanyRole> = {}): UserActor {
+    return {
+      kind: 'user',
+      user_id: user.id,
+      name: user.display_name,
+      instance_role: 'member',
+      session_id: null,
+      roles,
+    };
+  },
+
+  instanceAdmin(user: { id: string; display_name: string }): UserActor {
+    return { ...actors.user(user), instance_role: 'admin' };
+  },
+
+  agent(
+    agent: { id: string; company_id: string; name: string; permissions: Record<string, boolean> },
+    changes: Partial<AgentActor> = {},
+  ): AgentActor {
+    return {
+      kind: 'agent',
+      agent_id: agent.id,
+      company_id: agent.company_id,
+      name: agent.name,
+      key_id: null,
+      permissions: agent.permissions,
+      run_id: null,
+      depth: 0,
+      ...changes,
+    };
+  },
+
+  /** A board-user key: an integration that counts as a human. */
+  board(company: { id: string }, role: CompanyRole = 'member'): BoardUserActor {
+    return { kind: 'board_user', key_id: newId(), company_id: company.id, role, name: 'integration' };
+  },
+
+  system: { kind: 'system', name: 'test' } satisfies SystemActor as SystemActor,
+};

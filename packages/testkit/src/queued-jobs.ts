@@ -1,0 +1,31 @@
+import type { JobName } from '@acp/contract';
+import type { Database, Tx } from '@acp/db';
+import { openQueue } from '@acp/queue';
+import type { Queue } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { testDatabase } from './test-database.ts';
+
+let opened: Queue | undefined;
+
+/** This worker's database with a queue that only enqueues, so that commands can be tried: nothing runs the jobs. */
+export async function databaseWithQueue(): Promise<Database> {
+  const { database } = await testDatabase();
+  opened ??= await openQueue({ database, role: 'client' });
+  return database;
+}
+
+/** Payloads of the jobs of that name that nobody has fetched, oldest first. `match` bounds them, by its fields. */
+export async function queuedJobs(
+  tx: Tx,
+  job: JobName,
+  match: Record<string, unknown> = {},
+): Promise<Record<string, unknown>[]> {
+  const { rows } = await tx.execute<{ data: Record<string, unknown> }>(sql`
+    select data from pgboss.job
+    where name = ${job} and state = 'created' and data @> ${JSON.stringify(match)}::jsonb order by created_on`);
+  return rows.map((row) => row.data);
+}
+
+// As in test-database.ts: known inside of jest only.
+const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
+afterAll?.(async () => opened?.stop());
