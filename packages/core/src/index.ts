@@ -12,4 +12,5 @@ export * from './issues/index.ts';
 export * from './comments/index.ts';
 export * from './budgets/index.ts';
 export * from './runs/index.ts';
+export * from './inbox/index.ts';
 export * from './health/index.ts';

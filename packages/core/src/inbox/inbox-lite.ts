@@ -1,0 +1,18 @@
+import type { IssueSummary, Wakeup } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import type { AgentRow } from '../agents/index.ts';
+import { openIssuesOf } from '../issues/index.ts';
+import { consumeInbox, presentWakeup } from '../wakeups/index.ts';
+
+/** More open issues than anyone reads at once; the issue list has pages. */
+const MAX_ISSUES = 200;
+
+/** What waits for the agent; its pending wakeups are consumed by the reading (specification, Agents). */
+export async function inboxLite(
+  tx: Tx,
+  agent: Pick<AgentRow, 'id' | 'company_id'>,
+): Promise<{ issues: IssueSummary[]; wakeup_requests: Wakeup[] }> {
+  const issues = await openIssuesOf(tx, agent, MAX_ISSUES);
+  const wakeups = await consumeInbox(tx, agent.id);
+  return { issues, wakeup_requests: wakeups.map(presentWakeup) };
+}

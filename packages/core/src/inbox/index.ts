@@ -1,0 +1,2 @@
+/** Owns nothing: it puts together what waits for somebody, agent or human, from the slices that own it. */
+export { inboxLite } from './inbox-lite.ts';
