@@ -84,7 +84,7 @@ export class CredentialCache<A> {
       return;
     }
     for (const item of items) {
-      for (const hash of [...(this.#byTag.get(item) ?? [])]) {
+      for (const hash of this.#byTag.get(item) ?? []) {
         const entry = this.#entries.get(hash);
         if (entry) this.#remove(hash, entry);
       }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import { createLogger, parseTrustedProxies } from '@acp/kernel';
 import express from 'express';
 import request from 'supertest';
@@ -40,8 +40,8 @@ describe('a mutating request with a session cookie', () => {
     ['service.test:3100', 403],
   ])('has no Sec-Fetch-Site and the origin %s: %i', async (origin, status) => {
     const headers = { Cookie: cookie, Host: 'service.test:3100', Origin: origin };
-    const { body } = await request(guardedApp()).post('/').set(headers).expect(status);
-    if (status === 403) expect(body).toEqual({ error: 'cross-site request refused' });
+    const body = status === 200 ? {} : { error: 'cross-site request refused' };
+    await request(guardedApp()).post('/').set(headers).expect(status, body);
   });
 
   it('comes by a trusted proxy: the forwarded host counts', async () => {
