@@ -158,6 +158,7 @@ export class LiveHub {
 
   async #readAll(): Promise<void> {
     const { database, logger } = this.#options;
+    this.#reading = true;
     try {
       for (let more = true; more;) {
         const announced = this.#announced;
