@@ -47,6 +47,14 @@ export const eventTable = {
   },
 } as const satisfies Record<string, EventRow>;
 
+/** The event's name on the live stream. */
+export function liveName(type: string): string {
+  const row: EventRow | undefined = Object.hasOwn(eventTable, type)
+    ? eventTable[type as EventType]
+    : undefined;
+  return row?.live ?? type;
+}
+
 export type EventType = keyof typeof eventTable;
 export type EventData<T extends EventType> = Static<(typeof eventTable)[T]['data']>;
 

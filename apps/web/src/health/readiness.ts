@@ -72,8 +72,9 @@ export class Readiness {
     this.timings.add(name, duration_ms);
     const { p99_ms, count } = this.timings.of(name);
     const slow = count >= MIN_SAMPLES && p99_ms > this.#config.readyz_check_p99_ms;
-    const late = slow ? { ok: false, detail: `p99 of ${p99_ms} ms over the last ${count} checks` } : {};
-    return { name, duration_ms, ...outcome, ...late };
+    if (!slow) return { name, duration_ms, ...outcome };
+    const detail = `p99 of ${p99_ms} ms over the last ${count} checks`;
+    return { name, duration_ms, ...outcome, ok: false, detail };
   }
 
   async #pingDatabase(): Promise<Outcome> {

@@ -1,5 +1,5 @@
 /** Server-sent event frames as text, built once and written to every reader (decisions 4). */
-import { eventTable, type EventType, type LiveEvent } from '@acp/contract';
+import { type LiveEvent, liveName } from '@acp/contract';
 import type { SequencedEvent, TranscriptEntry } from '@acp/core';
 
 /** Longest text of one transcript frame, in characters; longer output is split over several with the same `seq`. */
@@ -16,13 +16,6 @@ export function eventFrame(event: SequencedEvent): string {
     data: event.data as Record<string, unknown>,
   };
   return `id: ${event.seq}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
-function liveName(type: string): string {
-  const row: { live?: string } | undefined = Object.hasOwn(eventTable, type)
-    ? eventTable[type as EventType]
-    : undefined;
-  return row?.live ?? type;
 }
 
 /** Frames without `id:`: a gap is filled from the events routes by `seq`. */
