@@ -1,25 +1,29 @@
 import type { IssueSummary } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues } from './rows.ts';
 
-const mostUrgentFirst = sql`
+/** Order of an agent's work; `i` is the issue. Begun before new. */
+export const mostUrgentFirst = sql`
   array_position(array['critical', 'high', 'medium', 'low'], i.priority), i.status <> 'in_progress', i.created_at, i.id`;
 
 /**
- * What a dispatch of the agent may work on, most urgent first, begun before new: nothing that another agent holds, that
- * waits for routing or that the loop breaker has stopped.
+ * Condition on the issue `i`: the agent may work on it by itself. Nothing that another agent holds, that waits for
+ * routing or that the loop breaker has stopped.
  */
+export function actionableFor(agentId: SQL | string): SQL {
+  return sql`i.assignee_agent_id = ${agentId} and i.status in ('todo', 'in_progress') and ${notTrashed('i')}
+    and not i.needs_routing and not i.needs_human_attention and i.stalled_runs < ${MAX_STALLED_RUNS}
+    and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}`;
+}
+
+/** What the agent may work on, most urgent first. */
 export async function actionableIssues(tx: Tx, agentId: string, limit: number): Promise<IssueRow[]> {
   return selectIssues(
     tx,
-    sql`select i.* from issues i
-        where i.assignee_agent_id = ${agentId} and i.status in ('todo', 'in_progress') and ${notTrashed('i')}
-          and not i.needs_routing and not i.needs_human_attention and i.stalled_runs < ${MAX_STALLED_RUNS}
-          and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}
-        order by ${mostUrgentFirst} limit ${limit}`,
+    sql`select i.* from issues i where ${actionableFor(agentId)} order by ${mostUrgentFirst} limit ${limit}`,
   );
 }
 

@@ -5,7 +5,7 @@
  */
 export { findIssue, resolveIssueRef } from './find-issue.ts';
 export { presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
-export { toIssueRow } from './rows.ts';
+export { notTrashed, toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 export { createIssue } from './create-issue.ts';
 export type { IssueOrigin } from './create-issue.ts';
@@ -17,7 +17,7 @@ export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { checkoutIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
 export { checkoutForRun, noteRunOutcome, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
-export { actionableIssues, openIssuesOf } from './agent-work.ts';
+export { actionableFor, actionableIssues, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';
 export type { AttendedIssue } from './attention.ts';
 export { addLabel, createLabel, deleteLabel, listLabels, removeLabel } from './labels.ts';

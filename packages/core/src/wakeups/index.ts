@@ -9,6 +9,7 @@ export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';
 export {
   agentsWaiting,
   bindWakeups,
+  bindWakeupsToRuns,
   cancelWakeups,
   consumeInbox,
   consumeWakeups,

@@ -33,6 +33,18 @@ export async function bindWakeups(
     .returning();
 }
 
+/** As `bindWakeups`, for all runs that one admission made. */
+export async function bindWakeupsToRuns(
+  tx: Tx,
+  bindings: readonly { wakeup_id: string; run_id: string }[],
+): Promise<void> {
+  await tx.execute(sql`
+    update wakeup_requests set run_id = binding.run_id
+    from jsonb_to_recordset(${JSON.stringify(bindings)}::jsonb) as binding(wakeup_id uuid, run_id uuid)
+    where wakeup_requests.id = binding.wakeup_id
+      and wakeup_requests.status = 'pending' and wakeup_requests.run_id is null`);
+}
+
 /** At the claim: the run answers these wakeups; requests from now on are new ones. */
 export async function consumeWakeups(tx: Tx, run_id: string): Promise<WakeupRow[]> {
   return tx
@@ -78,12 +90,19 @@ export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
 /** At least one of the fields. Ends what is pending, bound or not. @returns how many. */
 export async function cancelWakeups(
   tx: Tx,
-  of: { company_id?: string; agent_id?: string; issue_id?: string; run_id?: string },
+  of: {
+    company_id?: string;
+    agent_id?: string;
+    issue_id?: string;
+    issue_ids?: readonly string[];
+    run_id?: string;
+  },
 ): Promise<number> {
   const conditions = [
     of.company_id === undefined ? undefined : eq(wakeup_requests.company_id, of.company_id),
     of.agent_id === undefined ? undefined : eq(wakeup_requests.agent_id, of.agent_id),
     of.issue_id === undefined ? undefined : eq(wakeup_requests.issue_id, of.issue_id),
+    of.issue_ids === undefined ? undefined : inArray(wakeup_requests.issue_id, [...of.issue_ids]),
     of.run_id === undefined ? undefined : eq(wakeup_requests.run_id, of.run_id),
   ].filter((condition) => condition !== undefined);
   if (conditions.length === 0) throw new Error('cancelWakeups of everything');

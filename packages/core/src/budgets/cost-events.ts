@@ -1,0 +1,28 @@
+import type { SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+
+export interface RunCost {
+  /** The provider's family or label. */
+  provider: string;
+  model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  /** USD as decimal text, from `priceOf`. */
+  cost_usd: string;
+}
+
+/**
+ * The insert of a run's cost event as a part of the statement that ends the run: the cost is recorded exactly when the
+ * run ends, and costs no statement. `run` names a relation of that statement with the columns `id`, `company_id`,
+ * `agent_id`, `issue_id`; without rows nothing is recorded.
+ */
+export function insertRunCost(run: string, cost: RunCost): SQL {
+  return sql`
+    insert into cost_events (company_id, agent_id, run_id, issue_id, project_id, provider, model,
+      input_tokens, output_tokens, cached_tokens, cost_usd)
+    select r.company_id, r.agent_id, r.id, r.issue_id, (select i.project_id from issues i where i.id = r.issue_id),
+      ${cost.provider}, ${cost.model}, ${cost.input_tokens}::int, ${cost.output_tokens}::int, ${cost.cached_tokens}::int,
+      ${cost.cost_usd}::numeric
+    from ${sql.identifier(run)} r`;
+}

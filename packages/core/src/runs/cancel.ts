@@ -1,0 +1,68 @@
+import type { Actor, Run } from '@acp/contract';
+import { type Tx, signal } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { conflict } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { consumeWakeups } from '../wakeups/index.ts';
+import { endedChange, runChange } from './changes.ts';
+import { offerNext } from './end-run.ts';
+import { presentRun } from './present.ts';
+import { runRow } from './rows.ts';
+import type { RunRow } from './types.ts';
+
+/**
+ * A queued run ends at once; a running one is asked to: its scheduler is told and ends it, or, when that has died, the
+ * sweep does. Asked again, it stays asked.
+ * @throws conflict when the run has ended.
+ */
+export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Promise<Run> {
+  const [row] = await callOff(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
+  if (row === undefined) throw conflict('run has ended already');
+  const changes = calledOffChanges(tx, [row]);
+  if (row.status === 'cancelled') {
+    // Whoever cancels the run does not want its wakeups answered by another one.
+    await consumeWakeups(tx, row.id);
+    await offerNext(tx, { run: row, issue: null, next_run_id: null });
+  }
+  await recordChanges(tx, actor, changes);
+  return presentRun(row);
+}
+
+/** Cancels all live runs of a deleted thing; those of their agents that still can go on are dispatched. */
+export async function callOffAll(tx: Tx, which: SQL, reason: string): Promise<Change[]> {
+  const rows = await callOff(tx, which, reason);
+  const freed = new Set(rows.filter(({ status }) => status === 'cancelled').map(({ agent_id }) => agent_id));
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    [...freed].map((agent_id) => ({ agent_id })),
+  );
+  return calledOffChanges(tx, rows);
+}
+
+/** @param which condition over the run `r`. */
+async function callOff(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
+  // In the order of the ids, as the renewal of leases locks them.
+  const { rows } = await tx.execute(sql`
+    with live as materialized (
+      select r.id from heartbeat_runs r
+      where ${which} and r.status in ('queued', 'running') order by r.id for no key update
+    )
+    update heartbeat_runs r set
+      cancel_requested_at = coalesce(r.cancel_requested_at, now()),
+      status = case r.status when 'queued' then 'cancelled' else r.status end,
+      finished_at = case r.status when 'queued' then now() end,
+      error = case r.status when 'queued' then ${reason} else r.error end
+    from live where r.id = live.id
+    returning r.*`);
+  return rows.map(runRow);
+}
+
+function calledOffChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
+  return rows.map((row) => {
+    if (row.status === 'cancelled') return endedChange(row);
+    signal(tx, 'control', row.id);
+    return runChange(row, 'run.cancel_requested');
+  });
+}

@@ -1,0 +1,128 @@
+import type { Tx } from '@acp/db';
+import { enqueue } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { noteRunStarted } from '../agents/index.ts';
+import { checkoutForRun } from '../issues/index.ts';
+import { consumeWakeups, returnWakeups } from '../wakeups/index.ts';
+import { endedChange, startedChange } from './changes.ts';
+import { pickRun } from './pick.ts';
+import { runRow } from './rows.ts';
+import type { ClaimedRun, RunRow } from './types.ts';
+
+// Picks are made on a snapshot that may be older than their lock; more misses in a row than this mean such a press
+// of claims that the others are getting the work done.
+const ATTEMPTS = 4;
+
+interface Started {
+  run: RunRow;
+  agent_name: string;
+  permissions: Record<string, boolean>;
+  has_wakeups: boolean;
+}
+
+/**
+ * Makes the fairest queued run (`pickRun`) running and the caller's: fence and lease taken, issue checked out, wakeups
+ * consumed. Undefined when none may start now, or when the run's issue turned out to be held by another agent: that
+ * run is cancelled, its wakeups wait again. For a transaction of its own, which holds no locks before.
+ */
+export async function claimRun(
+  tx: Tx,
+  options: { claimed_by: string; lease_sec: number },
+): Promise<ClaimedRun | undefined> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    // The first attempt passes over agents that others are busy with; a run must not stay unclaimed for that, since
+    // its job is spent: so the later ones wait.
+    const pick = await pickRun(tx, attempt > 1);
+    if (pick.candidates === 0) return undefined;
+    if (pick.run_id === null) continue;
+    const started = await startRun(tx, pick.run_id, pick.issue_id, options);
+    if (started) return completeClaim(tx, started);
+  }
+  return undefined;
+}
+
+/**
+ * Under the agent's lock no other claim and no end of a run of this agent can come in between: what is checked here
+ * holds. The issue's row is locked ahead of the run's (lock order agent > issue > run).
+ */
+async function startRun(
+  tx: Tx,
+  run_id: string,
+  issue_id: string | null,
+  options: { claimed_by: string; lease_sec: number },
+): Promise<Started | undefined> {
+  const { rows } = await tx.execute(sql`
+    with issue as materialized (select id from issues where id = ${issue_id}::uuid for no key update)
+    update heartbeat_runs r set status = 'running', claimed_by = ${options.claimed_by}, fence = r.fence + 1,
+      started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
+    from agents a left join issue on true
+    where r.id = ${run_id} and a.id = r.agent_id and r.status = 'queued'
+      and a.deleted_at is null and a.status in ('idle', 'active', 'running', 'error')
+      and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
+    returning r.*, a.name as agent_name, a.permissions as agent_permissions,
+      exists (select from wakeup_requests w where w.run_id = r.id and w.status = 'pending') as has_wakeups`);
+  const [raw] = rows;
+  if (raw === undefined) return undefined;
+  return {
+    run: runRow(raw),
+    agent_name: String(raw.agent_name),
+    permissions: raw.agent_permissions as Record<string, boolean>,
+    has_wakeups: raw.has_wakeups === true,
+  };
+}
+
+async function completeClaim(tx: Tx, started: Started): Promise<ClaimedRun | undefined> {
+  const { run } = started;
+  const checkout =
+    run.issue_id === null ? null : await checkoutForRun(tx, run.issue_id, run.agent_id, run.id);
+  if (checkout === undefined) {
+    await giveUp(tx, run);
+    return undefined;
+  }
+  if (checkout?.held_before) {
+    await tx.execute(sql`update heartbeat_runs set held_before = true where id = ${run.id}`);
+  }
+  if (started.has_wakeups) await consumeWakeups(tx, run.id);
+  const agentChanges = await noteRunStarted(tx, run.agent_id, run.id);
+  const claimed = claimedRun(started, checkout?.held_before ?? false);
+  await recordChanges(tx, claimed.actor, [startedChange(run), ...(checkout?.changes ?? []), ...agentChanges]);
+  return claimed;
+}
+
+/** Another agent took the issue since the admission. The job that brought us here is spent, so the next run gets one. */
+async function giveUp(tx: Tx, run: RunRow): Promise<void> {
+  const { rows } = await tx.execute(sql`
+    update heartbeat_runs set status = 'cancelled', error = 'issue is checked out by another agent',
+      finished_at = clock_timestamp(), lease_expires_at = null
+    where id = ${run.id} returning *`);
+  await returnWakeups(tx, run.id);
+  await enqueue(tx, 'execute-run', { run_id: run.id });
+  await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
+}
+
+function claimedRun(started: Started, held_before: boolean): ClaimedRun {
+  const { run } = started;
+  return {
+    run_id: run.id,
+    company_id: run.company_id,
+    fence: run.fence,
+    agent_id: run.agent_id,
+    issue_id: run.issue_id,
+    wake_reason: run.wake_reason,
+    trigger_detail: run.trigger_detail,
+    adapter_type: run.adapter_type,
+    retry_of_run_id: run.retry_of_run_id,
+    held_before,
+    actor: {
+      kind: 'agent',
+      agent_id: run.agent_id,
+      company_id: run.company_id,
+      name: started.agent_name,
+      key_id: null,
+      permissions: started.permissions,
+      run_id: run.id,
+      depth: run.depth,
+    },
+  };
+}

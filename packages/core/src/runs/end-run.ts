@@ -1,0 +1,106 @@
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { noteRunEnded } from '../agents/index.ts';
+import { insertRunCost, type RunCost } from '../budgets/index.ts';
+import { type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
+import { agentsWaiting } from '../wakeups/index.ts';
+import { runRow } from './rows.ts';
+import type { RunRow } from './types.ts';
+
+export interface FinalState {
+  status: 'succeeded' | 'failed' | 'cancelled';
+  error: string | null;
+  error_category: string | null;
+  summary: string | null;
+  usage: (RunCost & { usage_missing: boolean }) | null;
+}
+
+export interface Ended {
+  run: RunRow;
+  /** As it stood at the end, null without one or where it lies in the trash. */
+  issue: IssueRow | null;
+  /** A queued run of the same agent, which the limit may have kept from being claimed. */
+  next_run_id: string | null;
+}
+
+/**
+ * The last write of a run's row, with its cost event, in one statement: agent, issue and run are locked in the order
+ * of all (agent > issue > run), and nothing happens unless `condition` still holds for the locked row `r`.
+ */
+export async function endRow(
+  tx: Tx,
+  run: { id: string; agent_id: string; issue_id: string | null },
+  state: FinalState,
+  condition: SQL,
+): Promise<Ended | undefined> {
+  const { usage } = state;
+  const { rows } = await tx.execute(sql`
+    with agent as materialized (
+      select a.id from agents a where a.id = ${run.agent_id} for no key update
+    ), issue as materialized (
+      select i.* from issues i, agent where i.id = ${run.issue_id}::uuid for no key update of i
+    ), ended as (
+      update heartbeat_runs r set status = ${state.status}, finished_at = clock_timestamp(), lease_expires_at = null,
+        error = ${state.error}, error_category = ${state.error_category}, summary = coalesce(${state.summary}, r.summary),
+        ${usage ? usageColumns(usage) : sql`fence = r.fence + 1`}
+      from agent left join issue on true
+      where r.id = ${run.id} and ${condition}
+      returning r.*
+    )${usage ? sql`, cost as (${insertRunCost('ended', usage)})` : sql``}
+    select ended.*, to_jsonb(issue) as issue,
+      (select q.id from heartbeat_runs q
+        where q.agent_id = ended.agent_id and q.status = 'queued' and q.id <> ended.id
+        order by q.created_at, q.id limit 1) as next_run_id
+    from ended left join issue on true`);
+  const [raw] = rows;
+  if (raw === undefined) return undefined;
+  const issue = raw.issue === null ? null : toIssueRow(raw.issue as Record<string, unknown>);
+  return {
+    run: runRow(raw),
+    issue: issue?.deleted_at === null ? issue : null,
+    next_run_id: typeof raw.next_run_id === 'string' ? raw.next_run_id : null,
+  };
+}
+
+function usageColumns(usage: RunCost & { usage_missing: boolean }): SQL {
+  return sql`fence = r.fence + 1, model = ${usage.model}, input_tokens = ${usage.input_tokens},
+    output_tokens = ${usage.output_tokens}, cached_tokens = ${usage.cached_tokens},
+    cost_usd = ${usage.cost_usd}::numeric, usage_missing = ${usage.usage_missing}`;
+}
+
+/**
+ * What the end of a run that had started does to the others: checkout given back, agent idle, loop breaker counted,
+ * those dispatched that waited for it. The agent's lock is held since `endRow`.
+ * @param counted whether the issue changed; undefined leaves the loop breaker alone.
+ * @returns changes for the caller's `recordChanges`.
+ */
+export async function afterRun(
+  tx: Tx,
+  ended: Ended,
+  counted: { changed: boolean } | undefined,
+): Promise<Change[]> {
+  const { run } = ended;
+  const issueChanges = await releaseAfterRun(tx, run, counted);
+  const agentChanges = await noteRunEnded(tx, run.agent_id, {
+    run_id: run.id,
+    ok: run.status !== 'failed',
+    error: run.error,
+    agent_locked: true,
+  });
+  await offerNext(tx, ended);
+  return [...issueChanges, ...agentChanges];
+}
+
+/** Wakeups that this run held up are dispatched, a queued run that the agent's limit held back is offered again. */
+export async function offerNext(tx: Tx, ended: Ended): Promise<void> {
+  const { run, next_run_id } = ended;
+  const waiting = await agentsWaiting(tx, { agent_id: run.agent_id, issue_id: run.issue_id });
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    waiting.map((agent_id) => ({ agent_id })),
+  );
+  if (next_run_id !== null) await enqueueMany(tx, 'execute-run', [{ run_id: next_run_id }]);
+}

@@ -1,0 +1,66 @@
+import type { Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { writeComment } from '../comments/index.ts';
+import type { IssueRow } from '../issues/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+import { endedChange } from './changes.ts';
+import { afterRun, endRow, type FinalState } from './end-run.ts';
+import { storableText } from './storable.ts';
+import type { ClaimedRun, RunOutcome } from './types.ts';
+
+// In bytes.
+const SUMMARY = 2000;
+const ERROR = 4000;
+// No more than the schema of a comment admits.
+const COMMENT = 1_000_000;
+
+/**
+ * The whole end of a run, for one transaction of nine statements: prose posted as the agent's comment, checkout given
+ * back, cost recorded, agent idle, those woken that waited, final status last seen by everyone at once.
+ * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
+ */
+export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): Promise<boolean> {
+  const ended = await endRow(
+    tx,
+    { id: run.run_id, agent_id: run.agent_id, issue_id: run.issue_id },
+    finalState(outcome),
+    sql`r.fence = ${run.fence} and r.status = 'running'`,
+  );
+  if (ended === undefined) return false;
+  const commentChanges = ended.issue ? await postProse(tx, run, ended.issue, outcome.comment) : [];
+  // A run that was called off says nothing about whether the issue gets on.
+  const counted = outcome.status === 'cancelled' && !outcome.changed ? undefined : outcome;
+  const changes = await afterRun(tx, ended, counted && { changed: counted.changed });
+  await recordChanges(tx, run.actor, [...commentChanges, ...changes, endedChange(ended.run)]);
+  return true;
+}
+
+function finalState(outcome: RunOutcome): FinalState {
+  return {
+    status: outcome.status,
+    error: short(outcome.error, ERROR),
+    error_category: outcome.error_category ?? null,
+    summary: short(outcome.summary, SUMMARY),
+    usage: outcome.usage,
+  };
+}
+
+/** As the agent: it is never woken by it, whom it mentions is. */
+async function postProse(
+  tx: Tx,
+  run: ClaimedRun,
+  issue: IssueRow,
+  prose: string | null | undefined,
+): Promise<Change[]> {
+  const body_markdown = short(prose, COMMENT)?.trim() ?? '';
+  if (body_markdown === '') return [];
+  const written = await writeComment(tx, run.actor, issue, { body_markdown });
+  await requestWakeups(tx, run.actor, written.wakeups);
+  return written.changes;
+}
+
+function short(text: string | null | undefined, bytes: number): string | null {
+  return text === null || text === undefined ? null : cutText(storableText(text), bytes);
+}

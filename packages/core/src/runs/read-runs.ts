@@ -1,0 +1,80 @@
+import { type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { decodeCursor, encodeCursor, invalid, isUuid } from '@acp/kernel';
+import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { presentRun, presentRunEvent } from './present.ts';
+import type { RunRow } from './types.ts';
+
+const { agents, companies, heartbeat_runs, run_events } = schema;
+
+/** Undefined when absent, or when its agent or company is in the trash. */
+export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(heartbeat_runs))
+    .from(heartbeat_runs)
+    .innerJoin(companies, and(eq(companies.id, heartbeat_runs.company_id), isNull(companies.deleted_at)))
+    .innerJoin(agents, and(eq(agents.id, heartbeat_runs.agent_id), isNull(agents.deleted_at)))
+    .where(eq(heartbeat_runs.id, id));
+  return row;
+}
+
+export interface RunFilter {
+  agentId?: string;
+  issueId?: string;
+  /** Comma list. */
+  status?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+/** Newest first. @throws invalid for an unknown status or a cursor that is none. */
+export async function listRuns(
+  tx: Tx,
+  company_id: string,
+  filter: RunFilter,
+): Promise<{ items: Run[]; next_cursor: string | null }> {
+  const limit = Math.min(filter.limit ?? 50, 200);
+  const statuses = filter.status?.split(',').map((status) => status.trim());
+  const unknown = statuses?.find((status) => !runStatuses.some((known) => known === status));
+  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  const rows = await tx
+    .select()
+    .from(heartbeat_runs)
+    .where(
+      and(
+        eq(heartbeat_runs.company_id, company_id),
+        filter.agentId === undefined ? undefined : eq(heartbeat_runs.agent_id, filter.agentId),
+        filter.issueId === undefined ? undefined : eq(heartbeat_runs.issue_id, filter.issueId),
+        statuses === undefined ? undefined : inArray(heartbeat_runs.status, statuses),
+        filter.cursor === undefined ? undefined : before(filter.cursor),
+      ),
+    )
+    .orderBy(desc(heartbeat_runs.created_at), desc(heartbeat_runs.id))
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return {
+    items: rows.slice(0, limit).map(presentRun),
+    next_cursor: last ? encodeCursor([last.created_at.toISOString(), last.id]) : null,
+  };
+}
+
+function before(cursor: string) {
+  const [at, id] = decodeCursor(cursor, ['timestamp', 'uuid']);
+  return sql`(${heartbeat_runs.created_at}, ${heartbeat_runs.id}) < (${at}::timestamptz, ${id}::uuid)`;
+}
+
+/** The transcript after `after`, ascending: 200 entries unless said, 1000 at most. */
+export async function listRunEvents(
+  tx: Tx,
+  run_id: string,
+  query: { after?: number; limit?: number } = {},
+): Promise<RunEvent[]> {
+  const rows = await tx
+    .select()
+    .from(run_events)
+    .where(and(eq(run_events.run_id, run_id), gt(run_events.seq, query.after ?? 0)))
+    .orderBy(asc(run_events.seq))
+    .limit(Math.min(query.limit ?? 200, 1000));
+  return rows.map(presentRunEvent);
+}

@@ -1,0 +1,36 @@
+/**
+ * Effects of deletions further down the slice list, by the jobs `settle-agent`, `settle-issue`, `settle-company`:
+ * repeated they change nothing. Checkouts before runs: that is the lock order.
+ */
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { issueAndDescendants, releaseHeldBy } from '../issues/index.ts';
+import { cancelWakeups } from '../wakeups/index.ts';
+import { callOffAll } from './cancel.ts';
+
+const scheduler = systemActor('scheduler');
+
+/** After an agent was trashed or terminated: its checkouts are freed, its wakeups and live runs cancelled. */
+export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
+  await releaseHeldBy(tx, scheduler, agent_id);
+  await cancelWakeups(tx, { agent_id });
+  const changes = await callOffAll(tx, sql`r.agent_id = ${agent_id}`, 'agent was deleted');
+  await recordChanges(tx, scheduler, changes);
+}
+
+/** After an issue was trashed: it, and what lies below it and is absent with it, is worked on no more. */
+export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
+  const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
+  await cancelWakeups(tx, { issue_ids });
+  const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
+  const changes = await callOffAll(tx, which, 'issue was deleted');
+  await recordChanges(tx, scheduler, changes);
+}
+
+/** After a company was trashed. */
+export async function settleCompany(tx: Tx, company_id: string): Promise<void> {
+  await cancelWakeups(tx, { company_id });
+  const changes = await callOffAll(tx, sql`r.company_id = ${company_id}`, 'company was deleted');
+  await recordChanges(tx, scheduler, changes);
+}

@@ -1,0 +1,56 @@
+import { type Tx, signal } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { storableJson } from './storable.ts';
+import type { NewRunEvent, RunLease } from './types.ts';
+
+/** An item of the `transcripts` channel, as JSON: rows `from` to `to` of the run can be read. */
+export interface TranscriptSignal {
+  run_id: string;
+  company_id: string;
+  from: number;
+  to: number;
+}
+
+/**
+ * Adds to the transcript by one statement, which may stand alone on the plain database: it is called ten times a
+ * second and run. The lease holder numbers the events; the same numbers sent again (an answer was lost) change nothing.
+ * @returns the item for the notifier's `transcripts` channel; undefined when the fence is lost: nothing was written.
+ */
+export async function storeRunEvents(
+  db: Tx,
+  lease: RunLease,
+  first_seq: number,
+  events: readonly NewRunEvent[],
+): Promise<string | undefined> {
+  const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
+  // The lock makes the check hold: without it a sweep could end the run between our snapshot and our insert.
+  const { rows } = await db.execute(sql`
+    with held as materialized (
+      select r.id from heartbeat_runs r
+      where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+    ), entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select held.id, e.seq, e.kind, e.payload
+      from held, jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
+      on conflict (run_id, seq) do nothing
+    )
+    select id from held`);
+  if (rows.length === 0) return undefined;
+  const { run_id, company_id } = lease;
+  const item: TranscriptSignal = { run_id, company_id, from: first_seq, to: first_seq + events.length - 1 };
+  return JSON.stringify(item);
+}
+
+/** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
+export async function appendRunEvents(
+  tx: Tx,
+  lease: RunLease,
+  first_seq: number,
+  events: readonly NewRunEvent[],
+): Promise<boolean> {
+  if (events.length === 0) return true;
+  const item = await storeRunEvents(tx, lease, first_seq, events);
+  if (item === undefined) return false;
+  signal(tx, 'transcripts', item);
+  return true;
+}
