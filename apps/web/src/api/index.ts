@@ -7,9 +7,18 @@ import { companyRoutes } from './companies/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
+import { runRoutes } from './runs/routes.ts';
 
 /** @param homes where homes of agents may lie (decisions 7.32); without it none can be set. */
 export const routesOf = (homes?: HomeRules): readonly Route[] =>
-  [identityRoutes, companyRoutes, agentRoutes(homes), issueRoutes, commentRoutes, inboxRoutes].flat();
+  [
+    identityRoutes,
+    companyRoutes,
+    agentRoutes(homes),
+    issueRoutes,
+    commentRoutes,
+    runRoutes,
+    inboxRoutes,
+  ].flat();
 
 export const apiRoutes: readonly Route[] = routesOf();
