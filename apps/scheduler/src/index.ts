@@ -1,1 +1,4 @@
-export {};
+// The scheduler tier: everything that runs off the request path.
+export { startScheduler } from './main.ts';
+export type { RunningScheduler, SchedulerOptions } from './main.ts';
+export type { WorkerTicks } from './tick-counters.ts';

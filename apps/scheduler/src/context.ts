@@ -1,0 +1,18 @@
+import type { Database } from '@acp/db';
+import type { Config, Logger } from '@acp/kernel';
+import type { Queue } from '@acp/queue';
+import type { RunPool } from './execution/run-pool.ts';
+import type { TickCounters } from './tick-counters.ts';
+
+/** What the process's consumers and timers work with. */
+export interface SchedulerContext {
+  config: Config;
+  logger: Logger;
+  database: Database;
+  queue: Queue;
+  counters: TickCounters;
+  pool: RunPool;
+  /** Of this process, as `claimed_by` names it. */
+  claimed_by: string;
+  started_at: Date;
+}

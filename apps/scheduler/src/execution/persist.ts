@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { asServiceError, isConnectionError } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+import type { HeldRun } from './held-run.ts';
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+const BUSY_ATTEMPTS = 10;
+
+/**
+ * Repeats a write of a run while the database is away (as long as the lease lasts) or busy (a few times). The work may
+ * meet its own traces: a commit whose answer got lost may have taken effect. Throws RunStopped when the run is not ours
+ * any more.
+ */
+export async function persist<T>(held: HeldRun, logger: Logger, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    held.assertOurs();
+    try {
+      return await work();
+    } catch (err) {
+      if (!isPassing(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
+      if (attempt === 1) logger.warn('a write of a run is repeated', { run_id: held.run_id, error: err });
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+      await delay(pause * (0.5 + Math.random()));
+    }
+  }
+}
+
+/** The database's troubles, which carry their cause; a command that answers `unavailable` by itself means it. */
+function isPassing(err: unknown): boolean {
+  const known = asServiceError(err);
+  return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined);
+}

@@ -1,0 +1,107 @@
+import { claimRun } from '@acp/core';
+import type { ClaimedRun } from '@acp/core';
+import { transaction } from '@acp/db';
+import { unavailable } from '@acp/kernel';
+import { executeRun } from './execute-run.ts';
+import type { ExecutionSettings } from './execute-run.ts';
+import { HeldRun } from './held-run.ts';
+import type { LeaseKeeper } from './lease.ts';
+
+export interface RunPoolSettings extends ExecutionSettings {
+  leases: LeaseKeeper;
+  claimed_by: string;
+  /** Looks for jobs: called when a slot of a full pool got free. */
+  onFree: () => void;
+}
+
+/** The runs that this process executes, at most WORKER_POOL_SIZE at once. */
+export class RunPool {
+  readonly #set: RunPoolSettings;
+  readonly #size: number;
+  readonly #runs = new Set<Promise<void>>();
+  /** Slots taken by claims under way. */
+  #claiming = 0;
+  /** A claim found nothing that may start; what the end of a run sets free may then have no job any more. */
+  #starved = false;
+  #closed = false;
+
+  constructor(settings: RunPoolSettings) {
+    this.#set = settings;
+    this.#size = settings.config.worker_pool_size;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Runs in execution. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  free(): number {
+    return this.#closed ? 0 : this.#size - this.#runs.size - this.#claiming;
+  }
+
+  /**
+   * Claims the fairest queued run and begins it; false when there is none to be had, or no slot. Resolves at the claim,
+   * not at the run's end. Throws `unavailable` once the pool drains: the job then goes to another scheduler.
+   */
+  async claimOne(): Promise<boolean> {
+    if (this.#closed) throw unavailable('the scheduler stops');
+    if (this.free() <= 0) {
+      this.#starved = true;
+      return false;
+    }
+    const { database, claimed_by, config } = this.#set;
+    const options = { claimed_by, lease_sec: config.run_lease_sec };
+    this.#claiming += 1;
+    try {
+      const claimedAt = performance.now();
+      const run = await transaction(database, async (tx) => claimRun(tx, options));
+      this.#starved = run === undefined;
+      if (run !== undefined) this.#start(run, claimedAt);
+      return run !== undefined;
+    } finally {
+      this.#claiming -= 1;
+    }
+  }
+
+  /** Claims no more; true when all runs ended within the time. */
+  async drain(timeoutMs: number): Promise<boolean> {
+    this.#closed = true;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs);
+    });
+    const drained = await Promise.race([Promise.all(this.#runs).then(() => true as const), tooLong]);
+    clearTimeout(timer);
+    return drained;
+  }
+
+  #start(run: ClaimedRun, claimedAt: number): void {
+    const { leases, config } = this.#set;
+    const held = new HeldRun(run, config.run_lease_sec, claimedAt);
+    leases.add(held);
+    const execution = executeRun(this.#set, run, held).finally(() => {
+      const full = this.free() <= 0;
+      leases.drop(held);
+      this.#runs.delete(execution);
+      this.#refill(full);
+    });
+    this.#runs.add(execution);
+    this.#set.logger.debug('a run began', { run_id: run.run_id, agent_id: run.agent_id });
+  }
+
+  // The jobs of waiting runs are still in the queue where the pool was full; where a limit held a run back, its job
+  // is spent, so the claim is tried again.
+  #refill(wasFull: boolean): void {
+    if (this.#closed) return;
+    if (wasFull) this.#set.onFree();
+    if (this.#starved) {
+      this.claimOne().catch((err: unknown) =>
+        this.#set.logger.warn('no run could be claimed', { error: err }),
+      );
+    }
+  }
+}

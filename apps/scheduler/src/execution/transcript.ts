@@ -1,0 +1,99 @@
+import type { RunEventKind } from '@acp/contract';
+import { storeRunEvents } from '@acp/core';
+import type { NewRunEvent } from '@acp/core';
+import type { Database } from '@acp/db';
+import type { Logger, Scrubber, ScrubberStream } from '@acp/kernel';
+import { scrubbedJson, storable } from './clean-text.ts';
+import { RunStopped } from './held-run.ts';
+import type { HeldRun } from './held-run.ts';
+import { persist } from './persist.ts';
+
+export interface TranscriptSettings {
+  database: Database;
+  held: HeldRun;
+  scrubber: Scrubber;
+  logger: Logger;
+}
+
+const FLUSH_MS = 100;
+const FLUSH_CHARACTERS = 16_384;
+
+/**
+ * The run's transcript on its way to the database: numbered here, because there is one lease holder, scrubbed, and
+ * batched: about every 100 ms or 16 KB, never per token. What comes within one batch travels as one statement.
+ */
+export class Transcript {
+  readonly #set: TranscriptSettings;
+  /** The number of the first pending event. */
+  #nextSeq = 1;
+  #pending: NewRunEvent[] = [];
+  #text = '';
+  #stream: ScrubberStream;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(settings: TranscriptSettings) {
+    this.#set = settings;
+    this.#stream = settings.scrubber.stream();
+  }
+
+  /** Streamed text. Waits only where the database lags behind the model. */
+  async output(text: string): Promise<void> {
+    this.#text += this.#stream.push(text);
+    this.#schedule();
+    if (this.#text.length >= FLUSH_CHARACTERS) await this.flush();
+  }
+
+  /** The streamed text ends here: what the scrubber held back comes out. */
+  endOutput(): void {
+    this.#text += this.#stream.end();
+    this.#stream = this.#set.scrubber.stream();
+    this.#takeText(true);
+  }
+
+  add(kind: RunEventKind, payload: Record<string, unknown>): void {
+    this.endOutput();
+    this.#pending.push({ kind, payload: scrubbedJson(payload, this.#set.scrubber) });
+    this.#schedule();
+  }
+
+  /** Resolves when everything so far is stored. Nothing is stored, and nothing thrown, once the run is not ours. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(async () => this.#write());
+    await this.#writing;
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+  }
+
+  async #write(): Promise<void> {
+    this.#takeText(false);
+    const events = this.#pending;
+    if (events.length === 0) return;
+    const first = this.#nextSeq;
+    this.#pending = [];
+    this.#nextSeq += events.length;
+    const { database, held, logger } = this.#set;
+    try {
+      const told = await persist(held, logger, async () => storeRunEvents(database.db, held, first, events));
+      if (told === undefined) held.stop('lost');
+      else database.notifier?.push('transcripts', [told]);
+    } catch (err) {
+      if (err instanceof RunStopped) return;
+      // A transcript with a gap is better than a run that fails for its transcript.
+      logger.error('transcript entries were not stored', { run_id: held.run_id, error: err });
+    }
+  }
+
+  /** @param all also a last half of a surrogate pair, whose other half would come with the next piece. */
+  #takeText(all: boolean): void {
+    const half = !all && /[\ud800-\udbff]$/.test(this.#text);
+    const text = half ? this.#text.slice(0, -1) : this.#text;
+    this.#text = half ? this.#text.slice(-1) : '';
+    const clean = storable(text);
+    if (clean !== '') this.#pending.push({ kind: 'output', payload: { text: clean } });
+  }
+}

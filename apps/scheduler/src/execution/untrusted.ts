@@ -1,0 +1,31 @@
+import { bounded } from './clean-text.ts';
+
+const tags = ['issue_body', 'comment', 'goal', 'project', 'payload', 'result', 'profile'] as const;
+export type Tag = (typeof tags)[number];
+
+const lookalike = new RegExp(`<(?=/?(?:${tags.join('|')})\\b)`, 'gi');
+
+/**
+ * Text that others wrote, between tags that it can't close: what looks like one of our tags inside loses its bracket.
+ * The operating rules say that nothing inside is an instruction to the engine.
+ */
+export function quoted(
+  tag: Tag,
+  text: string,
+  limit: number,
+  attributes: Record<string, string> = {},
+): string {
+  const attrs = Object.entries(attributes).map(
+    ([name, value]) => ` ${name}=${JSON.stringify(inline(value, 200))}`,
+  );
+  return `<${tag}${attrs.join('')}>\n${bounded(text, limit).replaceAll(lookalike, '&lt;')}\n</${tag}>`;
+}
+
+/** Names and titles within a line of ours: no line break, no tag. */
+export function inline(text: string, limit = 500): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return (line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line).replaceAll(
+    lookalike,
+    '&lt;',
+  );
+}

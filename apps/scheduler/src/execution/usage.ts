@@ -1,0 +1,37 @@
+import type { Pricing } from '@acp/contract';
+import { priceOf } from '@acp/core';
+import type { RunUsage } from '@acp/core';
+
+/** One turn's figures, as the adapter reports them. */
+export interface TurnUsage {
+  model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  /** The provider counted nothing: the adapter's estimate. */
+  usage_missing: boolean;
+}
+
+/** The run's usage: the sum of its turns, each at its own model's price; null where no model was called. */
+export function totalUsage(provider: string, turns: readonly TurnUsage[], pricing: Pricing): RunUsage | null {
+  const last = turns.at(-1);
+  if (last === undefined) return null;
+  const sum = (field: 'input_tokens' | 'output_tokens' | 'cached_tokens') =>
+    turns.reduce((total, turn) => total + turn[field], 0);
+  return {
+    provider,
+    model: last.model,
+    input_tokens: sum('input_tokens'),
+    output_tokens: sum('output_tokens'),
+    cached_tokens: sum('cached_tokens'),
+    usage_missing: turns.some((turn) => turn.usage_missing),
+    cost_usd: addMoney(turns.map((turn) => priceOf(pricing, turn.model, turn))),
+  };
+}
+
+/** Decimal strings of eight places, added in whole units of 1e-8 USD. */
+function addMoney(amounts: readonly string[]): string {
+  const units = amounts.reduce((total, amount) => total + BigInt(amount.replace('.', '')), 0n);
+  const digits = units.toString().padStart(9, '0');
+  return `${digits.slice(0, -8)}.${digits.slice(-8)}`;
+}

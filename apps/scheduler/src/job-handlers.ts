@@ -1,0 +1,46 @@
+import { jobNames } from '@acp/contract';
+import type { JobName } from '@acp/contract';
+import type { ConsumeOptions, JobHandler } from '@acp/queue';
+import type { SchedulerContext } from './context.ts';
+import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
+import { executeRunJob } from './jobs/execute-run.ts';
+import { commandHandlers } from './jobs/run-command.ts';
+import { settleAgentJob } from './jobs/settle-agent.ts';
+import { settleCompanyJob } from './jobs/settle-company.ts';
+import { settleIssueJob } from './jobs/settle-issue.ts';
+
+type Register = (context: SchedulerContext) => void;
+
+function consumer<N extends JobName>(
+  job: N,
+  make: (context: SchedulerContext) => JobHandler<N>,
+  options: (context: SchedulerContext) => ConsumeOptions,
+): Register {
+  return (context) => {
+    const handle = make(context);
+    context.counters.declare(job, null);
+    context.queue.consume(job, options(context), async (payload, job_context) =>
+      context.counters.count(job, async () => handle(payload, job_context)),
+    );
+  };
+}
+
+const few = () => ({ concurrency: 2 });
+
+/** One for each row of the job catalogue: the type says so, and a test looks at the files. */
+export const jobHandlers: Readonly<Record<JobName, Register>> = {
+  'dispatch-agent': consumer('dispatch-agent', dispatchAgentJob, () => ({ concurrency: 4 })),
+  // Claims take milliseconds and the slots are the pool's: no more jobs are fetched than runs can begin.
+  'execute-run': consumer('execute-run', executeRunJob, ({ pool }) => ({
+    concurrency: pool.size,
+    slots: () => pool.free(),
+  })),
+  'settle-agent': consumer('settle-agent', settleAgentJob, few),
+  'settle-issue': consumer('settle-issue', settleIssueJob, few),
+  'settle-company': consumer('settle-company', settleCompanyJob, few),
+  'run-command': ({ queue }) => queue.serveCommands({ handlers: commandHandlers }),
+};
+
+export function registerJobs(context: SchedulerContext): void {
+  for (const name of jobNames) jobHandlers[name](context);
+}

@@ -1,0 +1,10 @@
+import { dispatchAgent } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { JobHandler } from '@acp/queue';
+import type { SchedulerContext } from '../context.ts';
+
+export function dispatchAgentJob({ database }: SchedulerContext): JobHandler<'dispatch-agent'> {
+  return async ({ agent_id: id }) => {
+    await transaction(database, async (tx) => dispatchAgent(tx, id));
+  };
+}

@@ -1,0 +1,119 @@
+/** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { sweepLostRun } from '@acp/core';
+import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import type { Config, Logger } from '@acp/kernel';
+import { openQueue } from '@acp/queue';
+import type { SchedulerContext } from './context.ts';
+import { LeaseKeeper } from './execution/lease.ts';
+import { defaultProvider } from './execution/provider.ts';
+import { RunPool } from './execution/run-pool.ts';
+import { registerJobs } from './job-handlers.ts';
+import { loadPricing } from './pricing.ts';
+import { TickCounters } from './tick-counters.ts';
+import type { WorkerTicks } from './tick-counters.ts';
+import { createTimers } from './timers.ts';
+
+/** Aborted runs end at their next await; one that does not is cut off by the end of the process. */
+const ABORT_TIMEOUT_MS = 2000;
+
+export interface SchedulerOptions {
+  config: Config;
+  logger: Logger;
+  /** Names this process in `claimed_by`; host, process and a random part unless told. */
+  instance_name?: string;
+}
+
+export interface RunningScheduler {
+  /** Lets runs end for SERVICE_DRAIN_TIMEOUT_SEC, hands back the others, and closes everything. */
+  stop(): Promise<void>;
+  /** What each timer and consumer has done, by name. */
+  stats(): Record<string, WorkerTicks>;
+}
+
+export async function startScheduler({
+  config,
+  logger,
+  instance_name: name = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`,
+}: SchedulerOptions): Promise<RunningScheduler> {
+  const direct_url = config.database_direct_url ?? config.database_url;
+  if (config.database_url === null || direct_url === null)
+    throw new Error('the scheduler needs a database url');
+  const pricing = await loadPricing(config.pricing_file);
+  const database = openDatabase({
+    url: config.database_url,
+    max: config.database_pool_size,
+    application_name: 'scheduler',
+    logger,
+    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    prepared_statements: config.database_url === direct_url,
+  });
+  const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
+  const notifier = createNotifier({ url: direct_url, logger, application_name: 'scheduler-notifier' });
+  database.notifier = notifier;
+  const queue = await openQueue({ database, role: 'consumer', logger, listener });
+  const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
+  const leases = new LeaseKeeper({ database, listener, logger, ...lease });
+  const pool = new RunPool({
+    database,
+    config,
+    logger,
+    pricing,
+    leases,
+    provider: defaultProvider(config),
+    claimed_by: name,
+    onFree: () => queue.kick('execute-run'),
+  });
+  const counters = new TickCounters();
+  const started_at = new Date();
+  const context: SchedulerContext = {
+    config,
+    logger,
+    database,
+    queue,
+    counters,
+    pool,
+    claimed_by: name,
+    started_at,
+  };
+  registerJobs(context);
+  const timers = createTimers(context);
+  for (const timer of timers) timer.start();
+  await listener.ready();
+  logger.info('the scheduler is running', { claimed_by: name, slots: pool.size });
+
+  return {
+    stats: () => counters.snapshot(),
+    async stop() {
+      const timeoutMs = config.drain_timeout_sec * 1000;
+      // Runs keep their leases while they end; everything else stops at once.
+      const drained = pool.drain(timeoutMs);
+      await Promise.all([
+        ...timers.map(async (timer) => timer.stop()),
+        queue.stop({ timeout_ms: timeoutMs }),
+      ]);
+      if (!(await drained)) {
+        await handBack(database, leases, logger);
+        await pool.drain(ABORT_TIMEOUT_MS);
+      }
+      leases.close();
+      await notifier.close();
+      await listener.close();
+      await database.close();
+    },
+  };
+}
+
+/** Aborts what still runs and ends it as lost right away, so that another scheduler need not wait for the leases. */
+async function handBack(database: Database, leases: LeaseKeeper, logger: Logger): Promise<void> {
+  try {
+    await leases.release();
+    while (await transaction(database, async (tx) => sweepLostRun(tx))) {
+      // One run a transaction; other schedulers may sweep alongside.
+    }
+  } catch (err) {
+    logger.warn('runs could not be handed back: their leases lapse', { error: err });
+  }
+}

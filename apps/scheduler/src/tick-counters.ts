@@ -1,0 +1,36 @@
+/** What one background worker (a timer, or the consumer of a queue) has done since the process started. */
+export interface WorkerTicks {
+  ticks: number;
+  errors: number;
+  last_tick_at: Date | null;
+  /** Seconds between two ticks; null for what only works when there is something to do. */
+  interval_sec: number | null;
+}
+
+/** Counted in memory, per process; whoever reports the fleet of schedulers reads `snapshot`. */
+export class TickCounters {
+  readonly #workers = new Map<string, WorkerTicks>();
+
+  /** Known from the start, so that a worker that never ticked shows as such. */
+  declare(name: string, intervalSec: number | null): void {
+    this.#workers.set(name, { ticks: 0, errors: 0, last_tick_at: null, interval_sec: intervalSec });
+  }
+
+  /** Runs one tick of the worker; its error is counted and thrown on. */
+  async count<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const worker = this.#workers.get(name);
+    if (worker === undefined) throw new Error(`worker ${name} was not declared`);
+    worker.ticks += 1;
+    worker.last_tick_at = new Date();
+    try {
+      return await work();
+    } catch (err) {
+      worker.errors += 1;
+      throw err;
+    }
+  }
+
+  snapshot(): Record<string, WorkerTicks> {
+    return Object.fromEntries([...this.#workers].map(([name, worker]) => [name, { ...worker }]));
+  }
+}

@@ -1,0 +1,120 @@
+import { verbByName } from '@acp/contract';
+import type { VerbRow } from '@acp/contract';
+import { recordAction } from '@acp/core';
+import type { ClaimedRun, RunAction } from '@acp/core';
+import { asServiceError, transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import { invalid } from '@acp/kernel';
+import type { Logger, Scrubber } from '@acp/kernel';
+import { bounded } from '../execution/clean-text.ts';
+import { RunStopped } from '../execution/held-run.ts';
+import type { HeldRun } from '../execution/held-run.ts';
+import { persist } from '../execution/persist.ts';
+import type { ParsedAction } from './parse.ts';
+import { requirePermission } from './resolve.ts';
+import { verbs } from './verbs.ts';
+
+export interface ApplySettings {
+  database: Database;
+  logger: Logger;
+  run: ClaimedRun;
+  held: HeldRun;
+  scrubber: Scrubber;
+}
+
+/** What became of one verb, as transcript, next turn and next prompt tell it. */
+export interface AppliedAction {
+  ordinal: number;
+  verb: string;
+  args: Record<string, unknown>;
+  ok: boolean;
+  /** Of a read verb the text for the next turn, whole. */
+  result: string | null;
+  error: string | null;
+}
+
+/** In characters, of what is kept of a verb. */
+const BODY_KEPT = 2000;
+const LINE_KEPT = 1000;
+const RESULT_KEPT = 1000;
+
+/** The fence is lost, or the ordinal is there already: an earlier attempt took effect whose answer got lost. */
+class NotRecorded extends Error {}
+
+/**
+ * Applies one verb in its own transaction, which ends with its row in `run_actions`: a verb takes effect once, and only
+ * while the fence holds (decisions 8.3). A refusal is recorded and never fails the run. Throws RunStopped.
+ */
+export async function applyAction(settings: ApplySettings, action: ParsedAction): Promise<AppliedAction> {
+  const row = verbByName.get(action.verb);
+  if (row === undefined) throw new Error(`verb ${action.verb} is not in the table`);
+  const { ordinal, verb } = action;
+  const entry = { ordinal, verb, args: storedArguments(action), mutating: row.mutating };
+  const { held, logger, database, run } = settings;
+  let attempts = 0;
+  const repeatedly = async <T>(work: () => Promise<T>): Promise<T> =>
+    persist(held, logger, async () => {
+      attempts += 1;
+      return work();
+    });
+  const done = (result: string): AppliedAction => ({ ...pick(entry), ok: true, result, error: null });
+  try {
+    return done(await repeatedly(async () => attempt(settings, action, row, entry)));
+  } catch (err) {
+    if (err instanceof RunStopped) throw err;
+    const error = reasonOf(settings, action, err);
+    const recorded =
+      !(err instanceof NotRecorded) &&
+      (await repeatedly(async () => recordAction(database.db, run, { ...entry, ok: false, error })));
+    if (recorded) return { ...pick(entry), ok: false, result: null, error };
+  }
+  // If it is the fence after all, the next write or renewal says so.
+  if (attempts > 1) return done('done');
+  held.stop('lost');
+  throw new RunStopped('lost');
+}
+
+type Entry = Pick<RunAction, 'ordinal' | 'verb' | 'args' | 'mutating'>;
+
+function pick({ ordinal, verb, args }: Entry): Pick<AppliedAction, 'ordinal' | 'verb' | 'args'> {
+  return { ordinal, verb, args };
+}
+
+async function attempt(
+  { database, run, scrubber }: ApplySettings,
+  action: ParsedAction,
+  row: VerbRow,
+  entry: Entry,
+): Promise<string> {
+  const verb = verbs.get(row.name);
+  if (!row.available || verb === undefined) throw invalid(`verb /${row.name} is not available`);
+  if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
+  return transaction(database, async (tx) => {
+    const context = { tx, run, action };
+    if (verb.permission !== undefined) requirePermission(context, verb.permission);
+    const result = scrubber.scrub(await verb.apply(context));
+    const recorded = await recordAction(tx, run, {
+      ...entry,
+      ok: true,
+      result: bounded(result, RESULT_KEPT),
+    });
+    if (!recorded) throw new NotRecorded();
+    return result;
+  });
+}
+
+/** `run_actions.args`: the line as written, and the beginning of the body. The text of a turn comes here scrubbed. */
+function storedArguments({ rest, body }: ParsedAction): Record<string, unknown> {
+  const line = bounded(rest, LINE_KEPT);
+  return body === null ? { line } : { line, body: bounded(body, BODY_KEPT) };
+}
+
+/** What the agent is told: refusals in their own words, everything else as a failure that the log explains. */
+function reasonOf({ run, logger, scrubber }: ApplySettings, action: ParsedAction, err: unknown): string {
+  const refusal = asServiceError(err);
+  if (refusal !== null) return bounded(scrubber.scrub(refusal.message), RESULT_KEPT);
+  if (!(err instanceof NotRecorded)) {
+    logger.error('a verb failed', { run_id: run.run_id, verb: action.verb, error: err });
+  }
+  return 'internal error';
+}

@@ -1,0 +1,53 @@
+import { createValidator, UpdateIssue } from '@acp/contract';
+import { updateIssue } from '@acp/core';
+import { invalid } from '@acp/kernel';
+import { agentOf, issueOf, looksLikeIssue, words } from '../resolve.ts';
+import type { VerbContext, VerbGroup } from '../verb.ts';
+
+// The same shape that PATCH accepts: a model's words are checked as any client's are.
+const validPatch = createValidator(UpdateIssue, 'the issue');
+
+async function patch(
+  context: VerbContext,
+  word: string | undefined,
+  change: unknown,
+  said: string,
+): Promise<string> {
+  const patchOf = validPatch(change);
+  const issue = await issueOf(context, word);
+  const { identifier } = await updateIssue(context.tx, context.run.actor, issue, patchOf);
+  return `${identifier}: ${said}`;
+}
+
+export const issueFields: VerbGroup = {
+  status: {
+    permission: 'issues.update',
+    apply: async (context) => {
+      const [status, issue] = words(context, 1, 2);
+      // Models write /status in-review as often as in_review.
+      const value = status!.toLowerCase().replaceAll('-', '_');
+      return patch(context, issue, { status: value }, `status ${value}`);
+    },
+  },
+  priority: {
+    permission: 'issues.update',
+    apply: async (context) => {
+      const [priority, issue] = words(context, 1, 2);
+      const value = priority!.toLowerCase();
+      return patch(context, issue, { priority: value }, `priority ${value}`);
+    },
+  },
+  assign: {
+    permission: 'issues.assign',
+    apply: async (context) => {
+      const { positional } = context.action.args;
+      const last = positional.at(-1);
+      const issue = positional.length > 1 && looksLikeIssue(last!) ? last : undefined;
+      // An unquoted name with spaces is no mistake, as long as it is clear where it ends.
+      const name = positional.slice(0, issue === undefined ? undefined : -1).join(' ');
+      if (name === '') throw invalid('an agent is missing');
+      const agent = await agentOf(context, name);
+      return patch(context, issue, { assignee_agent_id: agent.id }, `assigned to ${agent.name}`);
+    },
+  },
+};

@@ -1,0 +1,59 @@
+import { createValidator, ListIssues, OneOf, priorities } from '@acp/contract';
+import type { Issue } from '@acp/contract';
+import { listIssues, promptFacts } from '@acp/core';
+import { invalid, notFound } from '@acp/kernel';
+import { renderIssue } from '../../execution/render-issue.ts';
+import { inline } from '../../execution/untrusted.ts';
+import { agentOf, issueOf, projectOf, words } from '../resolve.ts';
+import type { VerbContext, VerbGroup } from '../verb.ts';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 50;
+/** The priority is no filter of the list: it picks from so many. */
+const PRIORITY_WINDOW = 200;
+
+const validQuery = createValidator(ListIssues, 'the list', true);
+const validPriority = createValidator(OneOf(priorities), 'priority');
+
+async function getIssue(context: VerbContext): Promise<string> {
+  const { id } = await issueOf(context, words(context, 0, 1)[0]);
+  // Read as the prompt reads its own issue: one statement, the same bounds.
+  const issue = (await promptFacts(context.tx, { ...context.run, issue_id: id }))?.issue ?? null;
+  if (issue === null) throw notFound('the issue is gone');
+  return renderIssue(issue);
+}
+
+async function list(context: VerbContext): Promise<string> {
+  const { tx, run, action } = context;
+  const { status, assignee, priority, project, q, limit } = action.args.named;
+  words(context, 0, 0);
+  const wanted = limit === undefined ? DEFAULT_LIMIT : Math.min(wholeNumber(limit), MAX_LIMIT);
+  const only = priority === undefined ? undefined : validPriority(priority.toLowerCase());
+  const query = validQuery({
+    limit: only === undefined ? wanted : PRIORITY_WINDOW,
+    ...(status === undefined ? {} : { status: status.toLowerCase() }),
+    ...(q === undefined ? {} : { q }),
+    ...(assignee === undefined ? {} : { assigneeAgentId: (await agentOf(context, assignee)).id }),
+    ...(project === undefined ? {} : { projectId: (await projectOf(context, project)).id }),
+  });
+  const { items } = await listIssues(tx, run.company_id, query);
+  const chosen = items.filter((issue) => only === undefined || issue.priority === only).slice(0, wanted);
+  return chosen.length === 0 ? 'no issues' : chosen.map((issue) => line(issue, run.agent_id)).join('\n');
+}
+
+function line(issue: Issue, ownId: string): string {
+  const assignee =
+    issue.assignee_agent_id === null
+      ? 'unassigned'
+      : issue.assignee_agent_id === ownId
+        ? 'yours'
+        : `assigned to ${issue.assignee_agent_id}`;
+  return `${issue.identifier} [${issue.status}, ${issue.priority}, ${assignee}] ${inline(issue.title, 200)}`;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid('limit must be a whole number from 1 up');
+  return Number(text);
+}
+
+export const reading: VerbGroup = { 'get-issue': { apply: getIssue }, 'list-issues': { apply: list } };

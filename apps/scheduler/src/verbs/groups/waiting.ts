@@ -1,0 +1,29 @@
+import { awaitInput, createComment, setNeedsRouting } from '@acp/core';
+import type { IssueRow } from '@acp/core';
+import { issueOf } from '../resolve.ts';
+import type { VerbContext, VerbGroup } from '../verb.ts';
+
+async function comment({ tx, run, action }: VerbContext, issue: IssueRow): Promise<void> {
+  if (action.text !== '') await createComment(tx, run.actor, issue, { body_markdown: action.text });
+}
+
+export const waiting: VerbGroup = {
+  'needs-routing': {
+    permission: 'issues.update',
+    apply: async (context) => {
+      const issue = await issueOf(context, undefined);
+      await setNeedsRouting(context.tx, context.run.actor, issue);
+      await comment(context, issue);
+      return `${issue.identifier}: needs routing`;
+    },
+  },
+  'await-input': {
+    permission: 'issues.update',
+    apply: async (context) => {
+      const issue = await issueOf(context, undefined);
+      await awaitInput(context.tx, context.run.actor, issue, context.action.text || null);
+      await comment(context, issue);
+      return `${issue.identifier}: waits for input`;
+    },
+  },
+};

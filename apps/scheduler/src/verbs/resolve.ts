@@ -1,0 +1,68 @@
+// What the words of a verb name. Everything is looked up within the company of the agent: another tenant's id is
+// simply unknown (specification, behaviour rule 7).
+import { permits } from '@acp/contract';
+import type { AgentPermission } from '@acp/contract';
+import { findAgent, findIssue, findProject, listAgents, resolveIssueRef } from '@acp/core';
+import type { IssueRow } from '@acp/core';
+import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
+import { inline } from '../execution/untrusted.ts';
+import type { VerbContext } from './verb.ts';
+
+type Named = { id: string; name: string };
+
+const identifier = /^[\p{L}\p{N}]+-\d{1,9}$/u;
+
+/** Whether a word can only be an issue: an agent's name may be anything else. */
+export function looksLikeIssue(word: string): boolean {
+  return isUuid(word) || identifier.test(word);
+}
+
+/** The issue that the word names; without a word the run's own. */
+export async function issueOf({ tx, run }: VerbContext, word: string | undefined): Promise<IssueRow> {
+  if (word !== undefined) {
+    const named = await resolveIssueRef(tx, run.company_id, word);
+    if (named === undefined) throw notFound(`there is no issue ${inline(word, 100)}`);
+    return named;
+  }
+  if (run.issue_id === null) throw invalid('this run has no issue: name one');
+  const own = await findIssue(tx, run.issue_id);
+  if (own === undefined) throw notFound('the issue of this run is gone');
+  return own;
+}
+
+/** An agent of the company by id, or by its name (in any case, where only one is called so). */
+export async function agentOf({ tx, run }: VerbContext, word: string): Promise<Named> {
+  const name = word.replace(/^@/, '').trim();
+  if (isUuid(name)) {
+    const agent = await findAgent(tx, name);
+    if (agent?.company_id === run.company_id) return agent;
+    throw notFound(`there is no agent ${name}`);
+  }
+  const { agents } = await listAgents(tx, run.actor, { name });
+  const exact = agents.filter((agent) => agent.name === name);
+  const [found, second] = exact.length > 0 ? exact : agents;
+  if (found === undefined) throw notFound(`there is no agent named ${inline(name, 100)}`);
+  if (second !== undefined) throw conflict(`several agents are named ${inline(name, 100)}: use the id`);
+  return found;
+}
+
+export async function projectOf({ tx, run }: VerbContext, id: string): Promise<Named> {
+  const project = await findProject(tx, run.company_id, id);
+  if (project === undefined) throw notFound(`there is no project ${inline(id, 100)}`);
+  return project;
+}
+
+export function requirePermission({ run }: VerbContext, permission: AgentPermission): void {
+  if (!permits(run.actor.permissions, permission)) {
+    throw forbidden(`this agent lacks the permission ${permission}`);
+  }
+}
+
+/** The words of the line; more than the verb takes is a mistake, said and not guessed at. */
+export function words({ action }: VerbContext, least: number, most: number): string[] {
+  const { positional } = action.args;
+  if (positional.length < least) throw invalid('an argument is missing');
+  if (positional.length > most)
+    throw invalid(`too many arguments: ${inline(positional.slice(most).join(' '), 100)}`);
+  return positional;
+}

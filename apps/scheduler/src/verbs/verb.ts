@@ -1,0 +1,23 @@
+import type { Tx } from '@acp/db';
+import type { AgentPermission } from '@acp/contract';
+import type { ClaimedRun } from '@acp/core';
+import type { ParsedAction } from './parse.ts';
+
+/** What a verb acts with: the agent of the run, in the transaction that also records the action. */
+export interface VerbContext {
+  tx: Tx;
+  run: ClaimedRun;
+  action: ParsedAction;
+}
+
+export interface Verb {
+  /** Checked before the verb begins; more can be demanded while its arguments are read. */
+  permission?: AgentPermission;
+  /**
+   * Does it, and gives one line for the transcript; of a read verb, the text for the next turn. Refuses by a
+   * ServiceError, whose message the agent reads.
+   */
+  apply: (context: VerbContext) => Promise<string>;
+}
+
+export type VerbGroup = Readonly<Record<string, Verb>>;

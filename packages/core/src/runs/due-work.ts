@@ -1,0 +1,22 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+export interface DueWork {
+  /** `startDueHeartbeats` would find an agent. */
+  heartbeats: boolean;
+  /** `sweepLostRun` would find a run. */
+  lost_runs: boolean;
+}
+
+/**
+ * What is due by the database's clock: the one statement that an idle scheduler sends every second. Two look-ups in
+ * partial indexes, however many agents and runs there are (the statuses stand word for word as in the index).
+ */
+export async function dueWork(tx: Tx): Promise<DueWork> {
+  const { rows } = await tx.execute<{ [K in keyof DueWork]: DueWork[K] }>(sql`
+    select
+      exists (select from agents where next_heartbeat_at is not null and deleted_at is null
+        and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
+      exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs`);
+  return rows[0] ?? { heartbeats: false, lost_runs: false };
+}
