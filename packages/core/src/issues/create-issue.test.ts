@@ -116,9 +116,9 @@ describe('createIssue', () => {
   it('by an agent that may not assign is forbidden with an assignee and allowed without', async () => {
     const s = await stage();
     const actor = actors.agent({ ...s.agent, permissions: { 'issues.assign': false } });
-    await expect(
-      create(s, { title: 'X', assignee_agent_id: s.agent.id }, actor),
-    ).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(create(s, { title: 'X', assignee_agent_id: s.agent.id }, actor)).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
     expect(await create(s, { title: 'X' }, actor)).toMatchObject({ origin_kind: 'agent' });
   });
 
@@ -163,7 +163,8 @@ describe('findIssue', () => {
     const trash = async (deleted_at: Date | null) =>
       database.db.update(schema.issues).set({ deleted_at }).where(eq(schema.issues.id, parent.id));
     await trash(new Date());
-    for (const { id } of [parent, child, grandchild]) expect(await findIssue(database.db, id)).toBeUndefined();
+    for (const { id } of [parent, child, grandchild])
+      expect(await findIssue(database.db, id)).toBeUndefined();
     await trash(null);
     expect(await findIssue(database.db, grandchild.id)).toBeDefined();
     await database.db
@@ -200,7 +201,9 @@ describe('issueDetail', () => {
       .values(labels.map((label) => ({ issue_id: leaf.id, label_id: label.id })));
     await database.db
       .insert(schema.comments)
-      .values(['a', 'b'].map((text) => ({ company_id: s.company.id, issue_id: leaf.id, body_markdown: text })));
+      .values(
+        ['a', 'b'].map((text) => ({ company_id: s.company.id, issue_id: leaf.id, body_markdown: text })),
+      );
     const row = await findIssue(database.db, leaf.id);
     const before = database.statements();
     const detail = await issueDetail(database.db, row!);
