@@ -126,7 +126,13 @@ function readParams({ params }: Mounted, values: readonly string[], into: Values
 function readQuery(query: Query, validate: Validator<unknown>): unknown {
   for (const value of Object.values(query)) if (typeof value === 'string') checkText(value);
   // The frozen empty one is shared; a validator may fill in defaults.
-  return validate(query === NO_QUERY ? {} : query);
+  const read = validate(query === NO_QUERY ? {} : query);
+  for (const value of Object.values(query)) {
+    // `1e999` and the like are coerced to what no integer column holds.
+    if (typeof value === 'number' && !Number.isSafeInteger(value))
+      throw invalid('number out of range in query');
+  }
+  return read;
 }
 
 async function readBody(validate: Validator<unknown>, call: Call): Promise<unknown> {

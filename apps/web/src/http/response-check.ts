@@ -8,14 +8,19 @@ import type { EndpointRow } from '@acp/contract';
 export function responseCheck(row: EndpointRow): (text: string) => void {
   const validate = createValidator(closed(row.response) as object, 'response');
   return (text) => {
-    try {
-      validate(JSON.parse(text));
-    } catch (error) {
-      // Not a ServiceError any more: the caller did nothing wrong.
-      const problem = error instanceof Error ? error.message : String(error);
-      throw new Error(`${row.id} answers against its schema: ${problem}`, { cause: error });
-    }
+    const problem = problemOf(() => validate(JSON.parse(text)));
+    // An error of ours, not the ServiceError that the validator throws: the caller did nothing wrong.
+    if (problem !== null) throw new Error(`${row.id} answers against its schema: ${problem}`);
   };
+}
+
+function problemOf(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function closed(schema: unknown): unknown {
