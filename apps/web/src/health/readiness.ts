@@ -22,7 +22,11 @@ export interface ReadinessReport {
   recent_check_timings: Record<string, Timing>;
 }
 
-type Outcome = Omit<CheckEntry, 'name' | 'duration_ms'>;
+interface Outcome {
+  ok: boolean;
+  detail?: string;
+  [field: string]: unknown;
+}
 
 /** Seconds between two reports of a scheduler's counters: the workers' interval of the boot grace. */
 const WORKER_INTERVAL_SEC = 10;
