@@ -4,7 +4,7 @@ import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import type { AddressInfo } from 'node:net';
-import { apiRoutes } from './api/index.ts';
+import { routesOf } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
 import { prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
@@ -12,6 +12,8 @@ import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
+import { uiRouter } from './ui/router.ts';
+import { uiRouter } from './ui/router.ts';
 
 interface StartOptions {
   config: Config;
@@ -51,8 +53,10 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     credentials,
-    routes: [...apiRoutes, ...liveRoutes(hub)],
+    routes: [...routesOf({ service_home: config.home, assigned: {} }), ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
+    ui: uiRouter({ config, database, credentials }),
+    ui: uiRouter({ config, database, credentials }),
   });
   const server = await listen(app, config);
   logger.info('the web tier is listening', { url: server.url });

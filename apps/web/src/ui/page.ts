@@ -8,7 +8,7 @@ export function page(title: string, body: string): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <link rel="stylesheet" href="/assets/app.css" />
+        <link rel="stylesheet" href="/static/app.css" />
         <link rel="icon" href="data:," />
       </head>
       <body>

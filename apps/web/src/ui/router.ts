@@ -4,6 +4,7 @@ import { closeSession, listCompanies, presentCompany, setupTokenValid } from '@a
 import { type Database, transaction } from '@acp/db';
 import { clientAddress, type Config, httpStatusOf, ServiceError } from '@acp/kernel';
 import express, { type Request, type Response, Router } from 'express';
+import { resolve } from 'node:path';
 import { sessionUser } from '../http/auth.ts';
 import { SESSION_COOKIE } from '../http/cookies.ts';
 import type { Credentials } from '../http/credentials.ts';
@@ -21,6 +22,9 @@ export interface UiDependencies {
 const loginForm = createValidator(LoginForm, 'form');
 const setupForm = createValidator(SetupForm, 'form');
 
+/** Style sheets and scripts. Without a hash in their names they are asked for again after a while. */
+const assets = resolve(import.meta.dirname, '../../assets');
+
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
 export function uiRouter(deps: UiDependencies): Router {
@@ -31,6 +35,7 @@ export function uiRouter(deps: UiDependencies): Router {
     response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, '/companies');
   };
 
+  router.use('/static', express.static(assets, { maxAge: '5m', index: false, redirect: false }));
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.get('/login', (_request, response) => response.type('html').send(loginPage('', null)));
   router.post('/login', forms, async (request, response) => {
