@@ -150,5 +150,5 @@ export const actors = {
     return { kind: 'board_user', key_id: newId(), company_id: company.id, role, name: 'integration' };
   },
 
-  system: { kind: 'system', name: 'test' } satisfies SystemActor as SystemActor,
+  system: { kind: 'system', name: 'test' } as SystemActor,
 };

@@ -41,12 +41,7 @@ export async function createAgent(
   return api_key === undefined ? agent : { agent, api_key };
 }
 
-async function insertAgent(
-  tx: Tx,
-  actor: Actor,
-  company: CompanyRow,
-  input: CreateAgent,
-): Promise<AgentRow> {
+async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: CreateAgent): Promise<AgentRow> {
   const id = newId();
   const role = input.role ?? 'general';
   const enabled = input.heartbeat_enabled ?? company.agent_default_heartbeat_enabled;
