@@ -49,14 +49,15 @@ let database: Database;
 let app: Express;
 let cast: Cast;
 
+async function make({ tx, company_id, body }: Input) {
+  const [label] = await tx.insert(labels).values({ company_id, name: body.name }).returning();
+  if (fail) throw conflict('not now');
+  return { id: label!.id };
+}
+
 beforeAll(async () => {
   ({ database } = await testDatabase());
   cast = await createCast(database);
-  const make = async ({ tx, company_id, body }: Input) => {
-    const [label] = await tx.insert(labels).values({ company_id, name: body.name }).returning();
-    if (fail) throw conflict('not now');
-    return { id: label!.id };
-  };
   app = createApp({
     database,
     logger: createLogger({ level: 'error', format: 'json', role: 'test' }),

@@ -13,7 +13,6 @@ import { listen } from './http/server.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
 import { uiRouter } from './ui/router.ts';
-import { uiRouter } from './ui/router.ts';
 
 interface StartOptions {
   config: Config;
@@ -55,7 +54,6 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     credentials,
     routes: [...routesOf({ service_home: config.home, assigned: {} }), ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
-    ui: uiRouter({ config, database, credentials }),
     ui: uiRouter({ config, database, credentials }),
   });
   const server = await listen(app, config);
