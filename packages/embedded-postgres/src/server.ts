@@ -98,6 +98,11 @@ export async function waitUntilReady(folder: Folder, server: Server): Promise<vo
   }
 }
 
+/** Waits for it a moment: the signal that ends a server and the refusal to talk come before its end. */
+export async function hasEnded(server: Server): Promise<boolean> {
+  return becomesTrue(async () => !(await isStillRunning(server)), HARD_STOP_MS);
+}
+
 async function isReady(folder: Folder, pid: number | undefined): Promise<boolean> {
   const noted = await readPidFile(folder);
   return noted?.pid === pid && noted?.status === 'ready';

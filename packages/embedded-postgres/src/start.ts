@@ -14,6 +14,7 @@ import { freePort, LOOPBACK } from './port.ts';
 import {
   clearRemains,
   findServer,
+  hasEnded,
   launchServer,
   PortTakenError,
   shutDown,
@@ -27,6 +28,7 @@ export interface EmbeddedPostgresOptions {
   /** 0, the default: any free one, chosen at the first start and kept while it stays free. */
   port?: number;
   logger: Logger;
+  /** Of a cluster that is made now; an existing one keeps its own. */
   superuser?: string;
   /** For tests and demonstrations: nothing survives a crash, and `data_dir` is removed when this process ends, however. */
   throwaway?: boolean;
@@ -55,8 +57,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     return await withFolderLock(folder.root, async () => {
       const { server, connection, found } = await attachOrStart(folder, options);
-      const url = `postgres://${connection.superuser}:${connection.password}@${LOOPBACK}:${server.port}`;
-      await ensureDatabase(`${url}/postgres`);
       const owned = !found || (await countClients(folder.clients)) === 0;
       const client = await registerClient(folder.clients);
       options.logger.info(
@@ -72,7 +72,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         await leave(folder, server, client, options);
         guard?.dismiss();
       };
-      return { url: `${url}/${DATABASE}`, pid: server.pid, owned, stop: () => (stopping ??= stop()) };
+      const url = connectionUrl(connection, server, DATABASE);
+      return { url, pid: server.pid, owned, stop: () => (stopping ??= stop()) };
     });
   } catch (err) {
     if (options.throwaway) rmSync(folder.root, { recursive: true, force: true });
@@ -85,12 +86,8 @@ async function attachOrStart(
   folder: Folder,
   options: EmbeddedPostgresOptions,
 ): Promise<{ server: Server; connection: Connection; found: boolean }> {
-  const live = await findServer(folder);
-  if (live !== undefined) {
-    const connection = await readConnection(folder);
-    await waitUntilReady(folder, live);
-    return { server: live, connection, found: true };
-  }
+  const attached = await attach(folder);
+  if (attached !== undefined) return { ...attached, found: true };
   const account = await chooseAccount(folder);
   const binaries = await findBinaries(folder, account);
   const connection = await ensureCluster(folder, binaries, account, options.superuser ?? 'postgres');
@@ -106,12 +103,35 @@ async function attachOrStart(
     try {
       const server = await launchServer(folder, binaries.postgres, account, settings);
       if (port !== connection.port) await writeConnection(folder, { ...connection, port });
+      await ensureDatabase(connectionUrl(connection, server)).catch(async (err: unknown) => {
+        await shutDown(folder, server, 'fast');
+        throw err;
+      });
       return { server, connection, found: false };
     } catch (err) {
       // Between choosing a port and listening on it somebody else may take it.
       if (!(err instanceof PortTakenError) || options.port || attempt >= PORT_ATTEMPTS) throw err;
     }
   }
+}
+
+/** Undefined where no server lives, or the one found was just ending. */
+async function attach(folder: Folder): Promise<{ server: Server; connection: Connection } | undefined> {
+  const server = await findServer(folder);
+  if (server === undefined) return undefined;
+  const connection = await readConnection(folder);
+  try {
+    await waitUntilReady(folder, server);
+    await ensureDatabase(connectionUrl(connection, server));
+    return { server, connection };
+  } catch (err) {
+    if (await hasEnded(server)) return undefined;
+    throw err;
+  }
+}
+
+function connectionUrl({ superuser, password }: Connection, { port }: Server, database = 'postgres'): string {
+  return `postgres://${superuser}:${password}@${LOOPBACK}:${port}/${database}`;
 }
 
 async function choosePort(wanted: number, lastTime: number): Promise<number> {
