@@ -31,6 +31,8 @@ export interface RunningScheduler {
   stop(): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
+  /** SQL statements sent so far, those of the notifier and the listener left out. */
+  statements(): number;
 }
 
 export async function startScheduler({
@@ -86,6 +88,7 @@ export async function startScheduler({
 
   return {
     stats: () => counters.snapshot(),
+    statements: () => database.statements(),
     async stop() {
       const timeoutMs = config.drain_timeout_sec * 1000;
       // Runs keep their leases while they end; everything else stops at once.

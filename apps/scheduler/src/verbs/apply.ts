@@ -112,7 +112,11 @@ function storedArguments({ rest, body }: ParsedAction): Record<string, unknown> 
 /** What the agent is told: refusals in their own words, everything else as a failure that the log explains. */
 function reasonOf({ run, logger, scrubber }: ApplySettings, action: ParsedAction, err: unknown): string {
   const refusal = asServiceError(err);
-  if (refusal !== null) return bounded(scrubber.scrub(refusal.message), RESULT_KEPT);
+  if (refusal !== null) {
+    // Where the specification fixes a body, the words for people are in its message field.
+    const { message } = { message: refusal.message, ...refusal.extra };
+    return bounded(scrubber.scrub(String(message)), RESULT_KEPT);
+  }
   if (!(err instanceof NotRecorded)) {
     logger.error('a verb failed', { run_id: run.run_id, verb: action.verb, error: err });
   }

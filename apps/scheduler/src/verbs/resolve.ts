@@ -54,7 +54,7 @@ export async function projectOf({ tx, run }: VerbContext, id: string): Promise<N
 
 export function requirePermission({ run }: VerbContext, permission: AgentPermission): void {
   if (!permits(run.actor.permissions, permission)) {
-    throw forbidden(`this agent lacks the permission ${permission}`);
+    throw forbidden(`permission ${permission} is off`);
   }
 }
 

@@ -11,7 +11,7 @@ export interface VerbContext {
 }
 
 export interface Verb {
-  /** Checked before the verb begins; more can be demanded while its arguments are read. */
+  /** Checked before the verb begins; the command behind it may demand more. */
   permission?: AgentPermission;
   /**
    * Does it, and gives one line for the transcript; of a read verb, the text for the next turn. Refuses by a

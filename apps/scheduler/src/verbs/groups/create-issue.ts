@@ -1,7 +1,7 @@
 import { CreateIssue, createValidator } from '@acp/contract';
 import { createIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { agentOf, issueOf, projectOf, requirePermission } from '../resolve.ts';
+import { agentOf, issueOf, projectOf } from '../resolve.ts';
 import type { VerbContext, VerbGroup } from '../verb.ts';
 
 const validIssue = createValidator(CreateIssue, 'the issue');
@@ -11,18 +11,15 @@ async function apply(context: VerbContext): Promise<string> {
   const { priority, assignee, project, parent } = action.args.named;
   if (action.text === '') throw invalid('a title is missing');
   const agent = assignee === undefined ? undefined : await agentOf(context, assignee);
-  if (agent !== undefined && agent.id !== run.agent_id) requirePermission(context, 'issues.assign');
   const input = validIssue({
     title: action.text,
     body_markdown: action.body,
     ...(priority === undefined ? {} : { priority: priority.toLowerCase() }),
-    // Work for somebody begins as work to do; in the backlog it would wait for a human.
-    ...(agent === undefined ? {} : { assignee_agent_id: agent.id, status: 'todo' }),
+    ...(agent === undefined ? {} : { assignee_agent_id: agent.id }),
     ...(project === undefined ? {} : { project_id: (await projectOf(context, project)).id }),
     ...(parent === undefined ? {} : { parent_issue_id: (await issueOf(context, parent)).id }),
   });
-  const origin = { kind: 'run', id: run.run_id };
-  const { identifier } = await createIssue(tx, run.actor, run.company_id, input, origin);
+  const { identifier } = await createIssue(tx, run.actor, run.company_id, input);
   return agent === undefined ? `${identifier} created` : `${identifier} created, assigned to ${agent.name}`;
 }
 

@@ -1,0 +1,418 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  cancelRun,
+  createComment,
+  findIssue,
+  findRun,
+  invokeAgent,
+  listRunEvents,
+  triggerIssue,
+} from '@acp/core';
+import type { RunRow } from '@acp/core';
+import { schema, transaction } from '@acp/db';
+import { loadConfig } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  startFakeModel,
+  testLogger,
+  waitFor,
+} from '@acp/testkit';
+import type { FakeModel, FakeModelScript, TestDatabase } from '@acp/testkit';
+import { startScheduler } from './main.ts';
+import type { RunningScheduler } from './main.ts';
+
+const API_KEY = 'a-key-that-nobody-may-ever-see';
+const finalStatuses = ['succeeded', 'failed', 'cancelled'];
+
+let db: TestDatabase;
+let model: FakeModel;
+const running: RunningScheduler[] = [];
+
+beforeAll(async () => {
+  db = await cloneDatabase('engine');
+  // Signals of the tests' own transactions go out as those of a web process would.
+  void db.notifier;
+  model = await startFakeModel();
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(async (scheduler) => scheduler.stop()));
+});
+
+afterAll(async () => model.close());
+
+async function start(env: Record<string, string> = {}): Promise<RunningScheduler> {
+  const config = loadConfig({
+    DATABASE_URL: db.url,
+    SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+    SERVICE_DEFAULT_LLM_MODEL: 'fake-model',
+    SERVICE_DEFAULT_LLM_API_KEY: API_KEY,
+    SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+    SERVICE_DRAIN_TIMEOUT_SEC: '0',
+    ...env,
+  });
+  const scheduler = await startScheduler({ config, logger: testLogger() });
+  running.push(scheduler);
+  return scheduler;
+}
+
+async function scene(agentValues: Parameters<typeof createAgent>[2] = {}) {
+  const tx = db.database.db;
+  const company = await createCompany(tx);
+  const human = actors.user(await createUser(tx), { [company.id]: 'member' });
+  const agent = await createAgent(tx, company, { name: 'Ada', ...agentValues });
+  const issue = await createIssue(tx, company, { assignee_agent_id: agent.id, title: 'Paint the shed' });
+  return { company, human, agent, issue };
+}
+
+const invoke = async ({ human, agent }: Awaited<ReturnType<typeof scene>>) =>
+  transaction(db.database, async (tx) => invokeAgent(tx, human, agent));
+
+const read = async (id: string) => (await findRun(db.database.db, id))!;
+
+async function ended(id: string): Promise<RunRow> {
+  return waitFor(
+    async () => {
+      const run = await read(id);
+      return finalStatuses.includes(run.status) && run;
+    },
+    { what: 'the end of the run' },
+  );
+}
+
+const runsOf = async (companyId: string) => {
+  const { rows } = await db.database.pool.query<RunRow>(
+    'select * from heartbeat_runs where company_id = $1 order by created_at, id',
+    [companyId],
+  );
+  return rows;
+};
+
+const commentsOn = async (issueId: string) => {
+  const { rows } = await db.database.pool.query<{ body_markdown: string; author_agent_id: string | null }>(
+    'select body_markdown, author_agent_id from comments where issue_id = $1 order by created_at, id',
+    [issueId],
+  );
+  return rows;
+};
+
+const isIdle = async (companyId: string) =>
+  (await runsOf(companyId)).every(({ status }) => finalStatuses.includes(status));
+
+const nextTo =
+  (name: string, text: string): FakeModelScript =>
+  (request) =>
+    request.messages[0]!.content.includes(`You are ${name} `) ? text : 'ok';
+
+describe('a run', () => {
+  it('of an invoked agent works its issue: verbs, one comment, usage, checkout given back', async () => {
+    await start();
+    const set = await scene();
+    const script = [
+      `I looked at it with ${API_KEY}.`,
+      '/priority high',
+      '/create-issue Buy paint priority=low parent=' + set.issue.identifier,
+      '```',
+      'Green, two litres.',
+      '```',
+      '/status done',
+      'It is painted.',
+    ];
+    model.setScript(() => ({
+      text: script.join('\n'),
+      usage: { input_tokens: 1000, output_tokens: 200, cached_tokens: 100 },
+    }));
+    const { id } = await invoke(set);
+    const run = await ended(id);
+
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      error: null,
+      model: 'fake-model',
+      input_tokens: 1000,
+      output_tokens: 200,
+      cached_tokens: 100,
+      cost_usd: '0.00600000',
+    });
+    const issue = await findIssue(db.database.db, set.issue.id);
+    expect(issue).toMatchObject({ status: 'done', priority: 'high', checked_out_by_agent_id: null });
+    const { rows: made } = await db.database.pool.query('select * from issues where parent_issue_id = $1', [
+      set.issue.id,
+    ]);
+    expect(made).toMatchObject([
+      { title: 'Buy paint', body_markdown: 'Green, two litres.', priority: 'low', origin_id: id },
+    ]);
+    expect(await commentsOn(set.issue.id)).toEqual([
+      { author_agent_id: set.agent.id, body_markdown: 'I looked at it with [redacted].\nIt is painted.' },
+    ]);
+    const events = await listRunEvents(db.database.db, id, {});
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.map(({ kind }) => kind)).toEqual([
+      ...['status', 'prompt', 'output', 'action', 'action', 'action', 'status'],
+    ]);
+    expect(events.at(-1)!.payload).toEqual({ status: 'succeeded' });
+    expect(JSON.stringify(events)).not.toContain(API_KEY);
+    expect(model.requests.at(-1)!.headers.authorization).toBe(`Bearer ${API_KEY}`);
+  });
+
+  it('that asks gets the answers, and what was refused, in another turn', async () => {
+    await start();
+    const set = await scene();
+    model.setScript(({ messages }) =>
+      messages.length === 2
+        ? 'Let me see.\n/get-issue\n/list-issues status=todo\n/assign Nobody\n/create-note Later'
+        : 'Now I know.\n/status in_review',
+    );
+    const { id } = await invoke(set);
+    await ended(id);
+    const [, , , answer] = model.requests.at(-1)!.messages;
+    expect(answer!.content).toContain(`Answer to /get-issue:\n${set.issue.identifier}: Paint the shed`);
+    expect(answer!.content).toContain(`${set.issue.identifier} [todo, medium, yours] Paint the shed`);
+    expect(answer!.content).toContain('/assign Nobody failed: there is no agent named Nobody');
+    expect(answer!.content).toContain('/create-note Later failed: verb /create-note is not available');
+    const [comment] = await commentsOn(set.issue.id);
+    expect(comment!.body_markdown).toBe('Let me see.\n\nNow I know.');
+  });
+
+  it('streams its output into the transcript while the model still writes', async () => {
+    await start();
+    const set = await scene();
+    const end = Promise.withResolvers<void>();
+    model.setScript(() => ({
+      chunks: Array.from({ length: 60 }, (_, n) => `word${n} `),
+      chunk_delay_ms: 20,
+    }));
+    const { id } = await invoke(set);
+    const early = await waitFor(async () => {
+      const events = await listRunEvents(db.database.db, id, {});
+      return events.some(({ kind }) => kind === 'output') && events;
+    });
+    expect((await read(id)).status).toBe('running');
+    end.resolve();
+    await ended(id);
+    const events = await listRunEvents(db.database.db, id, {});
+    const texts = events.filter(({ kind }) => kind === 'output').map(({ payload }) => payload.text);
+    expect(texts.join('').trim()).toBe(Array.from({ length: 60 }, (_, n) => `word${n}`).join(' '));
+    // Batches of 100 ms, not tokens.
+    expect(texts.length).toBeGreaterThan(2);
+    expect(texts.length).toBeLessThan(30);
+    expect(events.slice(0, early.length)).toEqual(early);
+  });
+
+  it('that is cancelled stops in the middle of its answer and does nothing of it', async () => {
+    await start();
+    const set = await scene();
+    model.setScript(() => ({ chunks: ['/status done\n', 'a', 'b'], stall: 'end', chunk_delay_ms: 1 }));
+    const { id } = await invoke(set);
+    const request = await waitFor(() => model.requests.at(-1)?.state === 'open' && model.requests.at(-1));
+    await waitFor(async () =>
+      (await listRunEvents(db.database.db, id, {})).some(({ kind }) => kind === 'output'),
+    );
+    const row = await read(id);
+    await transaction(db.database, async (tx) => cancelRun(tx, set.human, row));
+    const asked = performance.now();
+    expect(await ended(id)).toMatchObject({ status: 'cancelled', usage_missing: true });
+    // By the notification, not by the renewal of the lease ten seconds later.
+    expect(performance.now() - asked).toBeLessThan(3000);
+    await waitFor(() => request.state === 'aborted');
+    expect(await findIssue(db.database.db, set.issue.id)).toMatchObject({
+      status: 'todo',
+      checked_out_by_agent_id: null,
+    });
+    expect(await commentsOn(set.issue.id)).toEqual([]);
+  });
+
+  it.each([
+    ['a silent endpoint', { stall: 'body' as const }, 'timeout'],
+    ['a refused key', { status: 401, error: { message: `bad key ${API_KEY}` } }, 'auth'],
+  ])('fails by %s, and says why without the key', async (_, reply, category) => {
+    await start({ SERVICE_LLM_IDLE_TIMEOUT_SEC: '1' });
+    const set = await scene();
+    model.setScript(() => reply);
+    const run = await ended((await invoke(set)).id);
+    expect(run).toMatchObject({ status: 'failed', error_category: category });
+    expect(run.error).toBeTruthy();
+    expect(JSON.stringify([run, await listRunEvents(db.database.db, run.id, {})])).not.toContain(API_KEY);
+    const [state] = await db.database.db.select().from(schema.agents);
+    expect(state).toBeDefined();
+  });
+
+  it('of an agent whose adapter is not here, or without any provider, fails with the reason', async () => {
+    const withProvider = await start();
+    const set = await scene({ adapter_type: 'docker' });
+    expect(await ended((await invoke(set)).id)).toMatchObject({
+      status: 'failed',
+      error: 'adapter docker is not available on this instance',
+      error_category: 'config',
+    });
+    await withProvider.stop();
+    running.splice(0);
+    await start({ SERVICE_DEFAULT_LLM_PROVIDER: '', SERVICE_DEFAULT_LLM_BASE_URL: '' });
+    expect(await ended((await invoke(await scene({ adapter_type: 'unheard-of' }))).id)).toMatchObject({
+      status: 'failed',
+      error: 'no LLM provider is configured',
+    });
+  });
+
+  it('costs no more than 30 statements, invoke included', async () => {
+    const scheduler = await start();
+    model.setScript(() => 'Done.\n/status in_review');
+    const set = await scene();
+    await ended((await invoke(set)).id);
+    const count = 8;
+    const sets = [];
+    for (let n = 0; n < count; n += 1) sets.push(await scene());
+    const before = scheduler.statements();
+    const invokedBefore = db.database.statements();
+    const began = performance.now();
+    const runs = [];
+    for (const each of sets) runs.push((await invoke(each)).id);
+    const invoked = db.database.statements() - invokedBefore;
+    await waitFor(async () =>
+      (await Promise.all(runs.map(read))).every(({ status }) => status === 'succeeded'),
+    );
+    const elapsed = (performance.now() - began) / 1000;
+    const executed = scheduler.statements() - before;
+    const perRun = (executed + invoked) / count;
+    process.stdout.write(
+      `a run: ${(invoked / count).toFixed(1)} statements to invoke, ${(executed / count).toFixed(1)} to execute (${elapsed.toFixed(1)} s)\n`,
+    );
+    expect(perRun).toBeLessThanOrEqual(30);
+  });
+});
+
+describe('agents', () => {
+  it('wake each other: an assignment, and a mention in the comment that follows', async () => {
+    await start();
+    const set = await scene();
+    await createAgent(db.database.db, set.company, { name: 'Grace' });
+    model.setScript(({ messages }) => {
+      if (messages[0]!.content.includes('You are Grace ')) return 'Here you are, @Ada.\n/status done';
+      return messages[1]!.content.includes('- mention')
+        ? 'Thanks.'
+        : '/create-issue Measure it assignee=Grace';
+    });
+    await invoke(set);
+    const runs = await waitFor(async () => {
+      const all = await runsOf(set.company.id);
+      return all.length === 3 && (await isIdle(set.company.id)) && all;
+    });
+    expect(runs.map(({ wake_reason: reason, depth, status }) => [reason, depth, status])).toEqual([
+      ['manual', 0, 'succeeded'],
+      ['assignment', 1, 'succeeded'],
+      ['mention', 2, 'succeeded'],
+    ]);
+  });
+
+  it('that only talk to each other are stopped after five runs until a human acts', async () => {
+    await start();
+    const set = await scene();
+    await createAgent(db.database.db, set.company, { name: 'Grace' });
+    model.setScript(({ messages }) =>
+      messages[0]!.content.includes('You are Ada ') ? 'What do you think, @Grace?' : 'You say, @Ada.',
+    );
+    await transaction(db.database, async (tx) =>
+      createComment(tx, set.human, set.issue, { body_markdown: '@Ada go on' }),
+    );
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.needs_human_attention);
+    await waitFor(async () => isIdle(set.company.id));
+    expect(await runsOf(set.company.id)).toHaveLength(5);
+  });
+});
+
+describe('the engine', () => {
+  it('executes a run once, however often its job is delivered and however many schedulers there are', async () => {
+    await start();
+    await start();
+    const set = await scene();
+    const before = model.count();
+    model.setScript(() => ({ text: 'Done.\n/status done', delay_ms: 100 }));
+    const { id } = await invoke(set);
+    const job = { run_id: id };
+    await transaction(db.database, async (tx) => enqueueMany(tx, 'execute-run', [job, job, job, job]));
+    await ended(id);
+    await transaction(db.database, async (tx) => enqueueMany(tx, 'execute-run', [job, job]));
+    await waitFor(async () => {
+      const { rows } = await db.database.pool.query(
+        "select from pgboss.job where name = 'execute-run' and state in ('created', 'active')",
+      );
+      return rows.length === 0;
+    });
+    expect(model.count() - before).toBe(1);
+    expect(await commentsOn(set.issue.id)).toHaveLength(1);
+  });
+
+  it('writes nothing more for a run whose lease it lost; the fresh run does the work once', async () => {
+    await start();
+    const set = await scene();
+    let calls = 0;
+    model.setScript(() => {
+      calls += 1;
+      const slow = { chunks: Array.from({ length: 100 }, () => 'slow '), chunk_delay_ms: 100 };
+      return calls === 1 ? slow : 'Done.\n/status done';
+    });
+    const { id } = await invoke(set);
+    await waitFor(async () =>
+      (await listRunEvents(db.database.db, id, {})).some(({ kind }) => kind === 'output'),
+    );
+    await db.database.pool.query(
+      "update heartbeat_runs set lease_expires_at = now() - interval '1 second' where id = $1",
+      [id],
+    );
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done');
+    await waitFor(async () => isIdle(set.company.id));
+    const lost = model.requests.at(-2)!;
+    await waitFor(() => lost.state === 'aborted');
+    const [first, second] = await runsOf(set.company.id);
+    expect(second).toMatchObject({ retry_of_run_id: first!.id, status: 'succeeded' });
+    const events = await listRunEvents(db.database.db, id, {});
+    expect(events.at(-1)).toMatchObject({
+      kind: 'error',
+      payload: { message: 'run lost: scheduler stopped' },
+    });
+    expect((await commentsOn(set.issue.id)).map(({ body_markdown: body }) => body)).toEqual(['Done.']);
+  });
+
+  it('that stops hands its run over at once, not after the lease', async () => {
+    const first = await start();
+    const set = await scene();
+    let calls = 0;
+    model.setScript(() => {
+      calls += 1;
+      return calls === 1 ? { text: 'never', stall: 'body' as const } : 'Done.\n/status done';
+    });
+    await invoke(set);
+    await waitFor(() => calls === 1);
+    await start();
+    await first.stop();
+    running.splice(0, 1);
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done', {
+      timeout_ms: 8000,
+    });
+    expect(await commentsOn(set.issue.id)).toHaveLength(1);
+  });
+
+  it('works off more runs than it has slots, without waiting for a poll', async () => {
+    await start({ WORKER_POOL_SIZE: '2' });
+    model.setScript(nextTo('Ada', '/status done'));
+    const set = await scene({ max_concurrent_runs: 3 });
+    const issues = [set.issue];
+    for (let n = 0; n < 6; n += 1) {
+      issues.push(await createIssue(db.database.db, set.company, { assignee_agent_id: set.agent.id }));
+    }
+    await transaction(db.database, async (tx) => {
+      for (const issue of issues) await triggerIssue(tx, set.human, issue);
+    });
+    await waitFor(async () => {
+      const runs = await runsOf(set.company.id);
+      return runs.length === 7 && runs.every(({ status }) => status === 'succeeded');
+    });
+  });
+});
