@@ -123,7 +123,7 @@ describe('createAgent', () => {
     const { company, hired } = await setUp();
     const other = await kit.createCompany(database.db);
     const extra = { permissions: { 'secrets.use': true }, company_id: other.id, status: 'running' };
-    expect(await hired({ ...extra })).toMatchObject({
+    expect(await hired({ title: 'T', ...extra })).toMatchObject({
       permissions: {},
       company_id: company.id,
       status: 'idle',
@@ -145,7 +145,8 @@ describe('updateAgent', () => {
   it('sets nothing that is no field of the body', async () => {
     const { hired, change } = await setUp();
     const agent = await hired();
-    await change(agent, { ...{ permissions: { 'secrets.use': true }, deleted_at: new Date() }, name: 'X' });
+    const extra = { permissions: { 'secrets.use': true }, deleted_at: new Date() };
+    await change(agent, { name: 'X', ...extra });
     expect(await rowOf(agent.id)).toMatchObject({ name: 'X', permissions: {}, deleted_at: null });
   });
 
@@ -233,12 +234,12 @@ describe('updateAgent', () => {
   });
 });
 
-describe('pause and resume', () => {
-  const pause = async (agent: AgentRow, reason?: string) =>
-    transaction(database, async (tx) => pauseAgent(tx, actors.system, agent, reason));
-  const resume = async (agent: AgentRow) =>
-    transaction(database, async (tx) => resumeAgent(tx, actors.system, agent));
+const pause = async (agent: AgentRow, reason?: string) =>
+  transaction(database, async (tx) => pauseAgent(tx, actors.system, agent, reason));
+const resume = async (agent: AgentRow) =>
+  transaction(database, async (tx) => resumeAgent(tx, actors.system, agent));
 
+describe('pause and resume', () => {
   it('hold an agent back and dispatch what waited for it', async () => {
     const { hired } = await setUp();
     const agent = await hired();
@@ -255,15 +256,13 @@ describe('pause and resume', () => {
     const { company, hired } = await setUp();
     const agent = await hired();
     await pause(agent);
-    await database.db
-      .insert(schema.heartbeat_runs)
-      .values({
-        company_id: company.id,
-        agent_id: agent.id,
-        status: 'running',
-        wake_reason: 'manual',
-        adapter_type: 'llm',
-      });
+    await database.db.insert(schema.heartbeat_runs).values({
+      company_id: company.id,
+      agent_id: agent.id,
+      status: 'running',
+      wake_reason: 'manual',
+      adapter_type: 'llm',
+    });
     expect(await resume(agent)).toMatchObject({ status: 'running' });
   });
 

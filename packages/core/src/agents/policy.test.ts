@@ -45,10 +45,11 @@ describe('permissions of agents', () => {
   });
 });
 
+const may = (actor: Parameters<typeof assertMayConfigure>[0], before: object, after: object) => () =>
+  assertMayConfigure(actor, company.id, { ...before }, { ...after });
+
 describe('adapter_config', () => {
   const secret = { env: { list: ['x', 'Bearer ${secret:TOKEN}'] } };
-  const may = (actor: Parameters<typeof assertMayConfigure>[0], before: object, after: object) => () =>
-    assertMayConfigure(actor, company.id, { ...before }, { ...after });
 
   it('shows its secrets wherever they stand', () => {
     expect([namesSecret(secret), namesSecret({ '${secret:K}': 1 }), namesSecret({ a: '$secret' })]).toEqual([

@@ -60,15 +60,26 @@ describe('startDueHeartbeats', () => {
   });
 });
 
+const age = async (seconds: number) =>
+  database.db.execute(
+    sql`update wakeup_requests set created_at = now() - make_interval(secs => ${seconds}) where status = 'pending'`,
+  );
+
+async function wake(agent: { id: string; company_id: string }, issue_id: string | null): Promise<string> {
+  const request = { company_id: agent.company_id, agent_id: agent.id, issue_id, reason: 'manual' } as const;
+  const rows = await transaction(database, async (tx) => requestWakeups(tx, actors.system, [request]));
+  return rows[0]!.id;
+}
+
+const run = async (agent: { id: string; company_id: string }, issue_id: string | null) =>
+  database.db
+    .execute(sql`insert into heartbeat_runs (company_id, agent_id, issue_id, status, wake_reason, adapter_type)
+    values (${agent.company_id}, ${agent.id}, ${issue_id}::uuid, 'running', 'manual', 'llm')`);
+
 describe('sweepWakeups', () => {
   beforeEach(async () => {
     await database.db.execute(sql`delete from wakeup_requests`);
   });
-
-  const age = async (seconds: number) =>
-    database.db.execute(
-      sql`update wakeup_requests set created_at = now() - make_interval(secs => ${seconds}) where status = 'pending'`,
-    );
 
   it('dispatches again who has waited for more than a minute, once however much waits', async () => {
     const company = await createCompany(database.db);
@@ -110,15 +121,4 @@ describe('sweepWakeups', () => {
     await putSetting(database.db, 'runs_paused', false);
     expect(await sweep()).toBe(1);
   });
-
-  async function wake(agent: { id: string; company_id: string }, issue_id: string | null): Promise<string> {
-    const request = { company_id: agent.company_id, agent_id: agent.id, issue_id, reason: 'manual' } as const;
-    const rows = await transaction(database, async (tx) => requestWakeups(tx, actors.system, [request]));
-    return rows[0]!.id;
-  }
-
-  const run = async (agent: { id: string; company_id: string }, issue_id: string | null) =>
-    database.db
-      .execute(sql`insert into heartbeat_runs (company_id, agent_id, issue_id, status, wake_reason, adapter_type)
-      values (${agent.company_id}, ${agent.id}, ${issue_id}::uuid, 'running', 'manual', 'llm')`);
 });

@@ -1,0 +1,38 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, transaction } from '@acp/db';
+import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import { requestWakeups } from '../wakeups/index.ts';
+import { inboxLite } from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+describe('inboxLite', () => {
+  it('shows an agent its open issues and pending wakeups, which are consumed by that', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const mine = { assignee_agent_id: agent.id };
+    const open = await createIssue(database.db, company, { ...mine, status: 'in_review' });
+    await createIssue(database.db, company, { ...mine, status: 'done' });
+    await createIssue(database.db, company, { ...mine, deleted_at: new Date() });
+    await createIssue(database.db, company);
+    const request = {
+      company_id: company.id,
+      agent_id: agent.id,
+      issue_id: open.id,
+      reason: 'mention',
+      payload: { n: 1 },
+    } as const;
+    await transaction(database, async (tx) => requestWakeups(tx, actors.system, [request]));
+
+    const inbox = await transaction(database, async (tx) => inboxLite(tx, agent));
+    expect(inbox.issues.map((issue) => issue.id)).toEqual([open.id]);
+    expect(inbox.issues[0]).not.toHaveProperty('body_markdown');
+    expect(inbox.wakeup_requests).toMatchObject([{ ...request, status: 'consumed' }]);
+    expect(await transaction(database, async (tx) => inboxLite(tx, agent))).toMatchObject({
+      wakeup_requests: [],
+    });
+  });
+});
