@@ -1,0 +1,32 @@
+/**
+ * What went wrong with a model call, in the terms that decide what happens next: `auth`, `config` and `quota` pause
+ * the provider (quota until `reset_at`, where known), `transient` may be tried again, the rest ends the run.
+ */
+export type AdapterErrorCategory =
+  'auth' | 'quota' | 'transient' | 'permanent' | 'config' | 'timeout' | 'cancelled';
+
+export interface AdapterErrorDetails {
+  /** When the quota is there again. */
+  reset_at?: Date;
+  /** What the provider asked to wait. */
+  retry_after_sec?: number;
+  /** The HTTP status, where one led to this. */
+  status?: number;
+}
+
+/** Carries no cause: the model library's errors hold whole prompts and answers. Messages never hold a secret. */
+export class AdapterError extends Error {
+  readonly category: AdapterErrorCategory;
+  readonly reset_at?: Date;
+  readonly retry_after_sec?: number;
+  readonly status?: number;
+
+  constructor(category: AdapterErrorCategory, message: string, details: AdapterErrorDetails = {}) {
+    super(message);
+    this.name = 'AdapterError';
+    this.category = category;
+    this.reset_at = details.reset_at;
+    this.retry_after_sec = details.retry_after_sec;
+    this.status = details.status;
+  }
+}

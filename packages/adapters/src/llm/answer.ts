@@ -1,0 +1,108 @@
+import type { FinishReason, LanguageModel, LanguageModelUsage, Warning } from 'ai';
+import type { AdapterEvent } from '../task.ts';
+import type { CallWatch } from './call-watch.ts';
+import { brokenOff } from './failure.ts';
+import type { Prompt } from './prompt.ts';
+import { estimatedUsage, reportedUsage } from './usage.ts';
+import { lengthOf } from './prompt.ts';
+
+export interface Question {
+  model: LanguageModel;
+  /** The name under which usage is booked. */
+  model_name: string;
+  prompt: Prompt;
+  max_output_tokens: number;
+}
+
+/** What is known of a call when it fails. */
+export interface Progress {
+  /** The model has begun to answer, be it with hidden reasoning: from here on nothing is tried again. */
+  started: boolean;
+  output_length: number;
+}
+
+async function library() {
+  const sdk = await import('ai');
+  // It would print warnings to the console; ours go into the transcript.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  return sdk;
+}
+
+function optionsOf({ model, prompt, max_output_tokens: maxOutputTokens }: Question, watch: CallWatch) {
+  const { instructions, messages } = prompt;
+  // Retrying is ours: see retry.ts.
+  return { model, instructions, messages, maxOutputTokens, maxRetries: 0, abortSignal: watch.signal };
+}
+
+function* warningEvents(warnings: readonly Warning[] | undefined): Iterable<AdapterEvent> {
+  for (const warning of warnings ?? []) {
+    const what = 'feature' in warning ? warning.feature : 'message' in warning ? warning.message : '';
+    yield { kind: 'log', message: `${warning.type}: ${what}` };
+  }
+}
+
+interface Ending {
+  usage: LanguageModelUsage;
+  finishReason: FinishReason;
+  rawFinishReason: string | undefined;
+}
+
+function* endingEvents(ending: Ending, question: Question, progress: Progress): Iterable<AdapterEvent> {
+  const { model_name: model, prompt } = question;
+  // Whatever it maps to: a provider that named no reason for the end has not ended.
+  if (ending.rawFinishReason === undefined) throw brokenOff();
+  if (ending.finishReason === 'length')
+    yield { kind: 'log', message: 'the answer was cut off at max_output_tokens' };
+  if (ending.finishReason === 'content-filter')
+    yield { kind: 'log', message: 'the provider filtered the answer' };
+  const usage = reportedUsage(model, ending.usage);
+  yield usage ?? estimatedUsage(model, lengthOf(prompt), progress.output_length);
+}
+
+/** The answer piece by piece as it comes, then its usage. */
+export async function* streamedAnswer(
+  question: Question,
+  watch: CallWatch,
+  progress: Progress,
+): AsyncGenerator<AdapterEvent, void> {
+  const { experimental_streamTextLowMemory: streamText } = await library();
+  // Errors come as parts of the stream; the default handler would print them.
+  const { stream } = streamText({ ...optionsOf(question, watch), onError: () => undefined });
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value: part } = await watch.unlessOver(reader.read());
+      if (done) throw brokenOff();
+      if (part.type === 'text-delta') {
+        if (part.text === '') continue;
+        progress.started = true;
+        progress.output_length += part.text.length;
+        yield { kind: 'output', text: part.text };
+      } else if (part.type === 'reasoning-delta') progress.started ||= part.text !== '';
+      else if (part.type === 'start-step') yield* warningEvents(part.warnings);
+      else if (part.type === 'error') throw part.error;
+      else if (part.type === 'abort') watch.check();
+      else if (part.type === 'finish') {
+        yield* endingEvents({ ...part, usage: part.totalUsage }, question, progress);
+        return;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The answer in one piece. */
+export async function* wholeAnswer(
+  question: Question,
+  watch: CallWatch,
+  progress: Progress,
+): AsyncGenerator<AdapterEvent, void> {
+  const { generateText } = await library();
+  const answer = await watch.unlessOver(generateText(optionsOf(question, watch)));
+  progress.started = true;
+  progress.output_length = answer.text.length;
+  yield* warningEvents(answer.warnings);
+  if (answer.text !== '') yield { kind: 'output', text: answer.text };
+  yield* endingEvents(answer, question, progress);
+}

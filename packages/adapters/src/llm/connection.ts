@@ -1,0 +1,89 @@
+import { Scrubber } from '@acp/kernel';
+import { AdapterError } from '../adapter-error.ts';
+import type { ProviderFamily, ProviderSpec } from '../task.ts';
+import { parseCloudCredentials, type CloudCredentials } from './cloud-credentials.ts';
+
+/** A provider, checked: what every request of a call starts from. */
+export interface Connection {
+  family: ProviderFamily;
+  /** Without a slash at the end and without a query. */
+  base_url: string;
+  query: Record<string, string>;
+  api_key: string;
+  headers: Record<string, string>;
+  credentials: CloudCredentials | null;
+  fetch: typeof fetch;
+  scrubber: Scrubber;
+}
+
+// Always given to the model library, which would else look into the environment, for keys and for base URLs alike.
+const defaultBaseUrls: Record<Exclude<ProviderFamily, 'family_compat' | 'family_cloud'>, string> = {
+  family_chat_a: 'https://api.openai.com/v1',
+  family_chat_b: 'https://api.anthropic.com/v1',
+  family_search: 'https://api.perplexity.ai',
+};
+
+function defaultBaseUrl(family: ProviderFamily, credentials: CloudCredentials | null): string {
+  if (family === 'family_compat') throw new AdapterError('config', 'the provider needs a base URL');
+  if (family !== 'family_cloud') return defaultBaseUrls[family];
+  return `https://bedrock-runtime.${credentials?.region}.amazonaws.com`;
+}
+
+function parseBaseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new AdapterError('config', 'the base URL is no http(s) URL');
+  // fetch refuses such URLs, and its message would show the password.
+  if (url.username !== '' || url.password !== '')
+    throw new AdapterError('config', 'the base URL must not hold a password');
+  return url;
+}
+
+function checkHeaders(headers: Record<string, string>, apiKey: string): void {
+  try {
+    const all = new Headers(headers);
+    all.set('authorization', `Bearer ${apiKey}`);
+  } catch {
+    throw new AdapterError(
+      'config',
+      'the key or a custom header holds characters that no HTTP header can carry',
+    );
+  }
+}
+
+/** Throws AdapterError `config`, which never quotes a secret. */
+export function connectionTo(provider: ProviderSpec): Connection {
+  const { family, custom_headers: headers = {} } = provider;
+  const credentials = family === 'family_cloud' ? parseCloudCredentials(provider.api_key) : null;
+  const apiKey = credentials === null ? (provider.api_key ?? '').trim() : '';
+  if (apiKey === '' && credentials === null && family !== 'family_compat') {
+    throw new AdapterError('config', 'the provider has no API key');
+  }
+  checkHeaders(headers, apiKey);
+  const configured = provider.base_url?.trim() ?? '';
+  const url = parseBaseUrl(configured === '' ? defaultBaseUrl(family, credentials) : configured);
+  const { region: _region, ...cloudSecrets } = credentials ?? { region: '' };
+  return {
+    family,
+    base_url: `${url.origin}${url.pathname}`.replace(/\/+$/, ''),
+    query: Object.fromEntries(url.searchParams),
+    api_key: apiKey,
+    headers,
+    credentials,
+    fetch: provider.fetch ?? fetch,
+    scrubber: new Scrubber(
+      [apiKey, ...Object.values(headers), ...Object.values(cloudSecrets)].filter(
+        (value) => value !== undefined,
+      ),
+    ),
+  };
+}
+
+const longestMessage = 500;
+
+/** The error as it may be shown and stored: scrubbed first, so that clipping leaves no half of a secret. */
+export function presentable(failure: AdapterError, scrubber: Scrubber): AdapterError {
+  const clean = scrubber.scrub(failure.message);
+  const message = clean.length > longestMessage ? `${clean.slice(0, longestMessage)}…` : clean;
+  return new AdapterError(failure.category, message, failure);
+}

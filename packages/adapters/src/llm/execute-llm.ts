@@ -1,0 +1,67 @@
+import { AdapterError } from '../adapter-error.ts';
+import type { AdapterEvent, AdapterTask } from '../task.ts';
+import { streamedAnswer, wholeAnswer, type Progress } from './answer.ts';
+import { CallWatch } from './call-watch.ts';
+import { connectionTo, presentable, type Connection } from './connection.ts';
+import { failureOfThrown } from './failure.ts';
+import { canStream, loadModel } from './families.ts';
+import { lengthOf, promptOf } from './prompt.ts';
+import { retryDelayMs } from './retry.ts';
+import { estimatedUsage } from './usage.ts';
+import { watchedFetch } from './watched-fetch.ts';
+
+async function* attempt(
+  task: AdapterTask,
+  connection: Connection,
+  watch: CallWatch,
+  progress: Progress,
+): AsyncGenerator<AdapterEvent, void> {
+  const stream = canStream(connection.family);
+  const { base_url: baseUrl, fetch } = connection;
+  const watched = watchedFetch({ base_url: baseUrl, watch, fetch, stream });
+  const model = await watch.unlessOver(loadModel(connection, task.model, watched));
+  const question = {
+    model,
+    model_name: task.model,
+    prompt: promptOf(task),
+    max_output_tokens: task.max_output_tokens,
+  };
+  yield* stream ? streamedAnswer(question, watch, progress) : wholeAnswer(question, watch, progress);
+}
+
+/**
+ * One turn of a model: its output as it comes, then its usage. Transient failures are tried again, at most twice and
+ * only until the model has begun to answer. A call that fails later first yields its estimated usage, for it costs.
+ * Throws AdapterError. Leaving the iteration, like the signal, closes the connection at once.
+ */
+export async function* executeLlm(
+  task: AdapterTask,
+  signal: AbortSignal,
+): AsyncGenerator<AdapterEvent, void> {
+  if (task.provider === null) throw new AdapterError('config', 'no LLM provider is configured');
+  if (task.model.trim() === '') throw new AdapterError('config', 'no model is configured');
+  const connection = connectionTo(task.provider);
+  const watch = new CallWatch(signal, task.timeouts);
+  try {
+    for (let count = 1; ; count += 1) {
+      const progress: Progress = { started: false, output_length: 0 };
+      try {
+        watch.check();
+        yield* attempt(task, connection, watch, progress);
+        return;
+      } catch (thrown) {
+        // Once the watch has ended the call, whatever else was thrown is a consequence of that.
+        const reason: unknown = watch.signal.aborted ? watch.signal.reason : thrown;
+        const failure = presentable(failureOfThrown(reason), connection.scrubber);
+        if (progress.started)
+          yield estimatedUsage(task.model, lengthOf(promptOf(task)), progress.output_length);
+        const wait = progress.started ? null : retryDelayMs(failure, count);
+        if (wait === null) throw failure;
+        yield { kind: 'log', message: `${failure.message}; trying again in ${(wait / 1000).toFixed(1)} s` };
+        await watch.sleep(wait);
+      }
+    }
+  } finally {
+    watch.close();
+  }
+}

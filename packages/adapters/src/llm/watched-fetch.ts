@@ -1,0 +1,115 @@
+import { AdapterError } from '../adapter-error.ts';
+import type { CallWatch } from './call-watch.ts';
+import { failureOf, readErrorBody } from './failure.ts';
+
+/** No answer of a model is this long; an endpoint that never stops is cut off here. */
+const mostBytes = 64 * 1024 * 1024;
+const mostErrorBytes = 16 * 1024;
+
+export interface WatchedFetchOptions {
+  /** Nothing is sent anywhere else: the key goes only to its provider (decisions 7.33). */
+  base_url: string;
+  watch: CallWatch;
+  fetch: typeof fetch;
+  /** Whether the answer must be an event stream. */
+  stream: boolean;
+}
+
+function urlOf(input: Parameters<typeof fetch>[0]): URL {
+  return new URL(input instanceof Request ? input.url : input);
+}
+
+/**
+ * The fetch that the model library gets for one call. It keeps to the provider's origin, follows no redirect, runs
+ * the clocks of the watch over headers and body, and turns refusals into errors of our taxonomy.
+ */
+export function watchedFetch(options: WatchedFetchOptions): typeof fetch {
+  const { watch, stream } = options;
+  const origin = new URL(options.base_url).origin;
+  return async (input, init) => {
+    const url = urlOf(input);
+    if (url.origin !== origin)
+      throw new AdapterError('config', `refused to call ${url.origin}: not the provider's base URL`);
+    const sent = options.fetch(input, { ...init, redirect: 'manual', signal: watch.signal });
+    const response = await watch.bytes(sent);
+    if (!response.ok) throw await refusal(response, watch);
+    if (stream) await requireEventStream(response, watch);
+    if (response.body === null) throw new AdapterError('transient', 'the provider sent an empty answer');
+    const { status, statusText } = response;
+    return new Response(watchedBody(response.body, watch), {
+      status,
+      statusText,
+      headers: [...response.headers],
+    });
+  };
+}
+
+async function refusal(response: Response, watch: CallWatch): Promise<AdapterError> {
+  const { status, headers } = response;
+  const text = await readStart(response, watch);
+  if (status >= 300 && status < 400) {
+    return new AdapterError(
+      'config',
+      `the endpoint redirects (${status}): set the base URL to where it leads`,
+      { status },
+    );
+  }
+  const said = readErrorBody(text) ?? { message: response.statusText, code: '' };
+  return failureOf({
+    status,
+    headers,
+    message: said.message,
+    code: `${said.code} ${headers.get('x-amzn-errortype') ?? ''}`,
+  });
+}
+
+// Some gateways answer 200 with an error, or with a web page where the path is wrong.
+async function requireEventStream(response: Response, watch: CallWatch): Promise<void> {
+  const type = response.headers.get('content-type') ?? '';
+  if (!/^(?:application\/json|text\/html)\b/i.test(type)) return;
+  const said = readErrorBody(await readStart(response, watch));
+  const code = Number(said?.code.split(' ')[0]);
+  if (said !== null && code >= 400 && code < 600)
+    throw failureOf({ ...said, status: code, headers: response.headers });
+  const words = said === null || said.message === '' ? '' : `: ${said.message}`;
+  throw new AdapterError(
+    'config',
+    `the endpoint answered ${type.split(';')[0]} in place of an event stream${words}`,
+  );
+}
+
+/** The start of a body as text; the rest is let go of, with its connection. */
+async function readStart(response: Response, watch: CallWatch): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return '';
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  while (size < mostErrorBytes) {
+    const { done, value } = await watch.bytes(reader.read());
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+  }
+  if (size >= mostErrorBytes) await reader.cancel();
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function watchedBody(body: ReadableStream<Uint8Array>, watch: CallWatch): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let size = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await watch.bytes(reader.read());
+        if (done) return controller.close();
+        size += value.length;
+        if (size > mostBytes)
+          throw new AdapterError('permanent', 'the answer is longer than any model gives');
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    // Nothing is read ahead of the library, so that waiting for bytes always means that it waits for them.
+    { highWaterMark: 0 },
+  );
+}
