@@ -31,6 +31,9 @@ export const wakeup_requests = pgTable(
     index('wakeup_requests_pending_age')
       .on(t.created_at)
       .where(sql`${t.status} = 'pending'`),
+    index('wakeup_requests_pending_issue')
+      .on(t.issue_id)
+      .where(sql`${t.status} = 'pending' and ${t.issue_id} is not null`),
     index('wakeup_requests_agent').on(t.agent_id, t.created_at.desc(), t.id.desc()),
     index('wakeup_requests_run')
       .on(t.run_id)

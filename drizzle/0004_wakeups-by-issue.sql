@@ -1,0 +1,1 @@
+CREATE INDEX "wakeup_requests_pending_issue" ON "wakeup_requests" USING btree ("issue_id") WHERE "wakeup_requests"."status" = 'pending' and "wakeup_requests"."issue_id" is not null;
