@@ -6,13 +6,13 @@ import { noteRunStarted } from '../agents/index.ts';
 import { checkoutForRun } from '../issues/index.ts';
 import { consumeWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange, startedChange } from './changes.ts';
-import { pickRun } from './pick.ts';
+import { type Pick, pickRun } from './pick.ts';
 import { runRow } from './rows.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
-// Picks are made on a snapshot that may be older than their lock; more misses in a row than this mean such a press
-// of claims that the others are getting the work done.
-const ATTEMPTS = 4;
+// Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
+// only happen in a press of claims.
+const ATTEMPTS = 8;
 
 interface Started {
   run: RunRow;
@@ -30,34 +30,48 @@ export async function claimRun(
   tx: Tx,
   options: { claimed_by: string; lease_sec: number },
 ): Promise<ClaimedRun | undefined> {
+  let wait = false;
+  let waiting: string | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    // The first attempt passes over agents that others are busy with; a run must not stay unclaimed for that, since
-    // its job is spent: so the later ones wait.
-    const pick = await pickRun(tx, attempt > 1);
-    if (pick.candidates === 0) return undefined;
-    if (pick.run_id === null) continue;
-    const started = await startRun(tx, pick.run_id, pick.issue_id, options);
-    if (started) return completeClaim(tx, started);
+    const pick: Pick = await pickRun(tx, wait);
+    waiting = pick.waiting_run_id;
+    if (waiting === null) return undefined;
+    if (pick.agent_id !== null) {
+      const started = await startRun(tx, pick.agent_id, options);
+      if (started) return completeClaim(tx, started);
+      wait = false;
+    } else if (attempt === 1) {
+      // All candidates' agents are busy with others' claims. Only who holds no lock yet may wait for one.
+      wait = true;
+    } else {
+      break;
+    }
   }
+  // The job that brought us here is spent, and the run still waits.
+  if (waiting !== null) await enqueue(tx, 'execute-run', { run_id: waiting });
   return undefined;
 }
 
 /**
- * Under the agent's lock no other claim and no end of a run of this agent can come in between: what is checked here
- * holds. The issue's row is locked ahead of the run's (lock order agent > issue > run).
+ * The oldest queued run of the agent. Under the agent's lock no other claim and no end of a run of this agent can come
+ * in between: what is checked here holds. The issue's row is locked ahead of the run's (agent > issue > run).
  */
 async function startRun(
   tx: Tx,
-  run_id: string,
-  issue_id: string | null,
+  agent_id: string,
   options: { claimed_by: string; lease_sec: number },
 ): Promise<Started | undefined> {
   const { rows } = await tx.execute(sql`
-    with issue as materialized (select id from issues where id = ${issue_id}::uuid for no key update)
+    with oldest as materialized (
+      select r.id, r.issue_id from heartbeat_runs r
+      where r.agent_id = ${agent_id} and r.status = 'queued' order by r.created_at, r.id limit 1
+    ), issue as materialized (
+      select i.id from issues i, oldest where i.id = oldest.issue_id for no key update of i
+    )
     update heartbeat_runs r set status = 'running', claimed_by = ${options.claimed_by}, fence = r.fence + 1,
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
-    from agents a left join issue on true
-    where r.id = ${run_id} and a.id = r.agent_id and r.status = 'queued'
+    from agents a, oldest left join issue on true
+    where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'
       and a.deleted_at is null and a.status in ('idle', 'active', 'running', 'error')
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
     returning r.*, a.name as agent_name, a.permissions as agent_permissions,

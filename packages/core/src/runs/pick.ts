@@ -1,12 +1,10 @@
 import type { Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 
-/** What the pick found: `candidates` alone means that all of them were being claimed or ended at that moment. */
+/** `waiting_run_id` alone: all candidates were being claimed or ended at that moment; this is one of them. */
 export interface Pick {
-  candidates: number;
-  run_id: string | null;
   agent_id: string | null;
-  issue_id: string | null;
+  waiting_run_id: string | null;
 }
 
 // Oldest runs looked at per company: where the agent of the first is being claimed by another scheduler at this
@@ -14,16 +12,21 @@ export interface Pick {
 const PER_COMPANY = 4;
 
 /**
- * The fairest run that may start, with its agent's row locked: of the company with the fewest running runs, oldest
+ * The agent of the fairest run that may start, its row locked: of the company with the fewest running runs, oldest
  * first; agents at their limit, held back or in the trash, companies in the trash or at their limit, and the emergency
  * stop are passed over. What is running fits into the schedulers' pools, so the sums over it are small; companies with
  * something queued are found by skipping through the index, not by reading the queue.
  *
- * The answer is a proposal: its snapshot may be older than the lock. The claim checks again under the lock.
+ * The answer is a proposal: its snapshot may be older than the lock. The claim looks again under the lock.
  * @param wait for the best candidate's agent, instead of passing over the locked ones.
  */
 export async function pickRun(tx: Tx, wait: boolean): Promise<Pick> {
-  const { rows } = await tx.execute<{ [K in keyof Pick]: Pick[K] }>(sql`
+  const { rows } = await tx.execute<{ [K in keyof Pick]: Pick[K] }>(pickStatement(wait));
+  return rows[0] ?? { agent_id: null, waiting_run_id: null };
+}
+
+export function pickStatement(wait: boolean): SQL {
+  return sql`
     with recursive tenant as (
       (select r.company_id from heartbeat_runs r where r.status = 'queued' order by r.company_id limit 1)
       union all
@@ -48,21 +51,19 @@ export async function pickRun(tx: Tx, wait: boolean): Promise<Pick> {
       cross join setting
       where not setting.paused and (setting.company_limit is null or coalesce(busy.runs, 0) < setting.company_limit)
     ), candidate as materialized (
-      select q.id, q.agent_id, q.issue_id, load.runs, q.created_at
+      select q.id, q.agent_id, load.runs, q.created_at
       from load cross join lateral (
-        select r.id, r.agent_id, r.issue_id, r.created_at
+        select r.id, r.agent_id, r.created_at
         from heartbeat_runs r join agents a on a.id = r.agent_id
         where r.company_id = load.company_id and r.status = 'queued' and a.deleted_at is null
           and a.status in ('idle', 'active', 'running', 'error') and r.agent_id not in (select id from full_agent)
         order by r.created_at, r.id limit ${PER_COMPANY}
       ) q
     )
-    select (select count(*)::int from candidate) as candidates, picked.*
+    select picked.agent_id, (select id from candidate limit 1) as waiting_run_id
     from (select) as one left join (
-      select c.id as run_id, c.agent_id, c.issue_id
-      from candidate c join agents a on a.id = c.agent_id
+      select c.agent_id from candidate c join agents a on a.id = c.agent_id
       order by c.runs, c.created_at, c.id limit 1
       for no key update of a ${wait ? sql`` : sql`skip locked`}
-    ) picked on true`);
-  return rows[0] ?? { candidates: 0, run_id: null, agent_id: null, issue_id: null };
+    ) picked on true`;
 }
