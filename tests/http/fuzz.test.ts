@@ -1,0 +1,117 @@
+/**
+ * Whatever is sent to whichever endpoint: never a 5xx (503 would be documented, but nothing is away here), and an error is
+ * always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endpoints, pathParams } from '@acp/contract';
+import type { EndpointRow } from '@acp/contract';
+import type { Database } from '@acp/db';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import type { Express } from 'express';
+import * as fc from 'fast-check';
+import request from 'supertest';
+import { apiRoutes } from '../../apps/web/src/api/index.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { liveRoutes } from '../../apps/web/src/live/routes.ts';
+import { arbitraryOf, validOf } from './arbitraries.ts';
+import { createCast } from './cast.ts';
+import type { Cast } from './cast.ts';
+import { createStage } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 30);
+const callers = ['instance_admin', 'admin', 'agent', 'board_admin', 'anonymous'] as const;
+
+let database: Database;
+let app: Express;
+let hub: LiveHub;
+
+beforeAll(async () => {
+  const { listener } = await testDatabase();
+  database = await databaseWithQueue();
+  const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
+  hub = new LiveHub({ database, listener, logger });
+  app = createApp({
+    database,
+    logger,
+    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
+    routes: [...apiRoutes, ...liveRoutes(hub)],
+    validate_responses: true,
+  });
+});
+
+afterAll(() => hub.close());
+
+interface Shot {
+  caller: (typeof callers)[number];
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+  body: unknown;
+  headers: Record<string, string>;
+}
+
+function shots(row: EndpointRow, cast: Cast, stage: Stage): fc.Arbitrary<Shot> {
+  const ids = [...Object.values(stage), cast.other_company_id, cast.other_agent_id].filter(
+    (id) => id.length === 36,
+  );
+  const param = (name: string) =>
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constant(stage[name] ?? '') },
+      { weight: 2, arbitrary: fc.constantFrom(...ids) },
+      { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }) },
+    );
+  const header = fc.constantFrom<Record<string, string>>(
+    {},
+    { 'Idempotency-Key': 'the same for all' },
+    { 'Idempotency-Key': 'same' },
+    { 'Idempotency-Key': 'x'.repeat(300) },
+    { 'X-Request-Id': 'a b' },
+    { Cookie: 'service_session=; service_key; =;;' },
+    { 'Content-Type': 'text/plain' },
+    { 'Content-Encoding': 'gzip' },
+    { Accept: 'text/html' },
+  );
+  return fc.record({
+    caller: fc.constantFrom(...callers),
+    params: fc.record(Object.fromEntries(pathParams(row.path).map((name) => [name, param(name)]))),
+    query: validOf({ ...row.query, type: 'object' }, ids) as fc.Arbitrary<Record<string, unknown>>,
+    body: arbitraryOf({ type: 'object', ...row.body }, ids),
+    headers: header,
+  });
+}
+
+async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
+  const path = row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => encode(shot.params[name] ?? ''));
+  const query = Object.entries(shot.query).map(([name, value]) => `${encode(name)}=${encode(String(value))}`);
+  const verb = row.method.toLowerCase() as Lowercase<EndpointRow['method']>;
+  const sent = request(app)[verb](`${path}?${query.join('&')}`);
+  sent.set({ ...cast[shot.caller].headers, ...shot.headers });
+  // A stream that is granted does not end: this one is refused in time.
+  if (row.streams) sent.set('Last-Event-ID', 'nonsense');
+  if (row.method === 'GET') return sent;
+  if (!shot.headers['Content-Type']) sent.set('Content-Type', 'application/json');
+  return sent.send(JSON.stringify(shot.body));
+}
+
+/** Half surrogate pairs have no percent-encoding. */
+function encode(value: string): string {
+  return encodeURIComponent(value.toWellFormed());
+}
+
+describe.each(endpoints.filter(({ id }) => id !== 'docs.page'))('$id', (row) => {
+  it('anybody sends anything: no 5xx, and errors say what is wrong', async () => {
+    const cast = await createCast(database);
+    const stage = await createStage(database, cast);
+    await fc.assert(
+      fc.asyncProperty(shots(row, cast, stage), async (shot) => {
+        const { status, body } = await shoot(row, cast, shot);
+        expect({ status, fine: status < 500 }).toEqual({ status, fine: true });
+        const error: unknown = status >= 400 ? body : { error: '' };
+        expect(error).toEqual(expect.objectContaining({ error: expect.any(String) }));
+      }),
+      { numRuns: RUNS_PER_ROW },
+    );
+  });
+});

@@ -1,0 +1,48 @@
+/** One of each thing that a path can name, in the company of a cast. */
+import { createComment, createIssue, createLabel, createRelation, findIssue, systemActor } from '@acp/core';
+import { schema, transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import type { Cast } from './cast.ts';
+
+/** By the name of the path's parameter. */
+export type Stage = Readonly<Record<string, string>>;
+
+const director = systemActor('tests');
+
+export async function createStage(database: Database, cast: Cast): Promise<Stage> {
+  const { company_id, agent_id } = cast;
+  return transaction(database, async (tx) => {
+    const issue = await createIssue(tx, director, company_id, { title: 'Staged' });
+    const target = await createIssue(tx, director, company_id, { title: 'Its relation' });
+    const row = await findIssue(tx, issue.id);
+    if (row === undefined) throw new Error('the staged issue is gone');
+    const relation = await createRelation(tx, director, row, { target_issue_id: target.id });
+    const comment = await createComment(tx, director, row, { body_markdown: 'Staged' });
+    const label = await createLabel(tx, director, company_id, { name: `Label of ${issue.identifier}` });
+    const [run] = await tx
+      .insert(schema.heartbeat_runs)
+      .values({ company_id, agent_id, wake_reason: 'manual', adapter_type: 'llm' })
+      .returning();
+    return {
+      companyId: company_id,
+      agentId: agent_id,
+      userId: cast.viewer.user_id,
+      keyId: cast.agent.key_id,
+      issueId: issue.id,
+      relationId: relation.id,
+      commentId: comment.id,
+      labelId: label.id,
+      runId: run!.id,
+      role: 'ceo',
+    };
+  });
+}
+
+/** The path of a row with the stage's ids; throws for a parameter that the stage lacks. */
+export function pathOn(stage: Stage, path: string): string {
+  return path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
+    const value = stage[name];
+    if (value === undefined) throw new Error(`the stage has no ${name}: add one to tests/http/stage.ts`);
+    return value;
+  });
+}
