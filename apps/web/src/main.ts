@@ -52,7 +52,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     credentials,
-    routes: [...routesOf({ service_home: config.home, assigned: {} }), ...liveRoutes(hub)],
+    routes: [...routesOf({ service_home: config.home, assigned: config.home_roots }), ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
     ui: uiRouter({ config, database, credentials }),
   });
