@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 
@@ -69,6 +79,8 @@ export const agent_runtime_states = pgTable('agent_runtime_states', {
   session_id: text(),
   session_cwd: text(),
   session_updated_at: instant(),
+  /** Token totals of the CLI session so far, for engines that report the whole session's. */
+  session_totals: jsonb(),
   updated_at: updatedAt(),
 });
 
@@ -91,4 +103,36 @@ export const agent_api_keys = pgTable(
     created_at: createdAt(),
   },
   (t) => [index('agent_api_keys_agent').on(t.agent_id, t.created_at.desc(), t.id.desc())],
+);
+
+/** What an agent's configuration was after each change: who, when, why. Secrets stay references. */
+export const agent_config_revisions = pgTable(
+  'agent_config_revisions',
+  {
+    id: id(),
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    config_json: jsonb().notNull(),
+    reason: text(),
+    created_by: uuid(),
+    created_at: createdAt(),
+  },
+  (t) => [index('agent_config_revisions_agent').on(t.agent_id, t.created_at.desc(), t.id.desc())],
+);
+
+export const prompt_versions = pgTable(
+  'prompt_versions',
+  {
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    version_number: integer().notNull(),
+    system_prompt: text().notNull(),
+    /** `manual` or `gepa`. */
+    source: text().notNull(),
+    score: doublePrecision(),
+    created_at: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.agent_id, t.version_number] })],
 );

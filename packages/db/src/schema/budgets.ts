@@ -1,5 +1,16 @@
-import { index, integer, numeric, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, id } from './columns.ts';
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
 
 /** What a run or an outside report spent. Money is numeric, never float. */
 export const cost_events = pgTable(
@@ -23,5 +34,84 @@ export const cost_events = pgTable(
     index('cost_events_company').on(t.company_id, t.occurred_at.desc(), t.id.desc()),
     index('cost_events_agent').on(t.agent_id, t.occurred_at),
     index('cost_events_project').on(t.project_id, t.occurred_at),
+  ],
+);
+
+export const budget_policies = pgTable(
+  'budget_policies',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    scope_type: text().notNull(),
+    scope_id: uuid().notNull(),
+    window: text().notNull(),
+    limit_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    warn_percent: integer().notNull().default(80),
+    action: text().notNull(),
+    enabled: boolean().notNull().default(true),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    index('budget_policies_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('budget_policies_scope').on(t.scope_id),
+  ],
+);
+
+/** What a policy's window has used up: settled spend and open reservations. One conditional UPDATE reserves. */
+export const budget_windows = pgTable(
+  'budget_windows',
+  {
+    policy_id: uuid()
+      .notNull()
+      .references(() => budget_policies.id, { onDelete: 'cascade' }),
+    window_start: instant().notNull(),
+    spent_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
+    reserved_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
+  },
+  (t) => [primaryKey({ columns: [t.policy_id, t.window_start] })],
+);
+
+/** Open reservations of a run, so that a lost run gives back what it held. */
+export const budget_reservations = pgTable(
+  'budget_reservations',
+  {
+    id: id(),
+    policy_id: uuid()
+      .notNull()
+      .references(() => budget_policies.id, { onDelete: 'cascade' }),
+    run_id: uuid().notNull(),
+    window_start: instant().notNull(),
+    amount_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [index('budget_reservations_run').on(t.run_id)],
+);
+
+export const budget_incidents = pgTable(
+  'budget_incidents',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    policy_id: uuid()
+      .notNull()
+      .references(() => budget_policies.id, { onDelete: 'cascade' }),
+    kind: text().notNull(),
+    status: text().notNull().default('open'),
+    spent_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    limit_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    window_start: instant().notNull(),
+    opened_at: createdAt(),
+    resolved_at: instant(),
+    resolved_by_user_id: uuid(),
+    /** Resolved without a higher limit: the breach is waived until the window rolls over. */
+    waived: boolean().notNull().default(false),
+    note: text(),
+  },
+  (t) => [
+    uniqueIndex('budget_incidents_open')
+      .on(t.policy_id, t.kind)
+      .where(sql`${t.status} = 'open'`),
+    index('budget_incidents_company').on(t.company_id, t.opened_at.desc(), t.id.desc()),
   ],
 );

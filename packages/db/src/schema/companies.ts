@@ -66,3 +66,73 @@ export const board_user_keys = pgTable(
   },
   (t) => [index('board_user_keys_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
 );
+
+/** Invites; single use. The token is shown to admins, so it is stored as it is. */
+export const invites = pgTable(
+  'invites',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    token: text().notNull().unique('invites_token'),
+    role: text().notNull(),
+    created_by: uuid(),
+    expires_at: instant().notNull(),
+    accepted_by: uuid(),
+    accepted_at: instant(),
+    created_at: createdAt(),
+  },
+  (t) => [index('invites_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+);
+
+export const join_requests = pgTable(
+  'join_requests',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    status: text().notNull().default('pending'),
+    message: text(),
+    resolved_by: uuid(),
+    resolved_at: instant(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('join_requests_pending')
+      .on(t.company_id, t.user_id)
+      .where(sql`${t.status} = 'pending'`),
+    index('join_requests_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
+);
+
+/** Stored files that are no attachments: logos. The bytes lie in the storage under `storage_key`. */
+export const assets = pgTable(
+  'assets',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    filename: text().notNull(),
+    content_type: text().notNull(),
+    size_bytes: integer().notNull(),
+    storage_key: text().notNull(),
+    uploaded_by_user_id: uuid(),
+    created_at: createdAt(),
+  },
+  (t) => [index('assets_company').on(t.company_id)],
+);
+
+export const company_logos = pgTable('company_logos', {
+  company_id: uuid()
+    .primaryKey()
+    .references(() => companies.id, { onDelete: 'cascade' }),
+  asset_id: uuid().references(() => assets.id, { onDelete: 'set null' }),
+  theme: text().notNull(),
+  updated_at: updatedAt(),
+});

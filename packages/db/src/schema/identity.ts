@@ -56,3 +56,41 @@ export const setup_tokens = pgTable('setup_tokens', {
   created_at: createdAt(),
   expires_at: instant().notNull(),
 });
+
+/** Sign-in by an outside provider: the user behind its subject. Tokens are encrypted, or not stored at all. */
+export const oauth_accounts = pgTable(
+  'oauth_accounts',
+  {
+    id: id(),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** `google`, `github`, `oidc`. */
+    provider: text().notNull(),
+    issuer: text().notNull(),
+    subject: text().notNull(),
+    tokens_sealed: text(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    uniqueIndex('oauth_accounts_subject').on(t.provider, t.issuer, t.subject),
+    index('oauth_accounts_user').on(t.user_id),
+  ],
+);
+
+/** A user's chat identities that were paired; deactivating the user ends them. */
+export const chat_pairings = pgTable(
+  'chat_pairings',
+  {
+    id: id(),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    channel: text().notNull(),
+    external_id: text().notNull(),
+    created_at: createdAt(),
+    revoked_at: instant(),
+  },
+  (t) => [index('chat_pairings_user').on(t.user_id)],
+);

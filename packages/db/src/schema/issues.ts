@@ -115,3 +115,16 @@ export const issue_relations = pgTable(
     index('issue_relations_target').on(t.target_issue_id),
   ],
 );
+
+/** When a reader (user, or board-user key) last read the issue: what came later is unread. */
+export const issue_reads = pgTable(
+  'issue_reads',
+  {
+    reader_id: uuid().notNull(),
+    issue_id: uuid()
+      .notNull()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    read_at: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.reader_id, t.issue_id] }), index('issue_reads_issue').on(t.issue_id)],
+);

@@ -7,3 +7,11 @@ export const instance_settings = pgTable('instance_settings', {
   value: jsonb().notNull(),
   updated_at: updatedAt(),
 });
+
+/** Operational flags that are overridden; their defaults are code (decisions 7.7). */
+export const instance_flags = pgTable('instance_flags', {
+  name: text().primaryKey(),
+  value: jsonb().notNull(),
+  description: text(),
+  updated_at: updatedAt(),
+});

@@ -1,0 +1,56 @@
+import { sql } from 'drizzle-orm';
+import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+
+export const approvals = pgTable(
+  'approvals',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    type: text().notNull(),
+    title: text().notNull(),
+    description: text(),
+    payload: jsonb().notNull().default({}),
+    status: text().notNull().default('pending'),
+    issue_id: uuid(),
+    requested_by_agent_id: uuid(),
+    requested_by_user_id: uuid(),
+    decision_note: text(),
+    decided_by_user_id: uuid(),
+    decided_at: instant(),
+    /** When what was asked for was carried out; once, and only after approval. */
+    applied_at: instant(),
+    apply_error: text(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    index('approvals_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('approvals_open')
+      .on(t.company_id, t.created_at.desc())
+      .where(sql`${t.status} = 'pending'`),
+    index('approvals_unapplied')
+      .on(t.decided_at)
+      .where(sql`${t.status} = 'approved' and ${t.applied_at} is null`),
+  ],
+);
+
+export const approval_comments = pgTable(
+  'approval_comments',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    approval_id: uuid()
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
+    author_agent_id: uuid(),
+    author_user_id: uuid(),
+    author_label: text(),
+    body_markdown: text().notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [index('approval_comments_approval').on(t.approval_id, t.created_at, t.id)],
+);

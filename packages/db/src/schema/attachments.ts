@@ -1,0 +1,49 @@
+import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, id, updatedAt } from './columns.ts';
+import { issues } from './issues.ts';
+
+export const attachments = pgTable(
+  'attachments',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    issue_id: uuid()
+      .notNull()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    filename: text().notNull(),
+    content_type: text().notNull(),
+    size_bytes: bigint({ mode: 'number' }).notNull(),
+    storage_key: text().notNull().unique('attachments_storage_key'),
+    sha256: text().notNull(),
+    created_by_agent_id: uuid(),
+    created_by_user_id: uuid(),
+    created_at: createdAt(),
+  },
+  (t) => [index('attachments_issue').on(t.issue_id, t.created_at, t.id)],
+);
+
+/** Text of an attachment for agents' prompts, extracted after the upload by a scheduler. */
+export const attachment_texts = pgTable(
+  'attachment_texts',
+  {
+    attachment_id: uuid()
+      .primaryKey()
+      .references(() => attachments.id, { onDelete: 'cascade' }),
+    /** `pending`, `done`, `none` (nothing to extract), `failed`. */
+    status: text().notNull().default('pending'),
+    extracted_text: text(),
+    error: text(),
+    updated_at: updatedAt(),
+  },
+  (t) => [index('attachment_texts_status').on(t.status, t.updated_at)],
+);
+
+/**
+ * Keys in the storage that no row names (yet, or any more): written before the bytes are, and when a row goes. The
+ * sweep deletes their bytes after a while, so that rows and bytes agree again after any crash.
+ */
+export const storage_orphans = pgTable(
+  'storage_orphans',
+  { storage_key: text().primaryKey(), created_at: createdAt() },
+  (t) => [index('storage_orphans_created_at').on(t.created_at)],
+);

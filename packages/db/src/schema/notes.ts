@@ -1,0 +1,32 @@
+import { sql } from 'drizzle-orm';
+import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
+
+export const notes = pgTable(
+  'notes',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    title: text().notNull(),
+    body_markdown: text().notNull(),
+    kind: text().notNull().default('note'),
+    tags: jsonb().$type<string[]>().notNull().default([]),
+    issue_id: uuid(),
+    created_by_agent_id: uuid(),
+    created_by_user_id: uuid(),
+    archived_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [
+    index('notes_company')
+      .on(t.company_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('notes_title').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
+    index('notes_text').using('gin', sql`to_tsvector('simple', ${t.title} || ' ' || ${t.body_markdown})`),
+  ],
+);

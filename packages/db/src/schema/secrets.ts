@@ -1,0 +1,22 @@
+import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+
+/** Secrets of a company by name. `sealed` is the envelope, which names its key; the value never comes back. */
+export const secrets = pgTable(
+  'secrets',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    description: text(),
+    version: integer().notNull().default(1),
+    sealed: text().notNull(),
+    last_used_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [uniqueIndex('secrets_company_name').on(t.company_id, t.name)],
+);

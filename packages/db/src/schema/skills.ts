@@ -1,0 +1,66 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { agents } from './agents.ts';
+import { companies } from './companies.ts';
+import { createdAt, deletedAt, id, updatedAt } from './columns.ts';
+
+export const skills = pgTable(
+  'skills',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    slug: text().notNull(),
+    name: text().notNull(),
+    description: text().notNull(),
+    body_markdown: text().notNull(),
+    version: integer().notNull().default(1),
+    enabled: boolean().notNull().default(true),
+    /** Part of every agent's skill tree, attached or not. */
+    company_wide: boolean().notNull().default(false),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+    deleted_at: deletedAt(),
+  },
+  (t) => [
+    uniqueIndex('skills_company_slug')
+      .on(t.company_id, t.slug)
+      .where(sql`${t.deleted_at} is null`),
+    index('skills_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
+);
+
+export const agent_skills = pgTable(
+  'agent_skills',
+  {
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    skill_id: uuid()
+      .notNull()
+      .references(() => skills.id, { onDelete: 'cascade' }),
+    created_at: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.agent_id, t.skill_id] }), index('agent_skills_skill').on(t.skill_id)],
+);
+
+/** An agent's own skills and files; the bytes lie in the storage under `agents/<id>/` (decisions 6). */
+export const agent_files = pgTable(
+  'agent_files',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    /** `skill` (path is the slug) or `file` (a relative path in the home). */
+    kind: text().notNull(),
+    path: text().notNull(),
+    size_bytes: integer().notNull(),
+    sha256: text().notNull(),
+    storage_key: text().notNull(),
+    updated_at: updatedAt(),
+  },
+  (t) => [uniqueIndex('agent_files_path').on(t.agent_id, t.kind, t.path)],
+);
