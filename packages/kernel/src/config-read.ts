@@ -54,6 +54,10 @@ export const formats: Record<string, Format> = {
     accepts: 'a comma list of keys, each 32 bytes as 64 hex characters or base64',
     read: (text) => list(text).map(readKey),
   },
+  'folder-map': {
+    accepts: 'a comma list of <company id or slug>=<absolute folder>',
+    read: readFolders,
+  },
   'host-list': {
     accepts: 'a comma list of host names, each with or without a port',
     read: (text) => list(text).map(readHost),
@@ -123,6 +127,18 @@ function readKey(text: string): Buffer {
   if (!isHex && !/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) fail();
   // Buffer's base64 decoder takes the URL-safe alphabet too.
   return Buffer.from(text, isHex ? 'hex' : 'base64');
+}
+
+// Several folders of one company are several entries.
+function readFolders(text: string): Record<string, string[]> {
+  const folders = new Map<string, string[]>();
+  for (const entry of list(text)) {
+    const [, company, folder] = /^([0-9a-z-]+)=(.+)$/i.exec(entry) ?? [];
+    if (company === undefined || folder === undefined || !isAbsolute(folder)) fail(`"${entry}" is none`);
+    const key = company.toLowerCase();
+    folders.set(key, [...(folders.get(key) ?? []), folder]);
+  }
+  return Object.fromEntries(folders);
 }
 
 function readHost(text: string): string {

@@ -68,6 +68,11 @@ export const configSchema = Type.Object({
     default: '.service',
     description: 'Folder of all local state: embedded database, attachments, agent homes, backups.',
   }),
+  SERVICE_HOME_ROOTS: Type.Unsafe<Record<string, string[]>>({
+    format: 'folder-map',
+    default: '',
+    description: 'Folders outside SERVICE_HOME that home_dir of a company and its agents may name.',
+  }),
   SERVICE_ENCRYPTION_KEY: Type.Optional(
     Type.Unsafe<Buffer>({
       ...secret,

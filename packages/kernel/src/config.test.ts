@@ -124,6 +124,8 @@ describe('the configuration', () => {
     ['SERVICE_DEFAULT_LLM_BASE_URL', 'https://host/?a=1', 'without a query'],
     ['SERVICE_DEFAULT_LLM_PROVIDER', 'family_x', 'one of family_chat_a'],
     ['SERVICE_LLM_ALLOWED_HOSTS', 'https://host', '"https://host" is no host'],
+    ['SERVICE_HOME_ROOTS', 'acme=relative', '"acme=relative" is none'],
+    ['SERVICE_HOME_ROOTS', '/srv/acme', '"/srv/acme" is none'],
     ['SERVICE_PROVIDER_EGRESS', 'private', 'one of any, public'],
     ['LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['LOG_FORMAT', 'xml', 'one of json, pretty'],
@@ -132,6 +134,15 @@ describe('the configuration', () => {
     expect(error.variables).toEqual([name]);
     expect(error.message).toContain(`${name}: must be `);
     expect(error.message).toContain(accepted);
+  });
+
+  it('gathers the folders of each company', () => {
+    const text = 'acme=/srv/a, acme=/srv/b=c ,other-co=/x';
+    expect(loadConfig({ SERVICE_HOME_ROOTS: text }).home_roots).toEqual({
+      acme: ['/srv/a', '/srv/b=c'],
+      'other-co': ['/x'],
+    });
+    expect(loadConfig({}).home_roots).toEqual({});
   });
 
   it('names all malformed variables at once', () => {

@@ -20,9 +20,14 @@ export async function assertHomeDir(
 ): Promise<void> {
   const roots = [
     join(rules.service_home, 'companies', company.id),
-    ...(rules.assigned[company.id] ?? []),
-    ...(rules.assigned[company.slug] ?? []),
+    ...assignedTo(company.id, rules),
+    ...assignedTo(company.slug, rules),
   ];
   const inside = isAbsolute(home_dir) && (await isInsideFolder(home_dir, roots));
   if (!inside) throw invalid('home_dir must lie in a folder of the company');
+}
+
+// A slug may be any word, `constructor` too.
+function assignedTo(company: string, { assigned }: HomeRules): readonly string[] {
+  return Object.hasOwn(assigned, company) ? (assigned[company] ?? []) : [];
 }
