@@ -68,13 +68,14 @@ function nameTree(agents: readonly Mentionable[]): NameNode {
 
 function longest(root: NameNode, text: string, start: number): string[] {
   let best: string[] = [];
+  let last = '';
   let node: NameNode | undefined = root;
-  let position = start;
-  while (node) {
+  for (let position = start; node; position += last.length) {
     const letter = characterAt(text, position);
-    if (node.ids.length > 0 && (letter === '' || !WORD.test(letter))) best = node.ids;
+    const inWord = WORD.test(last) && WORD.test(letter);
+    if (node.ids.length > 0 && !inWord) best = node.ids;
     node = node.next.get(letter);
-    position += letter.length;
+    last = letter;
   }
   return best;
 }

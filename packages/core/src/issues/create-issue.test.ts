@@ -25,6 +25,8 @@ const create = async (s: Stage, input: CreateIssue, actor: Parameters<typeof cre
 const wakeups = async (agent: { id: string }) =>
   database.db.select().from(schema.wakeup_requests).where(eq(schema.wakeup_requests.agent_id, agent.id));
 
+const values = (company: { id: string }) => ({ company_id: company.id, name: 'X', title: 'X' });
+
 describe('createIssue', () => {
   it('with a title alone makes a todo of medium priority with the first number, and wakes nobody', async () => {
     const s = await stage();
@@ -85,7 +87,6 @@ describe('createIssue', () => {
   ])('with another company’s or a trashed %s is invalid and takes no number', async (field, message) => {
     const [s, other] = [await stage(), await stage()];
     const gone = { deleted_at: new Date() };
-    const values = (company: { id: string }) => ({ company_id: company.id, name: 'X', title: 'X' });
     const make: Record<string, (company: { id: string }, extra: object) => Promise<{ id: string }[]>> = {
       assignee_agent_id: async (company, extra) => [await createAgent(database.db, company, extra)],
       parent_issue_id: async (company, extra) => [await issueRow(database.db, company, extra)],

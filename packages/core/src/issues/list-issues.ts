@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentIssue } from './present.ts';
 import { notTrashed, selectIssues, toIssueRow } from './rows.ts';
-import { searchIssues } from './search-issues.ts';
+import { searchIssues, SHORTEST_FUZZY, titleContains } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -22,9 +22,9 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   const filters = sql`i.company_id = ${companyId} and ${notTrashed('i')} ${filtersOf(query)}`;
   const q = query.q?.trim() ?? '';
-  return q === ''
-    ? newestFirst(tx, filters, limit, query.cursor)
-    : bestFirst(tx, filters, q, limit, query.cursor);
+  if (q.length >= SHORTEST_FUZZY) return bestFirst(tx, filters, q, limit, query.cursor);
+  const matching = q === '' ? filters : sql`${filters} and ${titleContains(q)}`;
+  return newestFirst(tx, matching, limit, query.cursor);
 }
 
 async function newestFirst(tx: Tx, filters: SQL, limit: number, cursor?: string): Promise<IssuePage> {

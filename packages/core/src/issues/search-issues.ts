@@ -6,6 +6,15 @@ import { byIdentifier } from './find-issue.ts';
 // words of six; below 0.4 everything looks alike.
 const WORD_SIMILARITY_THRESHOLD = '0.45';
 
+// Each word is a condition of its own; nobody types more to find a title.
+const MAX_WORDS = 16;
+
+/**
+ * Below this length there is no trigram: matches are as good as each other, and the newest of them are found without
+ * reading and rating them all.
+ */
+export const SHORTEST_FUZZY = 3;
+
 /**
  * Issues whose title resembles `q`, contains all its words, or that `q` names by identifier; best first. The score, a
  * whole number for the cursor's sake: 5000 for the identifier, 1000 for the text as it stands, up to 1000 for the
@@ -19,9 +28,9 @@ export function searchIssues(
   after: readonly CursorValue[] | undefined,
 ): SQL {
   const identifier = byIdentifier(q) ?? sql`false`;
-  const words = q.split(/\s+/).map((word) => sql`i.title ilike ${`%${likeLiteral(word)}%`}`);
+  const words = q.split(/\s+/).slice(0, MAX_WORDS).map(titleContains);
   const page = after
-    ? sql`where (score, created_at, id) < (${after[0]}::int, ${after[1]}::timestamptz, ${after[2]}::uuid)`
+    ? sql`where (score, created_at, id) < (${after[0]}::bigint, ${after[1]}::timestamptz, ${after[2]}::uuid)`
     : sql``;
   // The setting lasts for this statement (its transaction at most). It is in force before the index is read, because
   // the index is asked for the value that the same sub-query answers.
@@ -32,7 +41,7 @@ export function searchIssues(
     found as (
       select i.*, (
         case when ${identifier} then 5000 else 0 end
-        + case when i.title ilike ${`%${likeLiteral(q)}%`} then 1000 else 0 end
+        + case when ${titleContains(q)} then 1000 else 0 end
         + round((1000 * word_similarity(${q}, i.title) + 100 * similarity(${q}, i.title))::numeric)
       )::int as score
       from issues i
@@ -41,6 +50,7 @@ export function searchIssues(
     select * from found ${page} order by score desc, created_at desc, id desc limit ${limit}`;
 }
 
-function likeLiteral(text: string): string {
-  return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+/** In any case of letters; the text is no pattern. */
+export function titleContains(text: string): SQL {
+  return sql`i.title ilike ${`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`;
 }
