@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '@acp/testkit';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import { listen } from './server.ts';
+
+const start = async (handler: RequestListener) => listen(handler, { host: '127.0.0.1', port: 0 });
+const hello: RequestListener = (_request, response) => void response.end('hello');
+
+/** What comes back for the bytes, until the server closes. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+async function fetchText(
+  url: string,
+  agent?: Agent,
+): Promise<{ text: string; headers: IncomingMessage['headers'] }> {
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const part of response.setEncoding('utf8')) text += String(part);
+  return { text, headers: response.headers };
+}
+
+describe('what is no HTTP', () => {
+  it.each([
+    ['garbage', 'nonsense\r\n\r\n', 400, 'malformed request'],
+    ['a header without a name', 'GET / HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n', 400, 'malformed request'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
+      'malformed request',
+    ],
+    [
+      'too many headers',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'request header fields too large',
+    ],
+  ])('a client sends %s: refused with an error body', async (_what, bytes, status, error) => {
+    const server = await start(hello);
+    const answer = await exchange(server.address.port, bytes);
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    expect(answer).toContain(JSON.stringify({ error }));
+    await server.stop(1000);
+  });
+});
+
+describe('stopping', () => {
+  it('a request is under way: it gets its answer, then the server is gone', async () => {
+    const gate = Promise.withResolvers<void>();
+    let arrived = false;
+    const server = await start((_request, response) => {
+      arrived = true;
+      void gate.promise.then(() => response.end('finished'));
+    });
+    const answer = fetchText(server.url);
+    await waitFor(() => arrived);
+    const stopped = server.stop(10_000);
+    await expect(fetchText(server.url)).rejects.toThrow('ECONNREFUSED');
+    gate.resolve();
+    await expect(answer).resolves.toMatchObject({ text: 'finished' });
+    await stopped;
+  });
+
+  it('idle connections are kept open by their clients: they do not hold it up', async () => {
+    const server = await start(hello);
+    const agent = new Agent({ keepAlive: true });
+    await fetchText(server.url, agent);
+    const startedAt = performance.now();
+    await server.stop(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    agent.destroy();
+  });
+
+  it('a request never ends: it is cut when the time is over', async () => {
+    let arrived = false;
+    const server = await start(() => {
+      arrived = true;
+    });
+    const answer = fetchText(server.url);
+    answer.catch(() => undefined);
+    await waitFor(() => arrived);
+    await server.stop(100);
+    await expect(answer).rejects.toThrow('socket hang up');
+  });
+});
+
+it('the port is taken: starting fails', async () => {
+  const server = await start(hello);
+  const { port } = server.address;
+  await expect(listen(hello, { host: '127.0.0.1', port })).rejects.toThrow('EADDRINUSE');
+  await server.stop(1000);
+});

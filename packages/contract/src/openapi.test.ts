@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { endpoints } from './endpoints.ts';
+import { openApiDocument } from './openapi.ts';
+
+interface Operation {
+  operationId: string;
+  security: object[];
+  parameters: { name: string; in: string; required: boolean }[];
+  responses: Record<string, { $ref?: string }>;
+  requestBody?: { required: boolean };
+}
+interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: object; schemas: object };
+}
+
+const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, '1.2.3'))) as Document;
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+
+describe('the OpenAPI document', () => {
+  it('has every row of the table once, under its own id', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
+      endpoints.map(({ id }) => id).toSorted(),
+    );
+  });
+
+  it('declares every parameter that a path names', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      for (const { parameters } of Object.values(methods)) {
+        expect(parameters.filter((each) => each.in === 'path').map(({ name }) => name)).toEqual(named);
+      }
+    }
+  });
+
+  it('refers to nothing that it does not define', () => {
+    const text = JSON.stringify(document);
+    const references = new Set([...text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)].map(([all]) => all));
+    for (const reference of references) {
+      const [kind, name] = reference.slice('"#/components/'.length, -1).split('/');
+      expect(document.components).toHaveProperty([kind!, name!]);
+    }
+    expect(references.size).toBeGreaterThan(1);
+  });
+
+  it('says who may call: nobody is asked at public rows, others by session or key', () => {
+    const publicOnes = operations
+      .filter(({ security }) => security.length === 0)
+      .map((each) => each.operationId);
+    expect(publicOnes).toEqual(endpoints.filter(({ auth }) => auth.length === 0).map(({ id }) => id));
+    expect(document.paths['/api/me']?.get?.security).toEqual([{ session: [] }]);
+    expect(document.paths['/api/agents/me']?.get?.security).toEqual([{ bearer: [] }]);
+  });
+
+  it('tells of pages, optional bodies and repeated requests', () => {
+    const list = document.paths['/api/companies/{companyId}/issues'];
+    expect(list?.get?.responses['200']).toHaveProperty(['headers', 'X-Next-Cursor']);
+    expect(list?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(document.paths['/api/agents/{agentId}/pause']?.post?.requestBody?.required).toBe(false);
+  });
+});
