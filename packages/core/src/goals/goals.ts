@@ -31,7 +31,14 @@ export interface NewGoal {
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: NewGoal): Promise<GoalRow> {
   const [row] = await tx
     .insert(goals)
-    .values({ ...input, company_id })
+    .values({
+      company_id,
+      title: input.title,
+      description: input.description,
+      level: input.level,
+      parent_goal_id: input.parent_goal_id,
+      owner_agent_id: input.owner_agent_id,
+    })
     .returning();
   await recordChanges(tx, actor, [
     {

@@ -41,7 +41,14 @@ export async function createProject(
 ): Promise<ProjectRow> {
   const [row] = await tx
     .insert(projects)
-    .values({ ...input, company_id })
+    .values({
+      company_id,
+      name: input.name,
+      description: input.description,
+      goal_id: input.goal_id,
+      lead_agent_id: input.lead_agent_id,
+      repo_url: input.repo_url,
+    })
     .returning();
   await recordChanges(tx, actor, [
     {
