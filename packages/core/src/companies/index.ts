@@ -12,6 +12,7 @@ export {
   updateCompany,
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
+export { takeIssueNumber } from './issue-numbers.ts';
 export { addMember, changeMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
 export {
   deleteBoardUserKey,

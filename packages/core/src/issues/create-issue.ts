@@ -3,6 +3,7 @@ import type { Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { takeIssueNumber } from '../companies/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { assertMayAssign, isActionable } from './policy.ts';
 import { presentIssue, summarizeIssue } from './present.ts';
@@ -34,12 +35,7 @@ export async function createIssue(
   const blocked = status === 'blocked';
   const { rows } = await tx.execute(sql`
     with checked as materialized (select ${checkedReferences(companyId, input)}),
-    numbered as (
-      update companies c set next_issue_number = c.next_issue_number + 1
-      from checked
-      where c.id = ${companyId} and c.deleted_at is null and ${allReferencesKnown}
-      returning c.identifier_prefix, c.next_issue_number - 1 as number
-    ),
+    numbered as (${takeIssueNumber(companyId, sql`checked`, allReferencesKnown)}),
     made as (
       insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
         assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,

@@ -6,7 +6,6 @@ import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import type { IssueRow } from './rows.ts';
-import { selectIssues } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 /**
@@ -37,14 +36,13 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
 }
 
 /** The issue and all below it, in the trash or not: what `settle-issue` goes through. */
-export async function issueAndDescendants(tx: Tx, issueId: string): Promise<IssueRow[]> {
-  return selectIssues(
-    tx,
-    sql`with recursive below as (
-          select ${issueId}::uuid as id
-          union
-          select child.id from below join issues child on child.parent_issue_id = below.id
-        )
-        select i.* from issues i join below using (id)`,
-  );
+export async function issueAndDescendants(tx: Tx, issueId: string): Promise<{ id: string }[]> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with recursive below as (
+      select ${issueId}::uuid as id
+      union
+      select child.id from below join issues child on child.parent_issue_id = below.id
+    )
+    select id from below`);
+  return rows;
 }
