@@ -32,7 +32,7 @@ export interface TurnsOutcome {
   /** Of each complete turn, without verb lines. */
   prose: string[];
   usage: TurnUsage[];
-  /** A mutating verb was applied. */
+  /** A verb made something different. */
   changed: boolean;
   failure: RunFailure | null;
 }
@@ -124,8 +124,8 @@ async function applyAll(
     held.assertHeld();
     const done = await apply(action);
     applied.push(done);
-    if (done.ok && verbByName.get(done.verb)?.mutating === true) outcome.changed = true;
-    const { result, ...entry } = done;
+    outcome.changed ||= done.changed;
+    const { result, changed: _, ...entry } = done;
     transcript.add('action', { ...entry, result: result === null ? null : bounded(result, 2000) });
   }
   return applied;

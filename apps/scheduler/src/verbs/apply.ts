@@ -12,6 +12,7 @@ import type { HeldRun } from '../execution/held-run.ts';
 import { persist } from '../execution/persist.ts';
 import type { ParsedAction } from './parse.ts';
 import { requirePermission } from './resolve.ts';
+import type { VerbOutcome } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 export interface ApplySettings {
@@ -28,6 +29,8 @@ export interface AppliedAction {
   verb: string;
   args: Record<string, unknown>;
   ok: boolean;
+  /** Something is different now. */
+  changed: boolean;
   /** Of a read verb the text for the next turn, whole. */
   result: string | null;
   error: string | null;
@@ -57,7 +60,9 @@ export async function applyAction(settings: ApplySettings, action: ParsedAction)
       attempts += 1;
       return work();
     });
-  const done = (result: string): AppliedAction => ({ ...pick(entry), ok: true, result, error: null });
+  const done = ({ text, changed }: VerbOutcome): AppliedAction => {
+    return { ...pick(entry), ok: true, changed, result: text, error: null };
+  };
   try {
     return done(await repeatedly(async () => attempt(settings, action, row, entry)));
   } catch (err) {
@@ -66,10 +71,10 @@ export async function applyAction(settings: ApplySettings, action: ParsedAction)
     const recorded =
       !(err instanceof NotRecorded) &&
       (await repeatedly(async () => recordAction(database.db, run, { ...entry, ok: false, error })));
-    if (recorded) return { ...pick(entry), ok: false, result: null, error };
+    if (recorded) return { ...pick(entry), ok: false, changed: false, result: null, error };
   }
   // If it is the fence after all, the next write or renewal says so.
-  if (attempts > 1) return done('done');
+  if (attempts > 1) return done({ text: 'done', changed: row.mutating });
   held.stop('lost');
   throw new RunStopped('lost');
 }
@@ -85,21 +90,18 @@ async function attempt(
   action: ParsedAction,
   row: VerbRow,
   entry: Entry,
-): Promise<string> {
+): Promise<VerbOutcome> {
   const verb = verbs.get(row.name);
   if (!row.available || verb === undefined) throw invalid(`verb /${row.name} is not available`);
   if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
   return transaction(database, async (tx) => {
     const context = { tx, run, action };
     if (verb.permission !== undefined) requirePermission(context, verb.permission);
-    const result = scrubber.scrub(await verb.apply(context));
-    const recorded = await recordAction(tx, run, {
-      ...entry,
-      ok: true,
-      result: bounded(result, RESULT_KEPT),
-    });
+    const outcome = await verb.apply(context);
+    const text = scrubber.scrub(outcome.text);
+    const recorded = await recordAction(tx, run, { ...entry, ok: true, result: bounded(text, RESULT_KEPT) });
     if (!recorded) throw new NotRecorded();
-    return result;
+    return { ...outcome, text };
   });
 }
 

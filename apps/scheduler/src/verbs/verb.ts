@@ -10,14 +10,18 @@ export interface VerbContext {
   action: ParsedAction;
 }
 
+export interface VerbOutcome {
+  /** One line for the transcript; of a read verb, the text for the next turn. */
+  text: string;
+  /** Something is different now. A verb that repeats what is there already must not keep the loop breaker quiet. */
+  changed: boolean;
+}
+
 export interface Verb {
   /** Checked before the verb begins; the command behind it may demand more. */
   permission?: AgentPermission;
-  /**
-   * Does it, and gives one line for the transcript; of a read verb, the text for the next turn. Refuses by a
-   * ServiceError, whose message the agent reads.
-   */
-  apply: (context: VerbContext) => Promise<string>;
+  /** Does it. Refuses by a ServiceError, whose message the agent reads. */
+  apply: (context: VerbContext) => Promise<VerbOutcome>;
 }
 
 export type VerbGroup = Readonly<Record<string, Verb>>;

@@ -2,21 +2,24 @@ import { checkoutIssue, releaseIssue } from '@acp/core';
 import { issueOf, words } from '../resolve.ts';
 import type { VerbGroup } from '../verb.ts';
 
+// Who holds an issue is no progress of the work: taking and giving back does not count as a change.
 export const checkouts: VerbGroup = {
   checkout: {
     apply: async (context) => {
       const issue = await issueOf(context, words(context, 0, 1)[0]);
       // The run's own checkout is already the agent's; it stays with the run (decisions 7.13).
-      if (issue.checked_out_by_agent_id === context.run.agent_id) return `${issue.identifier}: already yours`;
+      if (issue.checked_out_by_agent_id === context.run.agent_id) {
+        return { text: `${issue.identifier}: already yours`, changed: false };
+      }
       await checkoutIssue(context.tx, context.run.actor, issue);
-      return `${issue.identifier}: checked out`;
+      return { text: `${issue.identifier}: checked out`, changed: false };
     },
   },
   release: {
     apply: async (context) => {
       const issue = await issueOf(context, words(context, 0, 1)[0]);
       await releaseIssue(context.tx, context.run.actor, issue);
-      return `${issue.identifier}: released`;
+      return { text: `${issue.identifier}: released`, changed: false };
     },
   },
 };

@@ -2,11 +2,11 @@ import { CreateIssue, createValidator } from '@acp/contract';
 import { createIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { agentOf, issueOf, projectOf } from '../resolve.ts';
-import type { VerbContext, VerbGroup } from '../verb.ts';
+import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 const validIssue = createValidator(CreateIssue, 'the issue');
 
-async function apply(context: VerbContext): Promise<string> {
+async function apply(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { priority, assignee, project, parent } = action.args.named;
   if (action.text === '') throw invalid('a title is missing');
@@ -20,7 +20,8 @@ async function apply(context: VerbContext): Promise<string> {
     ...(parent === undefined ? {} : { parent_issue_id: (await issueOf(context, parent)).id }),
   });
   const { identifier } = await createIssue(tx, run.actor, run.company_id, input);
-  return agent === undefined ? `${identifier} created` : `${identifier} created, assigned to ${agent.name}`;
+  const assigned = agent === undefined ? '' : `, assigned to ${agent.name}`;
+  return { text: `${identifier} created${assigned}`, changed: true };
 }
 
 export const issueCreation: VerbGroup = { 'create-issue': { permission: 'issues.create', apply } };

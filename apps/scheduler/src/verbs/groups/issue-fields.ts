@@ -2,7 +2,7 @@ import { createValidator, UpdateIssue } from '@acp/contract';
 import { updateIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { agentOf, issueOf, looksLikeIssue, words } from '../resolve.ts';
-import type { VerbContext, VerbGroup } from '../verb.ts';
+import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 // The same shape that PATCH accepts: a model's words are checked as any client's are.
 const validPatch = createValidator(UpdateIssue, 'the issue');
@@ -12,11 +12,13 @@ async function patch(
   word: string | undefined,
   change: unknown,
   said: string,
-): Promise<string> {
+): Promise<VerbOutcome> {
   const patchOf = validPatch(change);
   const issue = await issueOf(context, word);
-  const { identifier } = await updateIssue(context.tx, context.run.actor, issue, patchOf);
-  return `${identifier}: ${said}`;
+  const before = JSON.stringify(Object.keys(patchOf).map((field) => Reflect.get(issue, field)));
+  await updateIssue(context.tx, context.run.actor, issue, patchOf);
+  const changed = before !== JSON.stringify(Object.values(patchOf));
+  return { text: `${issue.identifier}: ${changed ? said : `already ${said}`}`, changed };
 }
 
 export const issueFields: VerbGroup = {

@@ -5,7 +5,7 @@ import { invalid, notFound } from '@acp/kernel';
 import { renderIssue } from '../../execution/render-issue.ts';
 import { inline } from '../../execution/untrusted.ts';
 import { agentOf, issueOf, projectOf, words } from '../resolve.ts';
-import type { VerbContext, VerbGroup } from '../verb.ts';
+import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 50;
@@ -15,15 +15,15 @@ const PRIORITY_WINDOW = 200;
 const validQuery = createValidator(ListIssues, 'the list', true);
 const validPriority = createValidator(OneOf(priorities), 'priority');
 
-async function getIssue(context: VerbContext): Promise<string> {
+async function getIssue(context: VerbContext): Promise<VerbOutcome> {
   const { id } = await issueOf(context, words(context, 0, 1)[0]);
   // Read as the prompt reads its own issue: one statement, the same bounds.
   const issue = (await promptFacts(context.tx, { ...context.run, issue_id: id }))?.issue ?? null;
   if (issue === null) throw notFound('the issue is gone');
-  return renderIssue(issue);
+  return { text: renderIssue(issue), changed: false };
 }
 
-async function list(context: VerbContext): Promise<string> {
+async function list(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { status, assignee, priority, project, q, limit } = action.args.named;
   words(context, 0, 0);
@@ -38,7 +38,8 @@ async function list(context: VerbContext): Promise<string> {
   });
   const { items } = await listIssues(tx, run.company_id, query);
   const chosen = items.filter((issue) => only === undefined || issue.priority === only).slice(0, wanted);
-  return chosen.length === 0 ? 'no issues' : chosen.map((issue) => line(issue, run.agent_id)).join('\n');
+  const lines = chosen.map((issue) => line(issue, run.agent_id));
+  return { text: lines.join('\n') || 'no issues', changed: false };
 }
 
 function line(issue: Issue, ownId: string): string {

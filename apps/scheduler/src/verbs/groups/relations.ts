@@ -2,17 +2,17 @@ import type { RelationType } from '@acp/contract';
 import { createRelation } from '@acp/core';
 import type { IssueRow } from '@acp/core';
 import { issueOf, words } from '../resolve.ts';
-import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
+import type { Verb, VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 async function relate(
   context: VerbContext,
   from: IssueRow,
   to: IssueRow,
   type: RelationType,
-): Promise<string> {
+): Promise<VerbOutcome> {
   const { tx, run } = context;
   await createRelation(tx, run.actor, from, { target_issue_id: to.id, relation_type: type });
-  return `${from.identifier} ${type} ${to.identifier}`;
+  return { text: `${from.identifier} ${type} ${to.identifier}`, changed: true };
 }
 
 function relation(type: RelationType, direction: 'from own' | 'to own'): Verb {

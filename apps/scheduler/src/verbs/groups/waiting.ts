@@ -14,7 +14,7 @@ export const waiting: VerbGroup = {
       const issue = await issueOf(context, undefined);
       await setNeedsRouting(context.tx, context.run.actor, issue);
       await comment(context, issue);
-      return `${issue.identifier}: needs routing`;
+      return { text: `${issue.identifier}: needs routing`, changed: !issue.needs_routing };
     },
   },
   'await-input': {
@@ -23,7 +23,7 @@ export const waiting: VerbGroup = {
       const issue = await issueOf(context, undefined);
       await awaitInput(context.tx, context.run.actor, issue, context.action.text || null);
       await comment(context, issue);
-      return `${issue.identifier}: waits for input`;
+      return { text: `${issue.identifier}: waits for input`, changed: !issue.awaiting_input };
     },
   },
 };
