@@ -43,7 +43,7 @@ export const issueEndpoints = {
     response: Issue,
     status: 201,
     tx: 'write',
-    doc: 'Creates an issue and wakes its assignee.',
+    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee.',
   }),
   get: endpoint({
     id: 'issues.get',
