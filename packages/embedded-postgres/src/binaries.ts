@@ -105,6 +105,11 @@ async function tryBinaries(native: string, account: Account): Promise<Binaries |
   }
 }
 
+// Links are made anew: those that somebody's copying made absolute would lead back to where the account may not go.
+async function isCopied(file: string): Promise<boolean> {
+  return !file.endsWith('.a') && !(await lstat(file)).isSymbolicLink();
+}
+
 async function copyBinaries(native: string, target: string): Promise<void> {
   const present = await lstat(target).catch(() => undefined);
   if (present !== undefined) {
@@ -117,11 +122,7 @@ async function copyBinaries(native: string, target: string): Promise<void> {
   if (created !== undefined) await chmod(created, 0o755);
   const copying = `${target}.${process.pid}`;
   await rm(copying, { recursive: true, force: true });
-  await cp(native, copying, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (file) => !file.endsWith('.a'),
-  });
+  await cp(native, copying, { recursive: true, filter: isCopied });
   await openToAll(copying);
   await linkLibraries(copying);
   try {
