@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   try {
     const service = await startService(config, logger);
     stopOnSignal(service, logger);
-    logger.info('ready', { url: service.url, role: config.role, ...serviceVersion() });
+    logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {
     logger.error('could not start', { error });
     process.exit(1);

@@ -63,6 +63,11 @@ export function loadConfig(env: Environment = process.env): Config {
   return values;
 }
 
+/** The environment for a child process: this one's, with what is given in its place; undefined takes a variable away. */
+export function childEnvironment(changes: Environment): Record<string, string | undefined> {
+  return { ...process.env, ...changes };
+}
+
 /** What the build stamped on the process, for those who need no more of the configuration. */
 export function loadStamp(env: Environment = process.env): { version: string; commit: string } {
   return {

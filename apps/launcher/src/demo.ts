@@ -1,0 +1,193 @@
+/**
+ * `npm run demo`: both tiers as processes of their own on a throw-away home, a company whose agents work through a
+ * handful of issues, and what happens as it happens. `--exit` ends with status 0 only once every issue is done.
+ */
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import path from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { childEnvironment, ConfigError, loadConfig, newToken, type Config } from '@acp/kernel';
+import { Client } from './demo/client.ts';
+import { createDemoCompany, createDemoIssues, listDemoIssues, type DemoCompany } from './demo/company.ts';
+import { Narrator } from './demo/narrator.ts';
+import { Stage } from './demo/stage.ts';
+
+const EXIT_CONFIG = 78;
+/** `--exit` gives up then; without it people decide. */
+const TIME_LIMIT_MS = 120_000;
+const START_LIMIT_MS = 60_000;
+const LOOK_MS = 500;
+const EMAIL = 'admin@demo.test';
+
+const say = (line = ''): void => console.log(line);
+const complain = (message: string): void => say(styleText('red', message));
+
+/** Both tiers and, where no model is configured, the scripted one; signed in once they answer. */
+async function startService(
+  stage: Stage,
+  config: Config,
+): Promise<{ client: Client; url: string; password: string }> {
+  const port = (await isFree(config.port)) ? config.port : await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const password = newToken().slice(0, 16);
+  const shared = {
+    SERVICE_HOME: stage.home,
+    SERVICE_HOST: '127.0.0.1',
+    SERVICE_PUBLIC_URL: url,
+    SERVICE_BOOTSTRAP_ADMIN_EMAIL: EMAIL,
+    SERVICE_BOOTSTRAP_ADMIN_PASSWORD: password,
+    // The demo's own: nothing that is configured for a real instance may be touched.
+    DATABASE_URL: undefined,
+    DATABASE_DIRECT_URL: undefined,
+    RATE_LIMIT_RPM: '0',
+    SERVICE_RUN_LEASE_SEC: '10',
+    SERVICE_DRAIN_TIMEOUT_SEC: '5',
+    LOG_LEVEL: 'info',
+    LOG_FORMAT: 'json',
+    ...(await model(stage, config)),
+  };
+  const tier = (name: 'web' | 'scheduler', listenOn: number): void =>
+    stage.startTier(
+      name,
+      childEnvironment({ ...shared, SERVICE_ROLE: name, PORT: String(listenOn) }),
+      complain,
+    );
+  tier('web', port);
+  tier('scheduler', await freePort());
+  const client = new Client(url);
+  await client.ready(AbortSignal.timeout(START_LIMIT_MS));
+  await client.signIn(EMAIL, password);
+  return { client, url, password };
+}
+
+async function model(stage: Stage, config: Config): Promise<Record<string, string>> {
+  const { default_llm_provider: provider, default_llm_model: name, default_llm_base_url: base } = config;
+  if (provider !== null || name !== null || base !== null || config.default_llm_api_key !== null) {
+    say(`Agents use the configured model${name === null ? '' : ` ${name}`}.`);
+    return {};
+  }
+  const url = await stage.forkEndpoint(
+    'scripted model',
+    path.join(import.meta.dirname, 'demo/scripted-model.ts'),
+  );
+  say(`No SERVICE_DEFAULT_LLM_* is set: agents talk to a small scripted endpoint at ${url}.`);
+  return {
+    SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+    SERVICE_DEFAULT_LLM_BASE_URL: url,
+    SERVICE_DEFAULT_LLM_MODEL: 'scripted-model',
+    SERVICE_PROVIDER_EGRESS: 'any',
+  };
+}
+
+/** Whether every issue got done. Looks at the list and not at the events: they may be missed, it may not. */
+async function allDone(client: Client, company: DemoCompany): Promise<boolean> {
+  const issues = await listDemoIssues(client, company);
+  return issues.length > 0 && issues.every(({ status }) => status === 'done');
+}
+
+async function untilDone(client: Client, company: DemoCompany, signal: AbortSignal): Promise<boolean> {
+  while (!signal.aborted) {
+    if (await allDone(client, company)) return true;
+    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return false;
+}
+
+async function summary(client: Client, company: DemoCompany, narrator: Narrator): Promise<void> {
+  const issues = await listDemoIssues(client, company);
+  say();
+  for (const { identifier, status, title, parent_issue_id: parent, assignee_agent_id: assignee } of issues) {
+    const name = company.agents.find(({ id }) => id === assignee)?.name ?? 'nobody';
+    const mark = status === 'done' ? styleText('green', 'done') : styleText('red', status);
+    say(`${parent === null ? '' : '  '}${identifier}  ${mark}  ${title} (${name})`);
+  }
+  const { runs, failed, input_tokens: read, output_tokens: written, cost_usd: cost } = narrator.totals;
+  const figures = `${read} tokens read, ${written} written, $${cost.toFixed(4)}`;
+  say(`${runs} runs${failed > 0 ? `, ${failed} of them failed` : ''}; ${figures}.`);
+}
+
+async function play(stage: Stage, config: Config, exit: boolean, over: AbortSignal): Promise<number> {
+  say('Starting an embedded PostgreSQL and both tiers …');
+  const { client, url, password } = await startService(stage, config);
+  const signIn = `${styleText('bold', `${url}/login`)}  as  ${EMAIL}  with password  ${password}`;
+  say(`Up. Sign in at ${signIn}`);
+  say();
+  const company = await createDemoCompany(client);
+  const narrator = new Narrator(company.agents, say);
+  const following = (async () => {
+    for await (const event of client.events(company.id, over)) narrator.tell(event);
+  })();
+  await createDemoIssues(client, company);
+  const done = await untilDone(
+    client,
+    company,
+    exit ? AbortSignal.any([over, AbortSignal.timeout(TIME_LIMIT_MS)]) : over,
+  );
+  if (over.aborted) return 1;
+  await summary(client, company, narrator);
+  if (!done) {
+    say(styleText('red', `Not all issues are done after ${TIME_LIMIT_MS / 1000} s. The tiers' last words:`));
+    say(stage.log());
+    return 1;
+  }
+  if (exit) return 0;
+  say();
+  say(`All done, and still up: ${signIn}. Ctrl-C ends it and leaves nothing behind.`);
+  await following;
+  return 0;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: { exit: { type: 'boolean', default: false } } });
+  const config = loadConfig();
+  const stage = await Stage.open();
+  const over = new AbortController();
+  const interrupted = new Promise<number>((resolve) => {
+    const stop = (): void => {
+      // Whoever asks twice does not want to wait; the guard cleans up.
+      if (over.signal.aborted) process.exit(1);
+      over.abort();
+      resolve(values.exit ? 1 : 0);
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  });
+  try {
+    return await Promise.race([play(stage, config, values.exit, over.signal), stage.broken, interrupted]);
+  } catch (error) {
+    say(styleText('red', String(error)));
+    say(stage.log());
+    return 1;
+  } finally {
+    over.abort();
+    await stage.close();
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return port !== 0 && (await probe(port)) !== undefined;
+}
+
+async function freePort(): Promise<number> {
+  const port = await probe(0);
+  if (port === undefined) throw new Error('no port is free');
+  return port;
+}
+
+function probe(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
+    });
+  });
+}
+
+try {
+  process.exit(await main());
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  console.error(error.message);
+  process.exit(EXIT_CONFIG);
+}

@@ -1,0 +1,156 @@
+/** How the scripted model behaves: as a chief who breaks work down, or as a colleague who does a part of it. */
+import {
+  readPrompt,
+  type ChatMessage,
+  type Colleague,
+  type PromptIssue,
+  type Reading,
+} from './read-prompt.ts';
+
+/** Words of a task that tell which role it is for; a stem is enough. */
+const wordsOfRole: Record<string, readonly string[]> = {
+  engineer: ['build', 'page', 'code', 'fix', 'site', 'shop', 'speed', 'faster', 'test', 'automat', 'server'],
+  designer: ['design', 'draw', 'layout', 'logo', 'look', 'picture', 'colour', 'poster'],
+  researcher: ['find', 'ask', 'research', 'compare', 'measure', 'interview', 'choose', 'survey', 'read'],
+};
+
+const ROUTING_ROLES = ['ceo', 'pm', 'triage'];
+const isOver = (status: string): boolean => status === 'done' || status === 'cancelled';
+
+/** The answer to a chat: what the agent says and the verbs it writes. */
+export function answer(messages: readonly ChatMessage[]): string {
+  const reading = readPrompt(messages);
+  const { issue } = reading;
+  if (issue === null) return 'There is nothing on my desk.';
+  if (isOver(issue.status)) return `${issue.identifier} is closed; there is nothing left to do on it.`;
+  return ROUTING_ROLES.includes(reading.agent.role) ? lead(reading, issue) : work(reading, issue);
+}
+
+/** Breaks down, waits, or closes: whatever the state of the parts asks for. */
+function lead({ colleagues, agent }: Reading, issue: PromptIssue): string {
+  const others = colleagues.filter(({ name }) => name !== agent.name);
+  const parts = partsOf(issue.body);
+  const missing = parts.filter((part) => !issue.children.some((child) => child.title === titleOf(part)));
+  if (others.length === 0) return work({ turn: 2 }, issue);
+  if (missing.length > 0) return breakDown(issue, missing, others);
+  if (issue.children.length === 0) return handOver(issue, others);
+  return issue.children.every(({ status }) => isOver(status)) ? sumUp(issue) : stillOpen(issue);
+}
+
+/** A part for each point of the list in the description. */
+function partsOf(body: string): string[] {
+  return [...body.matchAll(/^[-*] +(.+)$/gm)].map((match) => match[1]!.trim());
+}
+
+/** What may stand on a verb's line as a title: no `key=value`, no full stop. */
+function titleOf(part: string): string {
+  const sentence = part.split(/[.;:] /)[0]!;
+  return sentence.replaceAll(/[="]/g, '').replace(/\.$/, '').trim();
+}
+
+function breakDown(issue: PromptIssue, parts: readonly string[], others: readonly Colleague[]): string {
+  const helpers = parts.map((part, index) => fittest(part, others, index));
+  const orders = parts.map((part, index) => {
+    const body = `A part of ${issue.identifier}, "${issue.title}".\n\nDone when: ${part}`;
+    return [
+      `/create-issue ${titleOf(part)} assignee=${word(helpers[index]!.name)} parent=${issue.identifier}`,
+      fenced(body),
+    ].join('\n');
+  });
+  const names = [...new Set(helpers.map(({ name }) => name))].join(' and ');
+  return [
+    `I break "${issue.title}" into ${count(parts.length, 'part')} for ${names}, each with an outcome that can be checked.`,
+    // Before the parts exist: a part that ends at once would else have nothing to unblock.
+    '/status blocked',
+    ...orders,
+    'This issue waits until they are done; then I look at the whole.',
+  ].join('\n\n');
+}
+
+/** The colleague whose role the words of the task name most; among equals in turn. */
+function fittest(task: string, others: readonly Colleague[], turn: number): Colleague {
+  const text = task.toLowerCase();
+  const score = ({ role }: Colleague): number =>
+    (wordsOfRole[role] ?? []).filter((stem) => text.includes(stem)).length;
+  const best = Math.max(...others.map(score));
+  const fitting = others.filter((each) => score(each) === best);
+  return fitting[turn % fitting.length]!;
+}
+
+function handOver(issue: PromptIssue, others: readonly Colleague[]): string {
+  const { name, role } = fittest(`${issue.title} ${issue.body}`, others, 0);
+  return [
+    `One sitting's work, and ${role} work at that: ${name} takes it over as it stands.`,
+    `/assign ${word(name)}`,
+  ].join('\n\n');
+}
+
+function sumUp(issue: PromptIssue): string {
+  const lines = issue.children.map(
+    ({ identifier, title, assignee }) => `- ${identifier}: ${title}${assignee ? ` (${assignee})` : ''}`,
+  );
+  return [
+    'All parts are there, and together they give what was asked for:',
+    lines.join('\n'),
+    'I have checked the whole against the issue and close it.',
+    '/status done',
+  ].join('\n\n');
+}
+
+function stillOpen(issue: PromptIssue): string {
+  const open = issue.children.filter(({ status }) => !isOver(status)).map(({ identifier }) => identifier);
+  return [`Still open: ${open.join(', ')}. I wait.`, '/status blocked'].join('\n\n');
+}
+
+/** What came of a task, by a word of its title. */
+const results: readonly (readonly [word: RegExp, result: string])[] = [
+  [
+    /fix|fast|slow|speed/i,
+    'The slow part was one query too many. It is gone, the step takes a fifth of the time, and a test guards it.',
+  ],
+  [
+    /build|page|site|code/i,
+    'Built in the smallest form that works, with a test for each of its promises, and tried on a phone and on a desktop.',
+  ],
+  [
+    /measure|ask|survey|interview|want/i,
+    'Asked twelve people, nine answered. Seven of them name the same thing, and it is the cheapest one to change.',
+  ],
+  [
+    /choose|find|compare/i,
+    'Went through thirty candidates by the same four questions; what is left stands below in the order of the answers.',
+  ],
+];
+
+/** Reads what the issue belongs to, then does it. */
+function work({ turn }: Pick<Reading, 'turn'>, issue: PromptIssue): string {
+  if (turn === 1 && issue.parent !== null) {
+    return [
+      `I take this on. First I read what it belongs to, ${issue.parent.identifier}.`,
+      '/status in_progress',
+      `/get-issue ${issue.parent.identifier}`,
+    ].join('\n\n');
+  }
+  const wanted = /Done when: (.+)/.exec(issue.body)?.[1] ?? issue.title;
+  return [
+    ...(issue.status === 'todo' && turn === 1 ? ['/status in_progress'] : []),
+    `**${issue.title}**`,
+    results.find(([named]) => named.test(issue.title))?.[1] ??
+      'Done as described, and checked against the description.',
+    `What was asked for ("${wanted}") is there.`,
+    '/status done',
+  ].join('\n\n');
+}
+
+function word(name: string): string {
+  return /\s/.test(name) ? `"${name}"` : name;
+}
+
+function fenced(body: string): string {
+  const fence = body.includes('```') ? '````' : '```';
+  return `${fence}\n${body}\n${fence}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
