@@ -16,6 +16,7 @@ import { mount } from './http/mount.ts';
 import { rateLimiter } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import { createServices, type Services } from './http/services.ts';
 
 export interface AppDeps {
   database: Database;
@@ -23,6 +24,8 @@ export interface AppDeps {
   config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level'>;
   /** Made for the app where none is given; then nothing tells it of revocations by other processes. */
   credentials?: Credentials;
+  /** Made from database and configuration where none are given; then no command is answered. */
+  services?: Services;
   /** The slices' routes by default; the live stream's come with the process's hub. */
   routes?: readonly Route[];
   /** Health and metrics. */
@@ -49,7 +52,9 @@ export function createApp(deps: AppDeps): Express {
   app.use(csrfGuard(config));
   if (deps.health) app.use(deps.health);
   const routes = [...(deps.routes ?? apiRoutes), ...docsRoutes()];
-  app.use(mount(routes, { database, credentials, validate_responses: deps.validate_responses ?? false }));
+  const services = deps.services ?? createServices({ database, config });
+  const validate_responses = deps.validate_responses ?? false;
+  app.use(mount(routes, { database, credentials, services, validate_responses }));
   app.use('/api', unknownPath);
   if (deps.ui) app.use(deps.ui);
   app.use(unknownPath);

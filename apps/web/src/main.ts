@@ -4,12 +4,13 @@ import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import type { AddressInfo } from 'node:net';
-import { routesOf } from './api/index.ts';
+import { apiRoutes } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
 import { prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
+import { createServices } from './http/services.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
 import { uiRouter } from './ui/router.ts';
@@ -52,7 +53,8 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     credentials,
-    routes: [...routesOf({ service_home: config.home, assigned: config.home_roots }), ...liveRoutes(hub)],
+    services: createServices({ database, config, listener }),
+    routes: [...apiRoutes, ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
     ui: uiRouter({ config, database, credentials }),
   });

@@ -3,6 +3,7 @@ import type { Actor, BodyOf, EndpointRow, QueryOf, ResponseOf } from '@acp/contr
 import type { Tx } from '@acp/db';
 import type { Request, Response } from 'express';
 import type { SubjectOf } from './scope.ts';
+import type { Services } from './services.ts';
 
 export interface Context<R extends EndpointRow> {
   /** The transaction of a `write` row; the plain database of a `none` row. */
@@ -15,6 +16,7 @@ export interface Context<R extends EndpointRow> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
+  readonly services: Services;
   readonly request: Request;
   readonly response: Response;
   /** Announces that a further page exists: `X-Next-Cursor` and `Link`. */

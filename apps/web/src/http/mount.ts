@@ -21,10 +21,12 @@ import { responseCheck } from './response-check.ts';
 import { requireRole } from './roles.ts';
 import { RouteTable } from './route-table.ts';
 import { loadScope } from './scope.ts';
+import type { Services } from './services.ts';
 
 export interface MountDeps {
   readonly database: Database;
   readonly credentials: Credentials;
+  readonly services: Services;
   /** Tests: every answer is checked against its row's schema, a mismatch is a defect (500). */
   readonly validate_responses: boolean;
 }
@@ -37,6 +39,8 @@ interface Mounted {
   readonly scopeParam: string | undefined;
   readonly query: Validator<unknown> | undefined;
   readonly body: Validator<unknown> | undefined;
+  /** Undefined where the body is a free map. */
+  readonly bodyFields: ReadonlySet<string> | undefined;
   readonly checkResponse: ((text: string) => void) | undefined;
   readonly idempotent: boolean;
   readonly tokenInQuery: boolean;
@@ -65,7 +69,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     if (match === undefined) return next();
     const query = mark === -1 ? NO_QUERY : querystring.parse(url.slice(mark + 1));
     const mounted = match.target;
-    await serve(new Call(mounted, deps.database, request, response), match.values, query, deps);
+    await serve(new Call(mounted, deps, request, response), match.values, query, deps);
   };
 }
 
@@ -82,6 +86,8 @@ function prepare({ row, handler }: Route, validateResponses: boolean): Mounted {
     scopeParam: 'param' in row.scope ? row.scope.param : undefined,
     query: row.query && createValidator(row.query, 'query', true),
     body: row.body && createValidator(row.body, 'body'),
+    bodyFields:
+      row.body && 'properties' in row.body ? new Set(Object.keys(propertiesOf(row.body))) : undefined,
     checkResponse: validateResponses && row.response !== null ? responseCheck(row) : undefined,
     idempotent: takesIdempotencyKey(row),
     tokenInQuery: row.query !== undefined && 'Authorization' in propertiesOf(row.query),
@@ -137,9 +143,15 @@ function readQuery(query: Query, validate: Validator<unknown>): unknown {
 
 async function readBody(validate: Validator<unknown>, call: Call): Promise<unknown> {
   const body = await readJsonBody(call.request, call.response);
-  if (body !== undefined) return validate(body);
+  if (body !== undefined) return known(validate(body), call.mounted.bodyFields);
   if (!call.mounted.row.body_optional) throw invalid('a JSON body is required');
   return undefined;
+}
+
+/** What the row does not name never reaches a command: no field of a table can be set by the way (decisions 7.10). */
+function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
+  if (fields === undefined || typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => fields.has(name)));
 }
 
 async function inTransaction(database: Database, call: Call): Promise<Answer> {
@@ -165,6 +177,7 @@ function send(response: Response, answer: Answer): void {
 /** One request; what the handler sees of it is `Context`. */
 class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body'> {
   readonly mounted: Mounted;
+  readonly services: Services;
   readonly request: Request;
   readonly response: Response;
   readonly params: Values = {};
@@ -176,9 +189,10 @@ class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body'> {
   body: unknown;
   #status: number;
 
-  constructor(mounted: Mounted, database: Database, request: Request, response: Response) {
+  constructor(mounted: Mounted, deps: MountDeps, request: Request, response: Response) {
     this.mounted = mounted;
-    this.tx = database.db;
+    this.services = deps.services;
+    this.tx = deps.database.db;
     this.request = request;
     this.response = response;
     this.#status = mounted.row.status;

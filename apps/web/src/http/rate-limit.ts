@@ -4,6 +4,7 @@ import type { TrustedProxies } from '@acp/kernel';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
+import type { Socket } from 'node:net';
 
 export interface RateLimitOptions {
   requests_per_minute: number;
@@ -35,13 +36,23 @@ export function rateLimiter(options: RateLimitOptions): RequestHandler | undefin
   });
 }
 
-function rateLimitKey(request: Request, trusted: TrustedProxies): string {
-  const forwarded = request.headers['x-forwarded-for'];
-  const address = clientAddress(
-    request.socket.remoteAddress,
-    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-    trusted,
-  );
+// Parsing an address is the dearest part of counting, and a kept connection does not change its peer.
+const keysBySocket = new WeakMap<Socket, string>();
+
+function rateLimitKey({ socket, headers }: Request, trusted: TrustedProxies): string {
+  const forwarded = headers['x-forwarded-for'];
+  if (forwarded !== undefined && trusted.networks.length > 0) {
+    return keyOf(socket, Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trusted);
+  }
+  const known = keysBySocket.get(socket);
+  if (known !== undefined) return known;
+  const key = keyOf(socket, undefined, trusted);
+  keysBySocket.set(socket, key);
+  return key;
+}
+
+function keyOf(socket: Socket, forwarded: string | undefined, trusted: TrustedProxies): string {
+  const address = clientAddress(socket.remoteAddress, forwarded, trusted);
   return address === '' ? 'unknown' : ipKeyGenerator(address, IPV6_PREFIX);
 }
 

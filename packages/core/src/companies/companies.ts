@@ -37,15 +37,14 @@ export async function createCompany(
   actor: Actor,
   input: { name: string; slug: string },
 ): Promise<Company> {
-  const values = { ...input, identifier_prefix: identifierPrefix(input.slug) };
+  const { name, slug } = input;
+  const values = { name, slug, identifier_prefix: identifierPrefix(slug) };
   const company = await takingSlug(async () => (await tx.insert(companies).values(values).returning())[0]!);
   if (actor.kind === 'user') {
     await tx.insert(memberships).values({ company_id: company.id, user_id: actor.user_id, role: 'admin' });
     signal(tx, 'credentials', actor.user_id);
   }
-  await recordChanges(tx, actor, [
-    entry(company.id, 'company.created', { name: input.name, slug: input.slug }),
-  ]);
+  await recordChanges(tx, actor, [entry(company.id, 'company.created', { name, slug })]);
   return presentCompany(company);
 }
 
@@ -55,18 +54,19 @@ export async function updateCompany(
   company_id: string,
   input: { name?: string; slug?: string; home_dir?: string | null },
 ): Promise<Company> {
+  const { name, slug, home_dir } = input;
   const company = await takingSlug(
     async () =>
       (
         await tx
           .update(companies)
-          .set({ ...input, updated_at: sql`now()` })
+          .set({ name, slug, home_dir, updated_at: sql`now()` })
           .where(and(eq(companies.id, company_id), alive))
           .returning()
       )[0],
   );
   if (!company) throw notFound();
-  await recordChanges(tx, actor, [entry(company_id, 'company.updated', { ...input })]);
+  await recordChanges(tx, actor, [entry(company_id, 'company.updated', { name, slug, home_dir })]);
   return presentCompany(company);
 }
 

@@ -67,11 +67,11 @@ export async function changeMember(
   actor: Actor,
   company_id: string,
   user_id: string,
-  input: { role: CompanyRole },
+  { role }: { role: CompanyRole },
 ): Promise<Membership> {
-  const [row] = await tx.update(memberships).set(input).where(membership(company_id, user_id)).returning();
+  const [row] = await tx.update(memberships).set({ role }).where(membership(company_id, user_id)).returning();
   if (!row) throw notFound();
-  await noteMemberChange(tx, actor, company_id, user_id, 'member.changed', input);
+  await noteMemberChange(tx, actor, company_id, user_id, 'member.changed', { role });
   return present(row);
 }
 

@@ -1,6 +1,5 @@
 import { agentEndpoints as rows } from '@acp/contract';
 import {
-  type HomeRules,
   createAgent,
   createAgentKey,
   defaultPrompt,
@@ -16,12 +15,11 @@ import {
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 
-/** @param homes where homes of agents may lie; without it no `home_dir` can be set. */
-export const agentRoutes = (homes?: HomeRules): Route[] => [
+export const agentRoutes: Route[] = [
   handle(rows.list, (c) => listAgents(c.tx, c.actor, c.query)),
   handle(rows.create, (c) => createAgent(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.getMe, (c) => presentAgent(c.subject)),
-  handle(rows.update, (c) => updateAgent(c.tx, c.actor, c.subject, c.body, homes)),
+  handle(rows.update, (c) => updateAgent(c.tx, c.actor, c.subject, c.body, c.services.homes)),
   handle(rows.delete, (c) => deleteAgent(c.tx, c.actor, c.subject)),
   handle(rows.pause, (c) => pauseAgent(c.tx, c.actor, c.subject, c.body?.reason)),
   handle(rows.resume, (c) => resumeAgent(c.tx, c.actor, c.subject)),

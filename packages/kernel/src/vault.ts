@@ -1,0 +1,95 @@
+/**
+ * Secrets at rest (Authentication 11; decisions 1, SERVICE_ENCRYPTION_KEY). Each value has a data key of its own, which
+ * the instance's key wraps: a rotation rewraps data keys and never touches values. AES-256-GCM both times; the place
+ * where a value lives (`secrets/<id>`) is authenticated with it, so that a sealed text moved elsewhere does not open.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { unavailable } from './errors.ts';
+
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const FORMAT = 'v1';
+
+/** Names a key without telling it: the first 16 hex digits of its SHA-256. */
+export function keyFingerprint(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16);
+}
+
+export class Vault {
+  readonly #current: Buffer | null;
+  readonly #keys = new Map<string, Buffer>();
+
+  /** @param previous keys that still open what they sealed, for rotation. */
+  constructor(current: Buffer | null, previous: readonly Buffer[] = []) {
+    this.#current = current;
+    for (const key of [...previous, ...(current ? [current] : [])]) this.#keys.set(keyFingerprint(key), key);
+  }
+
+  get available(): boolean {
+    return this.#current !== null;
+  }
+
+  /** Of the key that seals now; null without one. */
+  get fingerprint(): string | null {
+    return this.#current && keyFingerprint(this.#current);
+  }
+
+  /** @throws unavailable (503) without a key: there is no plaintext fallback. */
+  seal(value: string, place: string): string {
+    const key = this.#sealingKey();
+    const dataKey = randomBytes(KEY_BYTES);
+    const wrapped = encrypt(key, dataKey, place);
+    const content = encrypt(dataKey, Buffer.from(value, 'utf8'), place);
+    return [FORMAT, keyFingerprint(key), wrapped.toString('base64url'), content.toString('base64url')].join(
+      '.',
+    );
+  }
+
+  /** @throws unavailable when the key that sealed it is not configured, Error when the text was tampered with. */
+  unseal(sealed: string, place: string): string {
+    const { wrapped, content, key } = this.#open(sealed);
+    return decrypt(decrypt(key, wrapped, place), content, place).toString('utf8');
+  }
+
+  /** The same value under the current key; the text itself where it is there already. */
+  rewrap(sealed: string, place: string): string {
+    const current = this.#sealingKey();
+    const { wrapped, content, key } = this.#open(sealed);
+    if (key.equals(current)) return sealed;
+    const again = encrypt(current, decrypt(key, wrapped, place), place);
+    return [FORMAT, keyFingerprint(current), again.toString('base64url'), content.toString('base64url')].join(
+      '.',
+    );
+  }
+
+  #sealingKey(): Buffer {
+    if (!this.#current) throw unavailable('secrets cannot be stored: SERVICE_ENCRYPTION_KEY is not set');
+    return this.#current;
+  }
+
+  #open(sealed: string): { wrapped: Buffer; content: Buffer; key: Buffer } {
+    const [format, fingerprint = '', wrapped, content] = sealed.split('.');
+    if (format !== FORMAT || wrapped === undefined || content === undefined)
+      throw new Error('not a sealed value');
+    const key = this.#keys.get(fingerprint);
+    if (!key) throw unavailable(`the encryption key ${fingerprint} is not configured`);
+    return { wrapped: Buffer.from(wrapped, 'base64url'), content: Buffer.from(content, 'base64url'), key };
+  }
+}
+
+/** iv, ciphertext, tag. */
+function encrypt(key: Buffer, plain: Buffer, place: string): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(place));
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, place: string): Buffer {
+  const tagAt = sealed.length - TAG_BYTES;
+  if (tagAt < IV_BYTES) throw new Error('not a sealed value');
+  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(tagAt));
+  return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, tagAt)), decipher.final()]);
+}
