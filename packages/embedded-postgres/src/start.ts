@@ -32,6 +32,8 @@ export interface EmbeddedPostgresOptions {
   superuser?: string;
   /** For tests and demonstrations: nothing survives a crash, and `data_dir` is removed when this process ends, however. */
   throwaway?: boolean;
+  /** Of a throwaway server: writes reach the disk all the same, as in production. For measurements. */
+  durable?: boolean;
 }
 
 export interface EmbeddedPostgres {
@@ -143,8 +145,8 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
   return other;
 }
 
-function durability({ throwaway }: EmbeddedPostgresOptions): Record<string, string> {
-  return throwaway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {};
+function durability({ throwaway, durable }: EmbeddedPostgresOptions): Record<string, string> {
+  return throwaway && !durable ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {};
 }
 
 async function ensureDatabase(url: string): Promise<void> {

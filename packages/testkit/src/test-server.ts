@@ -33,10 +33,11 @@ export function testLogger(): Logger {
 /**
  * One PostgreSQL for a test run: `TEST_DATABASE_URL` if set, else an embedded one in a temporary folder that ends with
  * this process however that dies. The template database holds the schema.
+ * @param options `durable`: commits reach the disk as in production, for what measures time.
  */
-export async function startTestServer(): Promise<TestServer> {
+export async function startTestServer(options: { durable?: boolean } = {}): Promise<TestServer> {
   const external = process.env.TEST_DATABASE_URL;
-  const server = external ? { url: external, stop: async () => {} } : await startEmbedded();
+  const server = external ? { url: external, stop: async () => {} } : await startEmbedded(options);
   try {
     const template = await buildTemplate(server.url);
     const info = { admin_url: server.url, template, prefix: `test_${randomBytes(4).toString('hex')}_` };
@@ -85,12 +86,19 @@ export async function onAdminConnection<T>(
   }
 }
 
-async function startEmbedded(): Promise<{ url: string; stop(): Promise<void> }> {
+async function startEmbedded(options: {
+  durable?: boolean;
+}): Promise<{ url: string; stop(): Promise<void> }> {
   // Loaded here and not above: every test file imports this module, one process of the run starts the server.
   const { startEmbeddedPostgres } = await import('@acp/embedded-postgres');
   const folder = await mkdtemp(path.join(tmpdir(), 'acp-test-'));
   try {
-    return await startEmbeddedPostgres({ data_dir: folder, logger: testLogger(), throwaway: true });
+    return await startEmbeddedPostgres({
+      data_dir: folder,
+      logger: testLogger(),
+      throwaway: true,
+      ...options,
+    });
   } catch (err) {
     await rm(folder, { recursive: true, force: true });
     throw err;
