@@ -23,7 +23,7 @@ export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Prom
   if (row.status === 'cancelled') {
     // Whoever cancels the run does not want its wakeups answered by another one.
     await consumeWakeups(tx, row.id);
-    await offerNext(tx, { run: row, issue: null, next_run_id: null });
+    await offerNext(tx, { run: row, next_run_id: null });
   }
   await recordChanges(tx, actor, changes);
   return presentRun(row);

@@ -74,12 +74,14 @@ function usageColumns(usage: RunCost & { usage_missing: boolean }): SQL {
  * What the end of a run that had started does to the others: checkout given back, agent idle, loop breaker counted,
  * those dispatched that waited for it. The agent's lock is held since `endRow`.
  * @param counted whether the issue changed; undefined leaves the loop breaker alone.
+ * @param dispatched agents that this transaction has enqueued a dispatch for already.
  * @returns changes for the caller's `recordChanges`.
  */
 export async function afterRun(
   tx: Tx,
   ended: Ended,
   counted: { changed: boolean } | undefined,
+  dispatched: readonly string[] = [],
 ): Promise<Change[]> {
   const { run } = ended;
   const issueChanges = await releaseAfterRun(tx, run, counted);
@@ -89,18 +91,22 @@ export async function afterRun(
     error: run.error,
     agent_locked: true,
   });
-  await offerNext(tx, ended);
+  await offerNext(tx, ended, dispatched);
   return [...issueChanges, ...agentChanges];
 }
 
 /** Wakeups that this run held up are dispatched, a queued run that the agent's limit held back is offered again. */
-export async function offerNext(tx: Tx, ended: Ended): Promise<void> {
+export async function offerNext(
+  tx: Tx,
+  ended: Pick<Ended, 'run' | 'next_run_id'>,
+  dispatched: readonly string[] = [],
+): Promise<void> {
   const { run, next_run_id } = ended;
   const waiting = await agentsWaiting(tx, { agent_id: run.agent_id, issue_id: run.issue_id });
   await enqueueMany(
     tx,
     'dispatch-agent',
-    waiting.map((agent_id) => ({ agent_id })),
+    waiting.filter((id) => !dispatched.includes(id)).map((agent_id) => ({ agent_id })),
   );
   if (next_run_id !== null) await enqueueMany(tx, 'execute-run', [{ run_id: next_run_id }]);
 }

@@ -17,7 +17,7 @@ const ERROR = 4000;
 const COMMENT = 1_000_000;
 
 /**
- * The whole end of a run, for one transaction of nine statements: prose posted as the agent's comment, checkout given
+ * The whole end of a run, for one transaction of eight statements: prose posted as the agent's comment, checkout given
  * back, cost recorded, agent idle, those woken that waited, final status last seen by everyone at once.
  * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
  */
@@ -29,11 +29,11 @@ export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): P
     sql`r.fence = ${run.fence} and r.status = 'running'`,
   );
   if (ended === undefined) return false;
-  const commentChanges = ended.issue ? await postProse(tx, run, ended.issue, outcome.comment) : [];
+  const said = await postProse(tx, run, ended.issue, outcome.comment);
   // A run that was called off says nothing about whether the issue gets on.
   const counted = outcome.status === 'cancelled' && !outcome.changed ? undefined : outcome;
-  const changes = await afterRun(tx, ended, counted && { changed: counted.changed });
-  await recordChanges(tx, run.actor, [...commentChanges, ...changes, endedChange(ended.run)]);
+  const changes = await afterRun(tx, ended, counted && { changed: counted.changed }, said.woken);
+  await recordChanges(tx, run.actor, [...said.changes, ...changes, endedChange(ended.run)]);
   return true;
 }
 
@@ -51,14 +51,15 @@ function finalState(outcome: RunOutcome): FinalState {
 async function postProse(
   tx: Tx,
   run: ClaimedRun,
-  issue: IssueRow,
+  issue: IssueRow | null,
   prose: string | null | undefined,
-): Promise<Change[]> {
+): Promise<{ changes: Change[]; woken: string[] }> {
   const body_markdown = short(prose, COMMENT)?.trim() ?? '';
-  if (body_markdown === '') return [];
+  if (issue === null || body_markdown === '') return { changes: [], woken: [] };
   const written = await writeComment(tx, run.actor, issue, { body_markdown });
-  await requestWakeups(tx, run.actor, written.wakeups);
-  return written.changes;
+  const wakeups = await requestWakeups(tx, run.actor, written.wakeups);
+  const woken = wakeups.filter(({ run_id }) => run_id === null).map(({ agent_id }) => agent_id);
+  return { changes: written.changes, woken };
 }
 
 function short(text: string | null | undefined, bytes: number): string | null {

@@ -1,9 +1,13 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { actionableFor, mostUrgentFirst, notTrashed } from '../issues/index.ts';
+import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import type { AgentFacts, Proposal } from './admission.ts';
 
-/** A pending wakeup that no run has yet and that could have one now; without an issue, or with one that is free. */
+/**
+ * A pending wakeup that no run has yet and that could have one now; without an issue, or with one that is free and,
+ * where agents wake each other, not stalled.
+ */
 export interface WaitingWakeup {
   id: string;
   issue_id: string | null;
@@ -49,7 +53,8 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
         select jsonb_agg(to_jsonb(waiting) order by created_at, id) from (
           select w.id, w.issue_id, w.reason, w.depth, w.created_at, coalesce(i.stalled_runs, 0) as stalled_runs
           from wakeup_requests w left join issues i on i.id = w.issue_id
-          where w.agent_id = a.id and w.status = 'pending' and w.run_id is null and (w.issue_id is null or (${free}))
+          where w.agent_id = a.id and w.status = 'pending' and w.run_id is null
+            and (w.issue_id is null or (${free} and (w.depth = 0 or i.stalled_runs < ${MAX_STALLED_RUNS})))
           order by w.created_at, w.id limit ${limit}
         ) waiting), '[]') as wakeups,
       coalesce((
