@@ -83,11 +83,13 @@ function shots(row: EndpointRow, cast: Cast, stage: Stage): fc.Arbitrary<Shot> {
 }
 
 /** Objects too, some of them without a prototype, stand in a query as some text. */
-const written = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+const written = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
   const path = row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => encode(shot.params[name] ?? ''));
-  const query = Object.entries(shot.query).map(([name, value]) => `${encode(name)}=${encode(written(value))}`);
+  const query = Object.entries(shot.query).map(
+    ([name, value]) => `${encode(name)}=${encode(written(value))}`,
+  );
   const verb = row.method.toLowerCase() as Lowercase<EndpointRow['method']>;
   const sent = request(app)[verb](`${path}?${query.join('&')}`);
   sent.set({ ...cast[shot.caller].headers, ...shot.headers });
