@@ -1,10 +1,15 @@
 import { Client } from 'pg';
 import type { ClientConfig } from 'pg';
+import { StatementNames } from './statement-names.ts';
 
 type Query = (...args: unknown[]) => unknown;
 
-/** A client that counts what is sent, and drops the names of statements where no session can be relied upon. */
+/**
+ * A client that counts what is sent. Where a session can be relied upon, statements with values that come again are
+ * prepared under a name; elsewhere names are dropped.
+ */
 export function countingClient(count: () => void, keepNames: boolean): typeof Client {
+  const names = keepNames ? new StatementNames() : undefined;
   return class CountingClient extends Client {
     constructor(config?: string | ClientConfig) {
       super(config);
@@ -14,18 +19,37 @@ export function countingClient(count: () => void, keepNames: boolean): typeof Cl
       const send: Query = this.query.bind(this);
       const query: Query = (statement, ...rest) => {
         count();
-        return send(keepNames ? statement : withoutName(statement), ...rest);
+        return send(names ? withName(statement, rest[0], names) : withoutName(statement), ...rest);
       };
       Object.assign(this, { query });
     }
   };
 }
 
+interface Statement {
+  text?: unknown;
+  name?: unknown;
+  values?: unknown;
+}
+
+function isStatement(statement: unknown): statement is Statement {
+  return typeof statement === 'object' && statement !== null;
+}
+
+/** Statements without values are those of transactions, or several in one: these can't be prepared. Nor can cursors. */
+function withName(statement: unknown, values: unknown, names: StatementNames): unknown {
+  if (!isStatement(statement) || statement.name !== undefined || typeof statement.text !== 'string') {
+    return statement;
+  }
+  if ('submit' in statement) return statement;
+  const given = values ?? statement.values;
+  if (!Array.isArray(given) || given.length === 0) return statement;
+  const name = names.nameOf(statement.text);
+  return name === undefined ? statement : { ...statement, name };
+}
+
 function withoutName(statement: unknown): unknown {
-  const named =
-    typeof statement === 'object' &&
-    statement !== null &&
-    'name' in statement &&
-    statement.name !== undefined;
-  return named ? { ...statement, name: undefined } : statement;
+  return isStatement(statement) && statement.name !== undefined
+    ? { ...statement, name: undefined }
+    : statement;
 }

@@ -40,6 +40,25 @@ describe('a database', () => {
     expect(await namedStatements(open({ prepared_statements: true }))).toEqual([{ name: 'by_name' }]);
   });
 
+  it('prepares a statement with values once it comes again, and answers the same', async () => {
+    const database = open({ prepared_statements: true });
+    const double = async (n: number) => (await database.db.execute(sql`select ${n}::int * 2 as twice`)).rows;
+    for (const n of [1, 2, 3]) expect(await double(n)).toEqual([{ twice: n * 2 }]);
+    const { rows } = await database.db.execute(sql`select name, statement from pg_prepared_statements`);
+    expect(rows).toEqual([{ name: 's1', statement: 'select $1::int * 2 as twice' }]);
+  });
+
+  it('a table changes under a prepared statement: it is planned anew on another connection', async () => {
+    const database = open({ prepared_statements: true });
+    const read = async () => database.db.execute(sql`select * from changing where n > ${0}`);
+    await database.db.execute(sql`create table changing (n int)`);
+    for (let count = 0; count < 3; count += 1) await read();
+    await database.db.execute(sql`alter table changing add column more text`);
+    const { fields } = await read();
+    expect(fields.map(({ name }) => name)).toEqual(['n', 'more']);
+    await database.db.execute(sql`drop table changing`);
+  });
+
   it('keeps its connection when a statement fails, and says which constraint it was', async () => {
     const database = open();
     const before = await backend(database);
