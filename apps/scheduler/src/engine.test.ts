@@ -153,9 +153,7 @@ describe('a run', () => {
     ]);
     const events = await listRunEvents(db.database.db, id, {});
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    expect(events.map(({ kind }) => kind)).toEqual([
-      ...['status', 'prompt', 'output', 'action', 'action', 'action', 'status'],
-    ]);
+    expect(events.map(({ kind }) => kind).join(' ')).toBe('status prompt output action action action status');
     expect(events.at(-1)!.payload).toEqual({ status: 'succeeded' });
     expect(JSON.stringify(events)).not.toContain(API_KEY);
     expect(model.requests.at(-1)!.headers.authorization).toBe(`Bearer ${API_KEY}`);
@@ -404,6 +402,37 @@ describe('the engine', () => {
     expect(await commentsOn(set.issue.id)).toHaveLength(1);
   });
 
+  it('that stops lets a run end that can', async () => {
+    const scheduler = await start({ SERVICE_DRAIN_TIMEOUT_SEC: '10' });
+    const set = await scene();
+    const before = model.count();
+    model.setScript(() => ({ text: 'Done.\n/status done', delay_ms: 300 }));
+    const { id } = await invoke(set);
+    await waitFor(() => model.count() > before);
+    await scheduler.stop();
+    running.splice(0);
+    expect(await read(id)).toMatchObject({ status: 'succeeded' });
+    expect(await findIssue(db.database.db, set.issue.id)).toMatchObject({ status: 'done' });
+  });
+
+  it('that was frozen past its leases does nothing more with its runs', async () => {
+    await start({ SERVICE_RUN_LEASE_SEC: '1' });
+    const set = await scene();
+    let calls = 0;
+    model.setScript(() => {
+      calls += 1;
+      return calls === 1 ? { text: 'Late.\n/status cancelled', delay_ms: 500 } : 'Done.\n/status done';
+    });
+    const { id } = await invoke(set);
+    await waitFor(() => calls === 1);
+    // The whole process stands still, the timer that renews the leases too.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done');
+    await waitFor(async () => isIdle(set.company.id));
+    expect((await commentsOn(set.issue.id)).map(({ body_markdown: body }) => body)).toEqual(['Done.']);
+  });
+
   it('works off more runs than it has slots, without waiting for a poll', async () => {
     await start({ WORKER_POOL_SIZE: '2' });
     model.setScript(nextTo('Ada', '/status done'));
@@ -415,9 +444,22 @@ describe('the engine', () => {
     await transaction(db.database, async (tx) => {
       for (const issue of issues) await triggerIssue(tx, set.human, issue);
     });
-    await waitFor(async () => {
-      const runs = await runsOf(set.company.id);
-      return runs.length === 7 && runs.every(({ status }) => status === 'succeeded');
-    });
+    await waitFor(async () => isIdle(set.company.id));
+    const runs = await runsOf(set.company.id);
+    expect(runs.map(({ status }) => status)).toEqual(Array(7).fill('succeeded'));
+  });
+
+  it('that has nothing to do sends hardly a statement a second', async () => {
+    const scheduler = await start();
+    const ticks = () => scheduler.stats()['due-work']!.ticks;
+    // Past the start, whose first looks come together.
+    await waitFor(() => ticks() > 1);
+    const [from, before, ticked] = [performance.now(), scheduler.statements(), ticks()];
+    await waitFor(() => ticks() - ticked >= 6);
+    const perSecond = (scheduler.statements() - before) / ((performance.now() - from) / 1000);
+    process.stdout.write(
+      `statements of an idle scheduler: ${perSecond.toFixed(2)} a second, beside the notifier's\n`,
+    );
+    expect(perSecond).toBeLessThan(2.5);
   });
 });

@@ -116,8 +116,9 @@ function reasonOf({ run, logger, scrubber }: ApplySettings, action: ParsedAction
   const refusal = asServiceError(err);
   if (refusal !== null) {
     // Where the specification fixes a body, the words for people are in its message field.
-    const { message } = { message: refusal.message, ...refusal.extra };
-    return bounded(scrubber.scrub(String(message)), RESULT_KEPT);
+    const words = refusal.extra?.message;
+    const message = typeof words === 'string' ? words : refusal.message;
+    return bounded(scrubber.scrub(message), RESULT_KEPT);
   }
   if (!(err instanceof NotRecorded)) {
     logger.error('a verb failed', { run_id: run.run_id, verb: action.verb, error: err });

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { testLogger, waitFor } from '@acp/testkit';
+import { TickCounters } from './tick-counters.ts';
+import { Timer } from './timer.ts';
+
+const quiet = { ...testLogger(), warn: () => undefined, info: () => undefined };
+
+describe('a timer', () => {
+  it('repeats its work, never two ticks at once, and stops after the one under way', async () => {
+    const counters = new TickCounters();
+    let [inside, most, done] = [0, 0, 0];
+    const timer = new Timer({
+      name: 'work',
+      interval_sec: 0.005,
+      counters,
+      logger: quiet,
+      work: async () => {
+        inside += 1;
+        most = Math.max(most, inside);
+        await waitFor(() => performance.now() % 20 < 10);
+        inside -= 1;
+        done += 1;
+      },
+    });
+    timer.start();
+    await waitFor(() => done >= 5);
+    await timer.stop();
+    const { ticks, errors, last_tick_at: last } = counters.snapshot().work!;
+    expect([most, inside, ticks, errors]).toEqual([1, 0, done, 0]);
+    expect(last).toBeInstanceOf(Date);
+  });
+
+  it('whose work fails is counted, and goes on with longer pauses', async () => {
+    const counters = new TickCounters();
+    const at: number[] = [];
+    const timer = new Timer({
+      name: 'work',
+      interval_sec: 0.02,
+      counters,
+      logger: quiet,
+      work: async () => {
+        at.push(performance.now());
+        throw new Error('no');
+      },
+    });
+    timer.start();
+    await waitFor(() => at.length >= 4);
+    await timer.stop();
+    expect(counters.snapshot().work!.errors).toBe(at.length);
+    // 20 ms doubled once, twice; the ceiling is five intervals.
+    expect(at[2]! - at[1]!).toBeGreaterThan(60);
+    expect(at[3]! - at[2]!).toBeGreaterThan(80);
+  });
+});
