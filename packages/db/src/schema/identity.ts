@@ -7,6 +7,8 @@ export const users = pgTable(
   {
     id: id(),
     email: text().notNull(),
+    /** Since when somebody vouches for the address: an operator, or a provider that has verified it. Null: its owner's word. */
+    email_verified_at: instant().default(sql`now()`),
     display_name: text().notNull(),
     password_hash: text(),
     instance_role: text().notNull().default('member'),
@@ -17,7 +19,10 @@ export const users = pgTable(
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
-  (t) => [uniqueIndex('users_email').on(sql`lower(${t.email})`)],
+  (t) => [
+    uniqueIndex('users_email').on(sql`lower(${t.email})`),
+    index('users_created_at').on(t.created_at.desc(), t.id.desc()),
+  ],
 );
 
 /** Browser sessions; the cookie's token is stored as its SHA-256 only. */
@@ -77,6 +82,26 @@ export const oauth_accounts = pgTable(
     uniqueIndex('oauth_accounts_subject').on(t.provider, t.issuer, t.subject),
     index('oauth_accounts_user').on(t.user_id),
   ],
+);
+
+/**
+ * Sign-ins that are under way at a provider: what its answer must match. The browser's cookie holds the token, its
+ * SHA-256 stands here; the row is deleted by the answer, so that none counts twice.
+ */
+export const oauth_flows = pgTable(
+  'oauth_flows',
+  {
+    token_hash: text().primaryKey(),
+    provider: text().notNull(),
+    state: text().notNull(),
+    nonce: text().notNull(),
+    code_verifier: text().notNull(),
+    /** The invite that the sign-in shall accept. */
+    invite_token: text(),
+    created_at: createdAt(),
+    expires_at: instant().notNull(),
+  },
+  (t) => [index('oauth_flows_expires_at').on(t.expires_at)],
 );
 
 /** A user's chat identities that were paired; deactivating the user ends them. */
