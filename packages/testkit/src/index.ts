@@ -1,5 +1,5 @@
 // What tests stand on: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
-export { cloneDatabase, closeTestDatabases, testDatabase } from './test-database.ts';
+export { cloneDatabase, closeTestDatabases, emptyDatabase, testDatabase } from './test-database.ts';
 export type { TestDatabase } from './test-database.ts';
 export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';
@@ -24,3 +24,5 @@ export {
   createUser,
 } from './factories.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
+export { killServices, processesIn, spawnService, startService } from './processes.ts';
+export type { LogLine, ProcessExit, ServiceProcess } from './processes.ts';

@@ -32,6 +32,12 @@ export async function cloneDatabase(label: string): Promise<TestDatabase> {
   return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'replace');
 }
 
+/** A database without a single table, as a first start finds it. */
+export async function emptyDatabase(label: string): Promise<TestDatabase> {
+  if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
+  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'replace', 'template0');
+}
+
 /** Closes what this file opened. Runs by itself after a test file; scripts call it. */
 export async function closeTestDatabases(): Promise<void> {
   ofThisFile = undefined;
@@ -43,13 +49,13 @@ export async function closeTestDatabases(): Promise<void> {
 const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
 afterAll?.(closeTestDatabases);
 
-async function clone(label: string, existing: 'keep' | 'replace'): Promise<TestDatabase> {
+async function clone(label: string, existing: 'keep' | 'replace', template?: string): Promise<TestDatabase> {
   const server = currentTestServer();
   const name = `${server.prefix}${label}`;
   await onAdminConnection(server.admin_url, async (client) => {
     if (existing === 'replace') await client.query(`drop database if exists ${name} with (force)`);
     try {
-      await client.query(`create database ${name} template ${server.template}`);
+      await client.query(`create database ${name} template ${template ?? server.template}`);
     } catch (err) {
       const exists = err instanceof Error && 'code' in err && err.code === DUPLICATE_DATABASE;
       if (existing === 'replace' || !exists) throw err;

@@ -1,0 +1,165 @@
+// The service as real processes, for tests that kill, freeze and restart it. Whatever becomes of the test, they end.
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { waitFor } from './wait-for.ts';
+
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface LogLine {
+  level: string;
+  message: string;
+  [field: string]: unknown;
+}
+
+export interface ServiceProcess {
+  pid: number;
+  /** Where it listens; empty until it is ready. */
+  readonly url: string;
+  /** What the logger wrote so far. */
+  readonly log: readonly LogLine[];
+  /** Everything that it wrote, for the messages of failing tests. */
+  output(): string;
+  ended: Promise<ProcessExit>;
+  kill(signal: NodeJS.Signals): void;
+  /** Waits for a line of the log. Throws when the process ends before. */
+  logged(message: string, timeout_ms?: number): Promise<LogLine>;
+  /** SIGTERM, and the exit that it leads to. */
+  stop(): Promise<ProcessExit>;
+}
+
+type Env = Record<string, string>;
+
+const main = path.resolve(import.meta.dirname, '../../../apps/launcher/src/main.ts');
+const START_TIMEOUT_MS = 30_000;
+const alive = new Set<ServiceProcess>();
+let guard: ChildProcess | undefined;
+
+// Its standard input is a pipe that only this process holds: should a test run be killed, what it started follows.
+// A pid may have been given to another process by then.
+const GUARD = `
+while read -r pid; do pids="$pids $pid"; done
+for pid in $pids; do
+  if grep -aqs launcher/src/main.ts "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
+done
+`;
+
+function tellGuard(pid: number): void {
+  if (guard === undefined) {
+    guard = spawn('/bin/sh', ['-c', GUARD], {
+      detached: true,
+      cwd: '/',
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    // Without a shell there is no guard; the tests run all the same.
+    guard.on('error', () => undefined);
+    guard.unref();
+    const stdin = guard.stdin as (NodeJS.WritableStream & { unref?: () => void }) | null;
+    stdin?.on('error', () => undefined);
+    stdin?.unref?.();
+  }
+  guard.stdin?.write(`${pid}\n`);
+}
+
+/**
+ * `npm start` with nothing in its environment but PATH and what is given. Unless told otherwise it listens on a free
+ * port, without rate limit. Returns at once; `startService` waits.
+ */
+export function spawnService(env: Env): ServiceProcess {
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env.PATH ?? '', PORT: '0', RATE_LIMIT_RPM: '0', LOG_FORMAT: 'json', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: LogLine[] = [];
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on('line', (line) => {
+      output += `${line}\n`;
+      const entry = parseLine(line);
+      if (entry !== null) log.push(entry);
+    });
+  }
+  const { pid = 0 } = child;
+  let exit: ProcessExit | undefined;
+  const ended = new Promise<ProcessExit>((resolve, reject) => {
+    child.once('error', reject);
+    // `close` and not `exit`: then all that it wrote has been read.
+    child.once('close', (code, signal) => {
+      alive.delete(self);
+      resolve((exit = { code, signal }));
+    });
+  });
+  const self: ServiceProcess = {
+    pid,
+    log,
+    ended,
+    get url() {
+      const url = log.find(({ message }) => message === 'ready')?.url;
+      return typeof url === 'string' ? url : '';
+    },
+    output: () => output,
+    kill: (signal) => void child.kill(signal),
+    async logged(message, timeout_ms = START_TIMEOUT_MS) {
+      const found = await waitFor(
+        () => log.find((line) => line.message === message) ?? (exit === undefined ? false : 'ended'),
+        { timeout_ms, what: `the line "${message}" of\n${output}` },
+      );
+      if (found === 'ended') throw new Error(`the service ended before it logged "${message}":\n${output}`);
+      return found;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+  alive.add(self);
+  tellGuard(pid);
+  return self;
+}
+
+/** Resolves once the process is ready, migrations done. */
+export async function startService(env: Env): Promise<ServiceProcess> {
+  const service = spawnService(env);
+  await service.logged('ready');
+  return service;
+}
+
+/** Kills what is left of the services of this file, frozen ones too. Runs by itself after a test file. */
+export async function killServices(): Promise<void> {
+  const left = [...alive];
+  for (const service of left) service.kill('SIGKILL');
+  await Promise.all(left.map(async ({ ended }) => ended));
+}
+
+const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
+afterAll?.(killServices);
+
+/** Running processes that work in the folder or name it on their command line; zombies are none. */
+export function processesIn(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const named = readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(folder);
+        return named || readlinkSync(`/proc/${name}/cwd`).startsWith(folder);
+      } catch {
+        // Gone between the list and the look, a zombie, or another user's.
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+function parseLine(line: string): LogLine | null {
+  try {
+    const entry: LogLine | null = JSON.parse(line);
+    return typeof entry === 'object' && typeof entry?.message === 'string' ? entry : null;
+  } catch {
+    return null;
+  }
+}

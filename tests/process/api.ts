@@ -1,0 +1,77 @@
+/** The interface as a client of these tests uses it: over HTTP, with the session of the bootstrap admin. */
+import { newId } from '@acp/kernel';
+import type { ServiceProcess } from '@acp/testkit';
+
+export const admin = { email: 'admin@example.com', password: 'correct horse battery' };
+
+/** What a process gets beside its database: an admin, short leases, a quick end. */
+export const baseEnv = {
+  SERVICE_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+  SERVICE_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+  SERVICE_RUN_LEASE_SEC: '3',
+  SERVICE_DRAIN_TIMEOUT_SEC: '2',
+};
+
+/** The instance's own provider, at a fake endpoint. */
+export function modelEnv(url: string): Record<string, string> {
+  return {
+    SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+    SERVICE_DEFAULT_LLM_MODEL: 'fake-model',
+    SERVICE_DEFAULT_LLM_BASE_URL: url,
+  };
+}
+
+export interface Api {
+  cookie: string;
+  /** The answer whatever its status; connection errors are thrown. */
+  send(method: string, path: string, body?: unknown): Promise<Response>;
+  /** The body of a 2xx answer; any other throws. */
+  call<T>(method: string, path: string, body?: unknown): Promise<T>;
+}
+
+export async function signIn({ url }: Pick<ServiceProcess, 'url'>): Promise<Api> {
+  const login = await fetch(`${url}/login`, {
+    method: 'POST',
+    body: new URLSearchParams(admin),
+    redirect: 'manual',
+  });
+  const cookie = login.headers.getSetCookie().find((each) => each.startsWith('service_session='));
+  if (cookie === undefined) throw new Error(`sign-in answered ${login.status}: ${await login.text()}`);
+  const session = cookie.split(';')[0]!;
+  const send: Api['send'] = async (method, path, body) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { cookie: session, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  return {
+    cookie: session,
+    send,
+    async call(method, path, body) {
+      const response = await send(method, path, body);
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return response.json() as Promise<never>;
+    },
+  };
+}
+
+export interface Team {
+  company_id: string;
+  agents: { id: string; name: string }[];
+}
+
+/** A company of so many agents, each able to run once at a time. */
+export async function createTeam(api: Api, names: readonly string[], values: object = {}): Promise<Team> {
+  const slug = `team-${newId().slice(0, 8)}`;
+  const { id } = await api.call<{ id: string }>('POST', '/api/companies', { name: slug, slug });
+  const agents = await Promise.all(
+    names.map(async (name) =>
+      api.call<{ id: string; name: string }>('POST', `/api/companies/${id}/agents`, {
+        name,
+        role: 'engineer',
+        ...values,
+      }),
+    ),
+  );
+  return { company_id: id, agents };
+}
