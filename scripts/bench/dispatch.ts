@@ -1,0 +1,271 @@
+/** (b) From the invoke to the model endpoint, runs per second, and what things cost in SQL statements. */
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import autocannon from 'autocannon';
+import { cloneDatabase, forkFakeModel, waitFor } from '@acp/testkit';
+import type { ForkedFakeModel, TestDatabase } from '@acp/testkit';
+import type { BenchOptions } from './main.ts';
+import type { Report } from './report.ts';
+import { createScene } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { startService, temporaryFolder } from './service.ts';
+import { startStatementCounter } from './statement-counter.ts';
+import type { StatementCounter } from './statement-counter.ts';
+import { machineNow, median, percentile } from './statistics.ts';
+
+const POOL_SIZE = 32;
+const AGENTS = 64;
+const RUN_CONDITIONS = 'each run: prompt, one model call, prose as a comment, the verb /status done';
+
+interface Stage {
+  database: TestDatabase;
+  model: ForkedFakeModel;
+  scene: Scene;
+}
+
+export async function benchDispatch(report: Report, options: BenchOptions): Promise<void> {
+  report.section('(b) dispatch');
+  const model = await forkFakeModel({ script_module: path.join(import.meta.dirname, 'quick-model.ts') });
+  try {
+    await onStage('bench_latency', options.smoke ? 30 : 200, model, async (stage) =>
+      benchLatency(report, stage),
+    );
+    await onStage('bench_rate', options.smoke ? 200 : 2000, model, async (stage) => benchRate(report, stage));
+    await onStage('bench_statements', 50, model, async (stage) => benchStatements(report, stage, options));
+  } finally {
+    await model.close();
+  }
+}
+
+async function onStage(
+  label: string,
+  issues: number,
+  model: ForkedFakeModel,
+  work: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const database = await cloneDatabase(label);
+  try {
+    const scene = await createScene(database, { agents: AGENTS, issues, max_concurrent_runs: 4 });
+    await work({ database, model, scene });
+  } finally {
+    await database.close();
+  }
+}
+
+const tiers = (url: string, model: ForkedFakeModel) => ({
+  DATABASE_URL: url,
+  SERVICE_HOME: temporaryFolder(),
+  SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+  SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+  SERVICE_DEFAULT_LLM_MODEL: 'fake-model',
+  WORKER_POOL_SIZE: String(POOL_SIZE),
+});
+
+async function benchLatency(report: Report, { database, model, scene }: Stage): Promise<void> {
+  const settings = tiers(database.url, model);
+  const scheduler = await startService({ ...settings, SERVICE_ROLE: 'scheduler' });
+  const web = await startService({ ...settings, SERVICE_ROLE: 'web' });
+  try {
+    const before = (await model.journal()).count;
+    const sent: number[] = [];
+    for (const [done, issueId] of scene.issue_ids.entries()) {
+      sent.push(machineNow());
+      await trigger(web.url, scene, issueId);
+      await waitFor(async () => (await finishedRuns(database)) > done, { what: 'the end of the run' });
+      // Idle is without the last run's traces on their way.
+      await delay(20);
+    }
+    const { requests } = await model.journal();
+    const received = requests
+      .filter(({ n }) => n > before)
+      .map(({ body }) => Number(body.received_at_machine));
+    const latencies = received.map((moment, index) => moment - sent[index]!).slice(5);
+    const conditions = `${latencies.length} runs one after the other; web and scheduler as a process each, HTTP included`;
+    report.add({
+      name: 'invoke to the model endpoint, p50',
+      value: percentile(latencies, 50),
+      unit: 'ms',
+      aim: { at_most: 30 },
+      conditions,
+    });
+    report.add({
+      name: 'invoke to the model endpoint, p95',
+      value: percentile(latencies, 95),
+      unit: 'ms',
+      aim: { at_most: 100 },
+      conditions,
+    });
+  } finally {
+    await Promise.all([web.stop(), scheduler.stop()]);
+  }
+}
+
+/** All runs are queued by the API before the scheduler starts: what is measured is the scheduler alone. */
+async function benchRate(report: Report, { database, model, scene }: Stage): Promise<void> {
+  const settings = tiers(database.url, model);
+  const web = await startService({ ...settings, SERVICE_ROLE: 'web' });
+  const invokes = await autocannon({
+    url: web.url,
+    connections: 8,
+    amount: scene.issue_ids.length,
+    headers: { authorization: `Bearer ${scene.board_key}` },
+    requests: scene.issue_ids.map((id) => ({ method: 'POST', path: `/api/issues/${id}/trigger-agent` })),
+  });
+  // Each connection goes through all issues in turn: repeats answer the live run.
+  const { rows } = await database.database.pool.query<{ queued: number }>(
+    `select count(*)::int as queued from heartbeat_runs where status = 'queued'`,
+  );
+  const queued = rows[0]?.queued ?? 0;
+  const scheduler = await startService({ ...settings, SERVICE_ROLE: 'scheduler' });
+  try {
+    await waitFor(async () => (await finishedRuns(database)) >= queued, {
+      what: 'the end of all runs',
+      timeout_ms: 300_000,
+    });
+    const took = await database.database.pool.query<{ seconds: number; succeeded: number }>(`
+      select extract(epoch from max(finished_at) - min(started_at))::float8 as seconds,
+        count(*) filter (where status = 'succeeded')::int as succeeded from heartbeat_runs`);
+    const { seconds = Number.NaN, succeeded = 0 } = took.rows[0] ?? {};
+    report.add({
+      name: 'runs per second',
+      value: queued / seconds,
+      unit: '/s',
+      aim: { at_least: 100 },
+      conditions:
+        `${succeeded} of ${queued} queued runs succeeded; one scheduler, WORKER_POOL_SIZE=${POOL_SIZE}, ${AGENTS} agents; ` +
+        `${RUN_CONDITIONS}; queued by the API at ${(invokes.requests.total / invokes.duration).toFixed(0)} requests/s before`,
+    });
+  } finally {
+    await Promise.all([web.stop(), scheduler.stop()]);
+  }
+}
+
+async function benchStatements(report: Report, stage: Stage, { smoke }: BenchOptions): Promise<void> {
+  const { database, model, scene } = stage;
+  const counter = await startStatementCounter(database.url);
+  const settings = tiers(counter.url, model);
+  const web = await startService({ ...settings, SERVICE_ROLE: 'web' });
+  try {
+    await countRequests(report, counter, web.url, scene);
+    const scheduler = await startService({ ...settings, SERVICE_ROLE: 'scheduler' });
+    try {
+      // Jobs of the created issues, and what a start does once.
+      await quiet(counter);
+      await countRun(report, counter, stage, web.url);
+      await quiet(counter);
+      await countIdle(report, counter, smoke ? 5 : 60);
+    } finally {
+      await scheduler.stop();
+    }
+  } finally {
+    await web.stop();
+    counter.close();
+  }
+}
+
+async function countRequests(
+  report: Report,
+  counter: StatementCounter,
+  url: string,
+  { company_id, issue_ids, agent_ids, agent_key, board_key }: Scene,
+): Promise<void> {
+  const issues = `${url}/api/companies/${company_id}/issues`;
+  const body = JSON.stringify({ title: 'Oil the hinges', assignee_agent_id: agent_ids[1] });
+  const rows = [
+    { name: 'reading an issue', aim: 3, key: agent_key, url: `${url}/api/issues/${issue_ids[0]}` },
+    { name: 'a list', aim: 3, key: board_key, url: issues },
+    // Its key has been forgotten by then.
+    { name: 'creating an issue', aim: 8, key: agent_key, url: issues, init: { method: 'POST', body } },
+  ];
+  for (const { name, aim, key, url: target, init } of rows) {
+    // Longer than keys are remembered for, and than their use is written later.
+    await delay(init === undefined ? 0 : 11_000);
+    await quiet(counter);
+    const before = counter.counts();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(target, { ...init, headers });
+    await response.text();
+    if (!response.ok) throw new Error(`${name}: ${response.status}`);
+    const { web = 0 } = counter.counts();
+    report.add({
+      name: `statements: ${name}`,
+      value: web - (before.web ?? 0),
+      unit: '',
+      aim: { at_most: aim },
+      conditions: 'on the wire, key look-up, BEGIN and COMMIT included; afterwards the key is known for 10 s',
+    });
+  }
+}
+
+async function countRun(report: Report, counter: StatementCounter, stage: Stage, url: string): Promise<void> {
+  const samples: number[] = [];
+  let last: Record<string, number> = {};
+  for (const issueId of stage.scene.issue_ids.slice(10, 15)) {
+    await quiet(counter);
+    const before = counter.counts();
+    const finished = await finishedRuns(stage.database);
+    await trigger(url, stage.scene, issueId);
+    await waitFor(async () => (await finishedRuns(stage.database)) > finished, {
+      what: 'the end of the run',
+    });
+    await quiet(counter);
+    const after = counter.counts();
+    last = Object.fromEntries(
+      Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]),
+    );
+    samples.push(Object.values(last).reduce((sum, count) => sum + count, 0));
+  }
+  report.add({
+    name: 'statements: a whole run',
+    value: median(samples),
+    unit: '',
+    aim: { at_most: 30 },
+    conditions:
+      'from the invoke to the last trace, all processes, notifiers, job, and one or two ticks of the timer included: ' +
+      `${JSON.stringify(last)}; ${RUN_CONDITIONS}`,
+  });
+}
+
+async function countIdle(report: Report, counter: StatementCounter, seconds: number): Promise<void> {
+  const before = counter.total();
+  await delay(seconds * 1000);
+  report.add({
+    name: 'statements: an idle pair of tiers',
+    value: (counter.total() - before) / seconds,
+    unit: '/s',
+    aim: { at_most: 3 },
+    conditions: `over ${seconds} s, all connections`,
+  });
+}
+
+/** Nothing but the ticks of an idle pair for half a second. */
+async function quiet(counter: StatementCounter): Promise<void> {
+  let last = -10;
+  await waitFor(
+    async () => {
+      await delay(500);
+      const now = counter.total();
+      const grown = now - last;
+      last = now;
+      return grown <= 2;
+    },
+    { what: 'the end of what was under way', timeout_ms: 60_000 },
+  );
+}
+
+async function trigger(url: string, { board_key: key }: Scene, issueId: string): Promise<void> {
+  const response = await fetch(`${url}/api/issues/${issueId}/trigger-agent`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+  });
+  if (response.status !== 201)
+    throw new Error(`trigger-agent answered ${response.status}: ${await response.text()}`);
+  await response.text();
+}
+
+async function finishedRuns({ database }: TestDatabase): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    'select count(*)::int as count from heartbeat_runs where finished_at is not null',
+  );
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,54 @@
+/**
+ * `npm run bench`: what the service costs, by real processes of it (docs/benchmarks.md). `--smoke` takes a few seconds a
+ * figure, `--large` measures a database with a million issues instead, `--only=a,c` some sections.
+ */
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { startTestServer, stopTestServer } from '@acp/testkit';
+import { benchApi } from './api.ts';
+import { benchDispatch } from './dispatch.ts';
+import { benchLarge } from './large.ts';
+import { benchLive } from './live.ts';
+import { Report } from './report.ts';
+import { benchStart } from './start.ts';
+
+export interface BenchOptions {
+  smoke: boolean;
+}
+
+type Bench = (report: Report, options: BenchOptions) => Promise<void>;
+
+const sections: Record<string, Bench> = { a: benchApi, b: benchDispatch, c: benchLive, d: benchStart };
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    large: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
+const chosen = values.large ? [benchLarge] : chooseSections(values.only);
+const server =
+  process.env.TEST_DATABASE_URL === undefined
+    ? 'embedded PostgreSQL on the same machine, fsync and synchronous_commit on'
+    : 'PostgreSQL of TEST_DATABASE_URL';
+const report = new Report();
+await startTestServer({ durable: true });
+try {
+  const [cpu] = cpus();
+  const machine = `node ${process.version}, ${cpus().length} × ${cpu?.model.trim()}`;
+  console.log(`${machine}, ${server}${values.smoke ? '; a smoke run: figures are rough' : ''}`);
+  for (const bench of chosen) await bench(report, { smoke: values.smoke });
+  report.summary();
+} finally {
+  await stopTestServer();
+}
+
+function chooseSections(only: string | undefined): Bench[] {
+  const names = only === undefined ? Object.keys(sections) : only.split(',');
+  return names.map((name) => {
+    const bench = sections[name];
+    if (bench === undefined) throw new Error(`--only takes ${Object.keys(sections).join(', ')}: ${name}`);
+    return bench;
+  });
+}

@@ -1,0 +1,97 @@
+/** Real processes of the service, as an operator starts them. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+export const root = path.resolve(import.meta.dirname, '../..');
+const launcher = path.join(root, 'apps/launcher/src/main.ts');
+const KEPT_LINES = 30;
+
+export interface Service {
+  pid: number;
+  url: string;
+  /** Milliseconds from the start of the process to its line `ready`. */
+  ready_ms: number;
+  stop(): Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** A folder that goes with this process. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'acp-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** What every process of the benchmark gets; nothing that is configured for a real instance reaches it. */
+export function environment(settings: Record<string, string>): Record<string, string> {
+  const { PATH = '', HOME = '/' } = process.env;
+  return { PATH, HOME, PORT: '0', LOG_FORMAT: 'json', RATE_LIMIT_RPM: '0', ...settings };
+}
+
+/** Starts the launcher and waits for its line `ready`. */
+export async function startService(settings: Record<string, string>): Promise<Service> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [launcher], {
+    env: environment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const exited = once(child, 'exit').then(() => running.delete(child));
+  const lines: string[] = [];
+  const ready = new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface(stream).on('line', (line) => {
+        lines.push(line);
+        if (lines.length > KEPT_LINES) lines.shift();
+        if (line.includes('"message":"ready"')) resolve(String((JSON.parse(line) as { url: unknown }).url));
+        else if (line.includes('"level":"error"')) console.error(line);
+      });
+    }
+    void exited.then(() => reject(new Error(`the service did not start:\n${lines.join('\n')}`)));
+  });
+  const url = await ready;
+  return {
+    pid: child.pid!,
+    url,
+    ready_ms: performance.now() - startedAt,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** Bytes of physical memory that the process has now. */
+export async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** The processes below `pid`, itself included, whose command line matches. */
+export async function descendants(pid: number, command: RegExp): Promise<number[]> {
+  const parents = new Map<number, number>();
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const isBelow = (each: number): boolean => each === pid || (each > 1 && isBelow(parents.get(each) ?? 0));
+  const found: number[] = [];
+  for (const each of parents.keys()) {
+    if (!isBelow(each)) continue;
+    const line = await readFile(`/proc/${each}/cmdline`, 'utf8').catch(() => '');
+    if (command.test(line.replaceAll('\0', ' '))) found.push(each);
+  }
+  return found;
+}
