@@ -12,7 +12,8 @@ const eventsRow = {
   role: 'viewer',
   scope: byRun,
   query: Type.Object({
-    after: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** A `seq`, which the database holds in 32 bits. */
+    after: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
     limit: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   response: Type.Array(RunEvent),

@@ -83,6 +83,16 @@ describe('the logger', () => {
     expect(JSON.stringify(entry)).not.toContain('hunter2');
   });
 
+  it('shows a failed statement without the values that it was sent with', () => {
+    const { logger, lines } = capture();
+    const message =
+      'Failed query: insert into users values ($1, $2)\nparams: ada@example.org,the hash\nof two lines';
+    logger.error('failed', { error: new Error(message, { cause: new Error('duplicate key') }) });
+    expect(lines().join('')).toContain('insert into users values ($1, $2)');
+    expect(lines().join('')).toContain('duplicate key');
+    expect(lines().join('')).not.toMatch(/ada@example|the hash|of two lines/);
+  });
+
   it('survives whatever JSON can not carry', () => {
     const { logger, entries } = capture();
     const loop: Record<string, unknown> = {};

@@ -110,7 +110,21 @@ const reserved = new Set(['time', 'level', 'role', 'message', 'request_id']);
 // An allow-list: the drivers hang statements and parameters onto their errors, which may hold anything.
 function errorFields(error: Error): Record<string, unknown> {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  return { name: error.name, message: error.message, code, stack: error.stack, cause: error.cause };
+  const params = valuesOf(error);
+  const shown = (text: string | undefined) => (params === '' ? text : text?.replaceAll(params, ''));
+  return {
+    name: error.name,
+    message: shown(error.message),
+    code,
+    stack: shown(error.stack),
+    cause: error.cause,
+  };
+}
+
+/** The end of a message in which drizzle quotes the values of the failed statement: bodies, hashes, anything. */
+function valuesOf({ message }: Error): string {
+  const start = message.startsWith('Failed query: ') ? message.indexOf('\nparams: ') : -1;
+  return start === -1 ? '' : message.slice(start);
 }
 
 function clean(text: string, scrubber: Scrubber | undefined): string {
