@@ -12,6 +12,7 @@ import {
   storeTicks,
   sweepLostRun,
   sweepQueuedRuns,
+  sweepUnsettled,
   sweepWakeups,
 } from '@acp/core';
 import { transaction } from '@acp/db';
@@ -46,6 +47,13 @@ const rows: readonly TimerRow[] = [
     interval_sec: 60,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepWakeups(tx));
+    },
+  },
+  {
+    name: 'unsettled',
+    interval_sec: 120,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepUnsettled(tx));
     },
   },
   { name: 'retention', interval_sec: 300, work: forget },

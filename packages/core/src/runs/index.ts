@@ -19,6 +19,7 @@ export { findRun, listRunEvents, listRuns } from './read-runs.ts';
 export { deleteRunsBefore } from './retention.ts';
 export { settleAgent, settleCompany, settleIssue } from './settle.ts';
 export { sweepLostRun, sweepQueuedRuns } from './sweep.ts';
+export { sweepUnsettled } from './sweep-unsettled.ts';
 export { appendRunEvents, storeRunEvents } from './transcript.ts';
 export type { TranscriptSignal } from './transcript.ts';
 export type * from './prompt-types.ts';
