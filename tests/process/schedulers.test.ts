@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { cloneDatabase, killServices, startFakeModel, startService, waitFor } from '@acp/testkit';
+import type { FakeModel, FakeModelReply, FakeModelRequest, ServiceProcess, TestDatabase } from '@acp/testkit';
+import { baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import type { Api, Team } from './api.ts';
+
+const LEASE_MS = 3000;
+/** Issue 2: within the lease plus 10 s. */
+const TAKE_OVER_MS = LEASE_MS + 10_000;
+
+interface Run {
+  id: string;
+  agent_id: string;
+  issue_id: string | null;
+  status: string;
+  error: string | null;
+  retry_of_run_id: string | null;
+  claimed_by: string;
+}
+
+let db: TestDatabase;
+let model: FakeModel;
+let api: Api;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  db = await cloneDatabase('schedulers');
+  model = await startFakeModel();
+  env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
+  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+}, 60_000);
+
+const schedulers: ServiceProcess[] = [];
+
+/** Started at once: a start costs a second or two of every test. */
+async function startSchedulers(count: number, more: Record<string, string> = {}): Promise<ServiceProcess[]> {
+  const start = async () =>
+    startService({ ...env, SERVICE_ROLE: 'scheduler', WORKER_POOL_SIZE: '20', ...more });
+  const started = await Promise.all(Array.from({ length: count }, start));
+  schedulers.push(...started);
+  return started;
+}
+
+afterEach(async () => {
+  for (const scheduler of schedulers) scheduler.kill('SIGKILL');
+  await Promise.all(schedulers.splice(0).map(async ({ ended }) => ended));
+});
+
+afterAll(async () => {
+  await killServices();
+  await model.close();
+});
+
+const query = async <T>(text: string, ...values: unknown[]): Promise<T[]> =>
+  (await db.database.pool.query(text, values)).rows as T[];
+
+const runsOf = async ({ company_id }: Team): Promise<Run[]> =>
+  query('select * from heartbeat_runs where company_id = $1 order by created_at, id', company_id);
+
+/** One issue for each agent, which wakes it. */
+async function assignIssues({ company_id, agents }: Team): Promise<void> {
+  const create = async ({ id, name }: Team['agents'][number]) =>
+    api.call('POST', `/api/companies/${company_id}/issues`, {
+      title: `Task of ${name}`,
+      assignee_agent_id: id,
+    });
+  await Promise.all(agents.map(create));
+}
+
+/** Who asks, by the prompt. */
+const nameOf = ({ messages }: FakeModelRequest): string =>
+  /^You are (.+?) \(role/m.exec(messages[0]!.content)?.[1] ?? '';
+
+const openRequests = (): number => model.requests.filter(({ state }) => state === 'open').length;
+
+/** What an outsider could see of the company, events included: two equal ones mean that nothing happened. */
+async function picture({ company_id }: Team): Promise<unknown> {
+  const tables = ['issues', 'heartbeat_runs', 'activity', 'events', 'wakeup_requests', 'cost_events'];
+  const rows = tables.map(async (table) =>
+    query(
+      `select to_jsonb(t) - 'updated_at' as row from ${table} t where company_id = $1 order by 1`,
+      company_id,
+    ),
+  );
+  const comments = query(
+    'select c.* from comments c join issues i on i.id = c.issue_id where i.company_id = $1 order by c.id',
+    company_id,
+  );
+  const transcripts = query(
+    'select e.run_id, e.seq from run_events e join heartbeat_runs r on r.id = e.run_id where r.company_id = $1 order by 1, 2',
+    company_id,
+  );
+  return Promise.all([...rows, comments, transcripts]);
+}
+
+const openTasks = async ({ company_id }: Team): Promise<number> =>
+  (
+    await query(
+      "select 1 from issues where company_id = $1 and title like 'Task of %' and status <> 'done'",
+      company_id,
+    )
+  ).length;
+
+describe('a scheduler killed in the middle of runs', () => {
+  // "Early" agents are killed before any verb, "late" ones in their second turn, after they have created an issue.
+  const early = ['Early 1', 'Early 2', 'Early 3'];
+  const late = ['Late 1', 'Late 2', 'Late 3'];
+  let killed = false;
+
+  function script(request: FakeModelRequest): FakeModelReply | string {
+    const name = nameOf(request);
+    const user = request.messages[1]!.content;
+    if (user.includes('This run has no issue')) return 'Nothing to do.';
+    const firstTurn = request.messages.length === 2;
+    if (!killed && (early.includes(name) || !firstTurn)) return { chunks: ['I am ', 'at it'], stall: 'end' };
+    const created = /Done already[\s\S]*\/create-issue/.test(user);
+    const create = created || !firstTurn ? '' : `/create-issue Follow-up of ${name}`;
+    if (!killed) return `${create}\n/get-issue`;
+    return `Done by ${name}.\n${create}\n/status done`;
+  }
+
+  it('loses no run, doubles nothing and leaves no checkout; another takes its work over', async () => {
+    killed = false;
+    model.setScript(script);
+    const [doomed] = await startSchedulers(1);
+    const first = await createTeam(api, early);
+    const second = await createTeam(api, late, { heartbeat_enabled: true, heartbeat_interval_sec: 2 });
+    await Promise.all([assignIssues(first), assignIssues(second)]);
+    const before = model.count();
+    // Three first turns, three first and second turns.
+    await waitFor(() => model.count() - before >= 0 && openRequests() === 6, {
+      what: 'six runs in the model',
+    });
+    const doomedRuns = [...(await runsOf(first)), ...(await runsOf(second))];
+    expect(doomedRuns.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'running'));
+
+    await startSchedulers(1);
+    killed = true;
+    doomed!.kill('SIGKILL');
+    const at = Date.now();
+    await waitFor(async () => (await openTasks(first)) + (await openTasks(second)) === 0, {
+      timeout_ms: TAKE_OVER_MS,
+      what: 'every issue being done',
+    });
+    const tookMs = Date.now() - at;
+    for (const { id } of second.agents)
+      await api.call('PATCH', `/api/agents/${id}`, { heartbeat_enabled: false });
+    const isOver = async () =>
+      [...(await runsOf(first)), ...(await runsOf(second))].every(
+        ({ status }) => !/queued|running/.test(status),
+      );
+    await waitFor(isOver, { what: 'the end of all runs' });
+    expect(tookMs).toBeLessThan(TAKE_OVER_MS);
+
+    for (const team of [first, second]) {
+      const runs = await runsOf(team);
+      for (const run of doomedRuns.filter(({ agent_id }) => team.agents.some(({ id }) => id === agent_id))) {
+        const now = runs.find(({ id }) => id === run.id)!;
+        expect(now).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
+        const ends = await query(
+          `select 1 from events where company_id = $1 and type = 'heartbeat_completed' and data->>'id' = $2`,
+          team.company_id,
+          run.id,
+        );
+        expect(ends).toHaveLength(1);
+      }
+      // Only what had applied nothing is retried; the others' next heartbeat goes on from where they were.
+      const retried = runs.filter(({ retry_of_run_id }) => retry_of_run_id !== null);
+      expect(retried).toHaveLength(team === first ? 3 : 0);
+      // A heartbeat with nothing to do any more runs without an issue.
+      expect(runs.filter((run) => run.status === 'succeeded' && run.issue_id !== null)).toHaveLength(3);
+      expect(
+        await query(
+          'select 1 from issues where company_id = $1 and checked_out_by_agent_id is not null',
+          team.company_id,
+        ),
+      ).toEqual([]);
+      const counts = await query(
+        `select title, (select count(*)::int from comments c where c.issue_id = i.id) as comments from issues i
+         where company_id = $1 order by title`,
+        team.company_id,
+      );
+      const names = team.agents.map(({ name }) => name);
+      expect(counts).toEqual([
+        ...names.map((name) => ({ title: `Follow-up of ${name}`, comments: 0 })),
+        ...names.map((name) => ({ title: `Task of ${name}`, comments: 1 })),
+      ]);
+    }
+  }, 60_000);
+});
+
+describe('a scheduler frozen past its lease', () => {
+  it('changes nothing when it is thawed, and works on', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let calls = 0;
+    model.setScript(async () => {
+      calls += 1;
+      if (calls > 1) return 'Done by the other.\n/status done';
+      await released;
+      return 'Done by the frozen one.\n/create-issue Too late\n/status cancelled';
+    });
+    const [frozen] = await startSchedulers(1);
+    const team = await createTeam(api, ['Ada']);
+    await assignIssues(team);
+    await waitFor(() => calls === 1, { what: 'the call of the model' });
+    const [other] = await startSchedulers(1);
+    frozen!.kill('SIGSTOP');
+    release();
+
+    await waitFor(async () => (await openTasks(team)) === 0, { timeout_ms: TAKE_OVER_MS });
+    await waitFor(async () => (await runsOf(team)).every(({ status }) => !/queued|running/.test(status)));
+    // Alone, so that whatever happens from here on is its doing.
+    expect(await other!.stop()).toEqual({ code: 0, signal: null });
+    const before = await picture(team);
+    frozen!.kill('SIGCONT');
+    await frozen!.logged('a run was given up');
+    expect(await picture(team)).toEqual(before);
+
+    const next = await createTeam(api, ['Grace']);
+    await assignIssues(next);
+    await waitFor(async () => (await openTasks(next)) === 0, { what: 'the thawed one working' });
+    expect(await picture(team)).toEqual(before);
+  }, 60_000);
+});
+
+describe('40 invoked runs over two schedulers', () => {
+  it('execute exactly once each', async () => {
+    const calls = new Map<string, number>();
+    model.setScript((request) => {
+      const name = nameOf(request);
+      calls.set(name, (calls.get(name) ?? 0) + 1);
+      return { text: `Done by ${name}.`, delay_ms: 100 };
+    });
+    await startSchedulers(2, { WORKER_POOL_SIZE: '5' });
+    const names = Array.from({ length: 40 }, (_, index) => `Agent ${index + 1}`);
+    const team = await createTeam(api, names);
+    const invoked = await Promise.all(
+      team.agents.map(async ({ id }) => api.call<Run>('POST', `/api/agents/${id}/heartbeat/invoke`)),
+    );
+    await waitFor(async () => (await runsOf(team)).every(({ status }) => status === 'succeeded'), {
+      timeout_ms: 20_000,
+      what: 'all runs being over',
+    });
+    const runs = await runsOf(team);
+    expect(runs.map(({ id }) => id).toSorted()).toEqual(invoked.map(({ id }) => id).toSorted());
+    expect(Object.fromEntries(calls)).toEqual(Object.fromEntries(names.map((name) => [name, 1])));
+    expect(new Set(runs.map(({ claimed_by }) => claimed_by)).size).toBe(2);
+  }, 60_000);
+});
