@@ -1,0 +1,105 @@
+/** The tier as the launcher starts it: what it serves beside the API, and how it stops. */
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '@acp/kernel';
+import { cloneDatabase, testLogger } from '@acp/testkit';
+import type { TestDatabase } from '@acp/testkit';
+import { startHealthServer, startWeb } from '../../apps/web/src/main.ts';
+import type { RunningWeb } from '../../apps/web/src/main.ts';
+import { createCast } from './cast.ts';
+import type { Cast } from './cast.ts';
+
+let kit: TestDatabase;
+let cast: Cast;
+const running: Pick<RunningWeb, 'stop'>[] = [];
+
+beforeAll(async () => {
+  kit = await cloneDatabase('web_tier');
+});
+
+afterEach(async () => {
+  for (const tier of running.splice(0)) await tier.stop();
+});
+
+const environment = (more: Record<string, string> = {}) => ({
+  config: loadConfig({ DATABASE_URL: kit.url, PORT: '0', SERVICE_DRAIN_TIMEOUT_SEC: '2', ...more }),
+  logger: testLogger(),
+});
+
+async function start(more?: Record<string, string>): Promise<RunningWeb> {
+  const tier = await startWeb(environment(more));
+  running.push(tier);
+  return tier;
+}
+
+describe('the web tier', () => {
+  it('starts on an empty database: it gives a link to set it up, which opens', async () => {
+    const { setup_url, url } = await start();
+    const { pathname, search } = new URL(setup_url ?? '');
+    expect(pathname).toBe('/setup');
+    expect((await fetch(url + pathname + search)).status).toBe(200);
+    expect((await fetch(`${url}/setup?token=wrong`)).status).toBe(403);
+  });
+
+  it('serves health, pages, the API and its description, each under the same headers', async () => {
+    cast ??= await createCast(kit.database);
+    const { url } = await start();
+    for (const path of ['/healthz', '/login', '/api/openapi.json', '/api/docs']) {
+      const response = await fetch(url + path);
+      expect([path, response.status]).toEqual([path, 200]);
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'self'");
+      expect(response.headers.get('x-request-id')).not.toBeNull();
+    }
+    const me = await fetch(`${url}/api/me`, { headers: cast.viewer.headers });
+    expect(me.status).toBe(200);
+  });
+
+  it('describes its API on a page without script or style of its own', async () => {
+    const { url } = await start();
+    const page = await (await fetch(`${url}/api/docs`)).text();
+    expect(page).toContain('/api/issues/{issueId}');
+    expect(page).not.toMatch(/<script|<style|style=|onclick=|https?:\/\//i);
+  });
+
+  it('stops while a live stream is open: the stream ends well and the port is free', async () => {
+    cast ??= await createCast(kit.database);
+    const tier = await start();
+    const stream = await fetch(`${tier.url}/api/live/events`, { headers: cast.agent.headers });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    const startedAt = performance.now();
+    await running.pop()!.stop();
+    expect(performance.now() - startedAt).toBeLessThan(1900);
+    await expect(stream.text()).resolves.toContain('retry:');
+    await expect(fetch(`${tier.url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
+  it('stops right after a key was used: the time of use is written all the same', async () => {
+    cast ??= await createCast(kit.database);
+    const { url } = await start();
+    expect((await fetch(`${url}/api/agents`, { headers: cast.board_member.headers })).status).toBe(200);
+    await running.pop()!.stop();
+    const { rows } = await kit.database.pool.query('select last_used_at from board_user_keys where id = $1', [
+      cast.board_member.key_id,
+    ]);
+    expect(rows[0].last_used_at).toBeInstanceOf(Date);
+  });
+
+  it('counts requests over the limit: 429 with an error', async () => {
+    const { url } = await start({ RATE_LIMIT_RPM: '2' });
+    const statuses: number[] = [];
+    for (let count = 0; count < 3; count += 1) statuses.push((await fetch(`${url}/api/me`)).status);
+    expect(statuses).toEqual([401, 401, 429]);
+  });
+});
+
+describe('a process of role scheduler', () => {
+  it('serves health and nothing else', async () => {
+    const health = await startHealthServer(environment());
+    running.push(health);
+    const statuses = await Promise.all(
+      ['/healthz', '/healthz/live', '/metrics', '/api/me', '/login', '/'].map(
+        async (path) => (await fetch(health.url + path)).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 200, 404, 404, 404]);
+  });
+});
