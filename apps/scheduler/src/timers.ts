@@ -20,10 +20,12 @@ import { forgetCommands } from '@acp/queue';
 import type { SchedulerContext } from './context.ts';
 import { Timer } from './timer.ts';
 
+export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool'>;
+
 interface TimerRow {
   name: string;
   interval_sec: number;
-  work: (context: SchedulerContext, signal: AbortSignal) => Promise<void>;
+  work: (context: TimerContext, signal: AbortSignal) => Promise<void>;
 }
 
 const HEARTBEAT_BATCH = 500;
@@ -31,7 +33,7 @@ const RUN_BATCH = 200;
 /** Live streams replay 10 minutes (decisions 4); the rest is for whoever looks into what happened. */
 const EVENTS_KEPT_SEC = 3600;
 
-const rows: readonly TimerRow[] = [
+export const timerTable: readonly TimerRow[] = [
   // The only one that an idle instance feels: one statement a second for all that is due to the second.
   { name: 'due-work', interval_sec: 1, work: doDueWork },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
@@ -60,42 +62,57 @@ const rows: readonly TimerRow[] = [
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
 
-export function createTimers(context: SchedulerContext): Timer[] {
+export function createTimers(context: TimerContext): Timer[] {
   const { counters, logger } = context;
-  return rows.map(
+  return timerTable.map(
     ({ work, ...row }) =>
       new Timer({ ...row, counters, logger, work: async (signal) => work(context, signal) }),
   );
 }
 
-async function doDueWork(context: SchedulerContext, signal: AbortSignal): Promise<void> {
+async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
   const due = await dueWork(context.database.db);
-  if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.heartbeats) await beatHearts(context, signal);
+  if (due.lost_run_id !== null) await sweepLostRuns(context, due.lost_run_id, signal);
 }
 
 /** One run a transaction: several schedulers share the work of a dead one. */
-async function sweepLostRuns({ database, logger }: SchedulerContext, signal: AbortSignal): Promise<void> {
+async function sweepLostRuns(
+  { database, logger }: TimerContext,
+  first: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const sweep = async (except: string[]) => transaction(database, async (tx) => sweepLostRun(tx, except));
+  let failure: unknown;
+  let passedOver: string[] = [];
   while (!signal.aborted) {
-    const lost = await transaction(database, async (tx) => sweepLostRun(tx));
-    if (lost === undefined) return;
-    logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
+    try {
+      const lost = await sweep(passedOver);
+      if (lost === undefined) break;
+      logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
+    } catch (err) {
+      // One that can't be ended must not stand in the way of the others.
+      if (failure !== undefined) throw err;
+      failure = err;
+      passedOver = [first];
+    }
   }
+  if (failure !== undefined) throw failure;
 }
 
-async function beatHearts({ database }: SchedulerContext, signal: AbortSignal): Promise<void> {
+async function beatHearts({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let due = HEARTBEAT_BATCH;
   while (due === HEARTBEAT_BATCH && !signal.aborted) {
     due = await transaction(database, async (tx) => startDueHeartbeats(tx, HEARTBEAT_BATCH));
   }
 }
 
-async function reportTicks(context: SchedulerContext): Promise<void> {
+async function reportTicks(context: TimerContext): Promise<void> {
   const { database, claimed_by, started_at, counters } = context;
   await storeTicks(database.db, claimed_by, started_at, counters.snapshot());
 }
 
-async function forget({ database: { db } }: SchedulerContext): Promise<void> {
+async function forget({ database: { db } }: TimerContext): Promise<void> {
   await forgetCommands(db);
   await deleteOldIdempotencyKeys(db);
   await deleteOldLoginFailures(db);
@@ -104,10 +121,7 @@ async function forget({ database: { db } }: SchedulerContext): Promise<void> {
 }
 
 /** In small bites, so that no statement holds rows for long. */
-async function forgetRuns(
-  { database: { db }, config }: SchedulerContext,
-  signal: AbortSignal,
-): Promise<void> {
+async function forgetRuns({ database: { db }, config }: TimerContext, signal: AbortSignal): Promise<void> {
   const days = (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
   let deleted = RUN_BATCH;
   while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);

@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 export interface DueWork {
   /** `startDueHeartbeats` would find an agent. */
   heartbeats: boolean;
-  /** `sweepLostRun` would find a run. */
-  lost_runs: boolean;
+  /** The run that `sweepLostRun` would take first: the one whose lease lapsed longest ago. */
+  lost_run_id: string | null;
 }
 
 /**
@@ -17,6 +17,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
     select
       exists (select from agents where next_heartbeat_at is not null and deleted_at is null
         and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
-      exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs`);
-  return rows[0] ?? { heartbeats: false, lost_runs: false };
+      (select id from heartbeat_runs where status = 'running' and lease_expires_at < now()
+        order by lease_expires_at limit 1) as lost_run_id`);
+  return rows[0] ?? { heartbeats: false, lost_run_id: null };
 }

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { readTicks } from '@acp/core';
+import { schema } from '@acp/db';
+import { loadConfig, newId } from '@acp/kernel';
+import { createAgent, createCompany, databaseWithQueue, queuedJobs, testLogger } from '@acp/testkit';
+import { TickCounters } from './tick-counters.ts';
+import { timerTable } from './timers.ts';
+import type { TimerContext } from './timers.ts';
+
+async function contextOf(): Promise<TimerContext> {
+  const counters = new TickCounters();
+  counters.declare('a worker', 1);
+  return {
+    config: loadConfig({}),
+    logger: testLogger(),
+    database: await databaseWithQueue(),
+    counters,
+    claimed_by: `scheduler ${newId()}`,
+    started_at: new Date(),
+  };
+}
+
+const past = (days: number) => new Date(Date.now() - days * 86_400_000);
+
+const tick = async (context: TimerContext, name: string) =>
+  timerTable.find((row) => row.name === name)!.work(context, new AbortController().signal);
+
+describe('the timers', () => {
+  it('all work against the database, with nothing to do', async () => {
+    const context = await contextOf();
+    for (const { name } of timerTable) await expect(tick(context, name)).resolves.toBeUndefined();
+    const ticks = await readTicks(context.database.db);
+    expect(ticks.find(({ worker }) => worker === 'a worker')).toMatchObject({ ticks: 0, errors: 0 });
+  });
+
+  it('wake an agent whose heartbeat is due, once', async () => {
+    const context = await contextOf();
+    const tx = context.database.db;
+    const agent = await createAgent(tx, await createCompany(tx), {
+      heartbeat_enabled: true,
+      next_heartbeat_at: new Date(Date.now() - 1000),
+    });
+    await tick(context, 'due-work');
+    await tick(context, 'due-work');
+    expect(await queuedJobs(tx, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
+  });
+
+  it('end a run whose lease has lapsed, and forget old runs', async () => {
+    const context = await contextOf();
+    const tx = context.database.db;
+    const agent = await createAgent(tx, await createCompany(tx));
+    const base = {
+      company_id: agent.company_id,
+      agent_id: agent.id,
+      wake_reason: 'manual',
+      adapter_type: 'llm',
+    };
+    const [lost, old] = [newId(), newId()];
+    await tx.insert(schema.heartbeat_runs).values([
+      { ...base, id: lost, status: 'running', claimed_by: 'gone', fence: 1, lease_expires_at: past(1) },
+      { ...base, id: old, status: 'succeeded', finished_at: past(91) },
+    ]);
+    const quiet = { ...context, logger: { ...context.logger, warn: () => undefined } };
+    await tick(quiet, 'due-work');
+    await tick(context, 'run-retention');
+    const { rows } = await context.database.pool.query(
+      'select id, status, error from heartbeat_runs where id = any ($1)',
+      [[lost, old]],
+    );
+    expect(rows).toEqual([{ id: lost, status: 'failed', error: 'run lost: scheduler stopped' }]);
+  });
+});
