@@ -34,6 +34,10 @@ interface Format {
 export const repositoryRoot = resolve(import.meta.dirname, '../../..');
 
 export const formats: Record<string, Format> = {
+  boolean: {
+    accepts: 'true or false',
+    read: (text) => (/^(true|false)$/i.test(text) ? text.toLowerCase() === 'true' : fail()),
+  },
   bytes: {
     accepts: 'a size such as 25MB, 25MiB or a number of bytes',
     read: (text) => parseBytes(text) || fail(),

@@ -89,7 +89,54 @@ export const configSchema = Type.Object({
   SERVICE_MAX_UPLOAD_SIZE: Type.Unsafe<number>({
     format: 'bytes',
     default: '25MB',
-    description: 'Largest multipart upload.',
+    description: 'Largest multipart upload, all files and fields of a request together.',
+  }),
+  SERVICE_ATTACHMENT_MAX_UPLOAD_BYTES: Type.Optional(
+    Type.Unsafe<number>({
+      format: 'bytes',
+      default_note: 'SERVICE_MAX_UPLOAD_SIZE',
+      description: 'Largest single attachment.',
+    }),
+  ),
+  SERVICE_ATTACHMENT_MAX_FILES_PER_REQUEST: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 10,
+    description: 'Most attachments that one request may bring.',
+  }),
+  SERVICE_STORAGE: Type.Enum(['local', 's3'], {
+    default: 'local',
+    description:
+      'Where attachments, logos and agents’ files lie: under SERVICE_HOME, or in an S3-compatible store.',
+  }),
+  SERVICE_S3_BUCKET: Type.Optional(
+    Type.String({ minLength: 1, description: 'Bucket; required with SERVICE_STORAGE=s3.' }),
+  ),
+  SERVICE_S3_REGION: Type.String({ default: 'us-east-1', description: 'Region of the bucket.' }),
+  SERVICE_S3_ENDPOINT: Type.Optional(
+    Type.String({
+      format: 'http-url',
+      default_note: 'the region’s own endpoint',
+      description: 'URL of an S3-compatible store.',
+    }),
+  ),
+  SERVICE_S3_ACCESS_KEY_ID: Type.Optional(
+    Type.String({
+      default_note: 'the platform’s default chain',
+      description: 'Access key of the store; set together with its secret.',
+    }),
+  ),
+  SERVICE_S3_SECRET_ACCESS_KEY: Type.Optional(
+    Type.String({
+      ...secret,
+      default_note: 'the platform’s default chain',
+      description: 'Secret of the access key.',
+    }),
+  ),
+  SERVICE_S3_FORCE_PATH_STYLE: Type.Unsafe<boolean>({
+    format: 'boolean',
+    default: 'false',
+    description: 'Puts the bucket into the path instead of the host name, as many compatible stores need it.',
   }),
   SERVICE_RUN_RETENTION_DAYS: Type.Integer({
     minimum: 1,

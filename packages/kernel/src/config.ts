@@ -18,8 +18,9 @@ type Read = {
 };
 
 /** What has a default that depends on something else is never null after loading. */
-export type Config = Omit<Read, 'public_url' | 'log_format'> & {
+export type Config = Omit<Read, 'public_url' | 'log_format' | 'attachment_max_upload_bytes'> & {
   public_url: string;
+  attachment_max_upload_bytes: number;
   log_format: 'json' | 'pretty';
   /** Variables that begin with SERVICE_ and mean nothing: most likely misspelt, so boot warns of them. */
   unknown_variables: string[];
@@ -57,6 +58,7 @@ export function loadConfig(env: Environment = process.env): Config {
 
   values.database_direct_url ??= values.database_url;
   values.public_url ??= `http://localhost:${String(values.port)}`;
+  values.attachment_max_upload_bytes ??= values.max_upload_size;
   values.log_format ??= process.stdout.isTTY ? 'pretty' : 'json';
   values.unknown_variables = unknownVariables(env);
   if (!isConfig(values)) throw new Error('the configuration is incomplete');
@@ -128,6 +130,9 @@ function contradictions(env: Environment): [name: string, problem: string][] {
     ...needs('SERVICE_BOOTSTRAP_ADMIN_EMAIL', 'SERVICE_BOOTSTRAP_ADMIN_PASSWORD'),
     ...needs('SERVICE_BOOTSTRAP_ADMIN_PASSWORD', 'SERVICE_BOOTSTRAP_ADMIN_EMAIL'),
     ...needs('DATABASE_DIRECT_URL', 'DATABASE_URL'),
+    ...needs('SERVICE_S3_ACCESS_KEY_ID', 'SERVICE_S3_SECRET_ACCESS_KEY'),
+    ...needs('SERVICE_S3_SECRET_ACCESS_KEY', 'SERVICE_S3_ACCESS_KEY_ID'),
+    ...(textOf(env, 'SERVICE_STORAGE') === 's3' ? needs('SERVICE_STORAGE', 'SERVICE_S3_BUCKET') : []),
     ...(textOf(env, 'SERVICE_DEFAULT_LLM_PROVIDER') === 'family_compat'
       ? needs('SERVICE_DEFAULT_LLM_PROVIDER', 'SERVICE_DEFAULT_LLM_BASE_URL')
       : []),

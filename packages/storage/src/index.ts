@@ -1,0 +1,10 @@
+/**
+ * Bytes that belong to rows: attachments, logos, agents' files. One interface over a folder or an S3-compatible store
+ * (decisions 6 and 9). It knows no database: who names a key in a row, and what becomes of keys that no row names, is
+ * the business of core.
+ */
+export { openStorage } from './open-storage.ts';
+export type { StorageConfig } from './open-storage.ts';
+export { LocalStorage } from './local.ts';
+export { checkFolder, checkKey } from './storage.ts';
+export type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';

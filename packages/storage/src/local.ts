@@ -1,0 +1,205 @@
+/**
+ * Objects as files under a folder: `objects/<key>`, and `tmp/` for what is being written. A put writes a temporary
+ * file, brings it to the disk, and renames it: after a crash an object is there whole or not at all.
+ */
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { conflict, newId, ServiceError, unavailable } from '@acp/kernel';
+import { readMarker } from './marker.ts';
+import { Meter } from './metered.ts';
+import { checkFolder, checkKey } from './storage.ts';
+import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
+
+// A delete that prunes an emptied folder may meet a put that has just made it.
+const RENAME_ATTEMPTS = 5;
+
+export class LocalStorage implements Storage {
+  readonly kind = 'local';
+  readonly #folder: string;
+  readonly #objects: string;
+  readonly #tmp: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#objects = join(folder, 'objects');
+    this.#tmp = join(folder, 'tmp');
+  }
+
+  async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject> {
+    const path = this.#pathOf(key);
+    const meter = new Meter(options.max_bytes);
+    const temporary = join(this.#tmp, newId());
+    try {
+      await mkdir(this.#tmp, { recursive: true, mode: 0o700 });
+      await writeFile(temporary, meter.measure(body, options.signal));
+      await this.#moveInto(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw storeError(error);
+    }
+    return meter.result();
+  }
+
+  async get(key: string, range?: ByteRange): Promise<Readable | undefined> {
+    const file = await this.#open(key);
+    return file?.createReadStream(range);
+  }
+
+  async size(key: string): Promise<number | undefined> {
+    const file = await this.#open(key);
+    if (file === undefined) return undefined;
+    try {
+      return (await file.stat()).size;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async exists(key: string): Promise<boolean> {
+    return (await this.size(key)) !== undefined;
+  }
+
+  async delete(key: string): Promise<void> {
+    const path = this.#pathOf(key);
+    try {
+      await unlink(path);
+    } catch (error) {
+      if (isAbsence(error)) return;
+      throw storeError(error);
+    }
+    await this.#prune(dirname(path));
+  }
+
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    checkFolder(folder);
+    const entries = await readdir(join(this.#objects, folder), { withFileTypes: true }).catch(
+      (error: unknown) => {
+        if (isAbsence(error)) return [];
+        throw storeError(error);
+      },
+    );
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const key = `${folder}${entry.name}`;
+      if (entry.isDirectory()) yield* this.list(`${key}/`);
+      else if (entry.isFile()) yield* describe(join(this.#objects, key), key);
+    }
+  }
+
+  async removeLeftovers(begunBefore: Date): Promise<void> {
+    const names = await readdir(this.#tmp).catch(() => []);
+    for (const name of names) {
+      const path = join(this.#tmp, name);
+      const { mtime } = await stat(path).catch(() => ({ mtime: begunBefore }));
+      if (mtime < begunBefore) await rm(path, { force: true });
+    }
+  }
+
+  async markerId(): Promise<string> {
+    return readMarker(this.#folder);
+  }
+
+  close(): void {
+    // Nothing is held open.
+  }
+
+  /** The key's segments are neither dots nor empty, so the path can't leave the folder. */
+  #pathOf(key: string): string {
+    checkKey(key);
+    return join(this.#objects, key);
+  }
+
+  async #open(key: string): Promise<FileHandle | undefined> {
+    let file: FileHandle | undefined;
+    try {
+      // A link in the place of an object is none of ours, and a pipe would never open.
+      file = await open(this.#pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      if ((await file.stat()).isFile()) return file;
+      await file.close();
+      return undefined;
+    } catch (error) {
+      await file?.close();
+      if (isAbsence(error)) return undefined;
+      throw storeError(error);
+    }
+  }
+
+  async #moveInto(temporary: string, path: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      try {
+        await rename(temporary, path);
+        await syncFolders(dirname(path), made === undefined ? dirname(path) : dirname(made));
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT' || attempt === RENAME_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Folders are no objects: an emptied one would only stand in the way of a file of that name. */
+  async #prune(folder: string): Promise<void> {
+    for (let path = folder; path !== this.#objects; path = dirname(path)) {
+      try {
+        await rmdir(path);
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+async function writeFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of chunks) await file.writeFile(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A new name is on the disk only when its folder is, and so on up to the first folder that was there before. */
+async function syncFolders(from: string, upTo: string): Promise<void> {
+  for (let path = from; ; path = dirname(path)) {
+    const folder = await open(path, constants.O_RDONLY);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    if (path === upTo || path === dirname(path)) return;
+  }
+}
+
+async function* describe(path: string, key: string): AsyncIterable<ListedObject> {
+  try {
+    const { size, mtime } = await stat(path);
+    yield { key, size_bytes: size, updated_at: mtime };
+  } catch (error) {
+    // Deleted while the list was read.
+    if (!isAbsence(error)) throw storeError(error);
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes(String(codeOf(error)));
+}
+
+const IN_THE_WAY = ['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY'];
+const OF_THE_STORE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOENT'];
+
+/** What the file system said, in the words of a store; what the body threw stays as it is. */
+function storeError(error: unknown): unknown {
+  if (error instanceof ServiceError) return error;
+  const code = String(codeOf(error));
+  if (IN_THE_WAY.includes(code)) return conflict('a file or folder of that name stands in the way');
+  if (OF_THE_STORE.includes(code)) return unavailable('storage unavailable', error);
+  return error;
+}

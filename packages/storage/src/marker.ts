@@ -1,0 +1,40 @@
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isUuid, newId, unavailable } from '@acp/kernel';
+
+/**
+ * The id of a storage folder, made with the folder. Processes that start together agree on one: the file comes into
+ * being complete, by a link, and the first link wins.
+ */
+export async function readMarker(folder: string): Promise<string> {
+  const path = join(folder, 'marker');
+  const known = await readId(path);
+  if (known !== undefined) return known;
+  const temporary = join(folder, `marker-${newId()}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = await open(temporary, 'wx', 0o600);
+    await file.writeFile(`${newId()}\n`);
+    await file.sync();
+    await file.close();
+    await link(temporary, path).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    });
+  } catch (error) {
+    throw unavailable('storage unavailable', error);
+  } finally {
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+  const made = await readId(path);
+  if (made === undefined) throw unavailable('the marker of the storage folder is no UUID');
+  return made;
+}
+
+async function readId(path: string): Promise<string | undefined> {
+  try {
+    const id = (await readFile(path, 'utf8')).trim();
+    return isUuid(id) ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

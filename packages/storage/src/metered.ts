@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { tooLarge } from '@acp/kernel';
+import type { StoredObject } from './storage.ts';
+
+/** Counts and hashes bytes on their way into a store, and stops them at the limit. */
+export class Meter {
+  readonly #hash = createHash('sha256');
+  readonly #maxBytes: number;
+  #size = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Yields what it takes. Throws `too_large` before the chunk that would pass the limit, and the signal's reason. */
+  async *measure(body: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      signal?.throwIfAborted();
+      this.#size += chunk.length;
+      if (this.#size > this.#maxBytes) throw tooLarge('file too large');
+      this.#hash.update(chunk);
+      yield chunk;
+    }
+    signal?.throwIfAborted();
+  }
+
+  /** Once, after the last chunk. */
+  result(): StoredObject {
+    return { size_bytes: this.#size, sha256: this.#hash.digest('hex') };
+  }
+}

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import type { Config } from '@acp/kernel';
+import { LocalStorage } from './local.ts';
+import type { Storage } from './storage.ts';
+
+export type StorageConfig = Pick<
+  Config,
+  | 'home'
+  | 'storage'
+  | 's3_bucket'
+  | 's3_region'
+  | 's3_endpoint'
+  | 's3_access_key_id'
+  | 's3_secret_access_key'
+  | 's3_force_path_style'
+>;
+
+/** The store that the configuration names; nothing is touched before its first use. */
+export async function openStorage(config: StorageConfig): Promise<Storage> {
+  if (config.storage === 'local' || config.s3_bucket === null)
+    return new LocalStorage(join(config.home, 'storage'));
+  const { S3Storage } = await import('./s3.ts');
+  return new S3Storage({
+    bucket: config.s3_bucket,
+    region: config.s3_region,
+    endpoint: config.s3_endpoint,
+    access_key_id: config.s3_access_key_id,
+    secret_access_key: config.s3_secret_access_key,
+    force_path_style: config.s3_force_path_style,
+  });
+}
