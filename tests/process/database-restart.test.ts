@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '@acp/db';
+import { startEmbeddedPostgres } from '@acp/embedded-postgres';
+import { killServices, processesIn, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
+import type { FakeModel } from '@acp/testkit';
+import { baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import type { Api, Team } from './api.ts';
+
+const WRITERS = 6;
+const logger = testLogger();
+let folder: string;
+let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
+let model: FakeModel;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'acp-database-'));
+  // Durable, unlike the tests' shared server: acknowledged writes are what this file is about.
+  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+  model = await startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 150 }) });
+}, 60_000);
+
+afterAll(async () => {
+  await killServices();
+  await model.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Creates issues and comments one after the other until told to stop; keeps what was acknowledged. */
+function startLoad(api: Api, { company_id, agents }: Team) {
+  const acknowledged: { issues: string[]; comments: string[] } = { issues: [], comments: [] };
+  const refused: number[] = [];
+  let stopped = false;
+  async function create(path: string, body: object): Promise<string | undefined> {
+    try {
+      const response = await api.send('POST', path, body);
+      const text = await response.text();
+      if (response.ok) return (JSON.parse(text) as { id: string }).id;
+      refused.push(response.status);
+    } catch {
+      // The connection broke: whether the write took effect is not known, so nothing is claimed of it.
+    }
+    return undefined;
+  }
+  async function write(writer: number): Promise<void> {
+    for (let n = 1; !stopped; n += 1) {
+      const assignee_agent_id = agents[writer]!.id;
+      const values = { title: `Issue ${n} of ${writer}`, ...(n % 4 === 0 ? { assignee_agent_id } : {}) };
+      const issue = await create(`/api/companies/${company_id}/issues`, values);
+      if (issue === undefined) continue;
+      acknowledged.issues.push(issue);
+      const comment = await create(`/api/issues/${issue}/comments`, { body_markdown: 'Noted.' });
+      if (comment !== undefined) acknowledged.comments.push(comment);
+    }
+  }
+  const writers = Array.from({ length: WRITERS }, async (_, writer) => write(writer));
+  return {
+    acknowledged,
+    refused,
+    async stop() {
+      stopped = true;
+      await Promise.all(writers);
+    },
+  };
+}
+
+describe('a restart of PostgreSQL under load', () => {
+  it('is survived by both tiers, without the loss of an acknowledged write', async () => {
+    const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: server.url };
+    const [web, scheduler] = await Promise.all([
+      startService({ ...env, SERVICE_ROLE: 'web' }),
+      startService({ ...env, SERVICE_ROLE: 'scheduler' }),
+    ]);
+    const api = await signIn(web);
+    const team = await createTeam(
+      api,
+      Array.from({ length: WRITERS }, (_, n) => `Agent ${n}`),
+    );
+    const load = startLoad(api, team);
+    const more = async (count: number) => {
+      const from = load.acknowledged.comments.length;
+      await waitFor(() => load.acknowledged.comments.length >= from + count, {
+        timeout_ms: 20_000,
+        what: `${count} more acknowledged writes`,
+      });
+    };
+    await more(30);
+    await waitFor(() => model.count() > 0, { what: 'a first run' });
+
+    // As an operator restarts it.
+    await server.stop();
+    server = await startEmbeddedPostgres({ data_dir: folder, logger });
+    await more(30);
+    // As a machine's memory killer does.
+    for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
+    server = await startEmbeddedPostgres({ data_dir: folder, logger });
+    await more(30);
+    await load.stop();
+    expect(load.refused.filter((status) => status !== 503)).toEqual([]);
+
+    // Both by themselves: the same processes go on.
+    expect([web.url, scheduler.url]).toEqual([web, scheduler].map(({ url }) => url));
+    const database = openDatabase({ url: server.url, max: 2, application_name: 'test' });
+    const count = async (text: string, values: unknown[]) =>
+      Number((await database.pool.query<{ count: string }>(text, values)).rows[0]!.count);
+    const { issues, comments } = load.acknowledged;
+    try {
+      expect(await count('select count(*) from issues where id = any($1)', [issues])).toBe(issues.length);
+      expect(await count('select count(*) from comments where id = any($1)', [comments])).toBe(
+        comments.length,
+      );
+      const logged = `select count(distinct entity_id) from activity where entity_id = any($1) and action = 'issue.created'`;
+      expect(await count(logged, [issues])).toBe(issues.length);
+      const published = `select count(distinct data->>'id') from events where type = 'issue_created' and data->>'id' = any($1)`;
+      await waitFor(async () => (await count(published, [issues])) === issues.length, {
+        what: 'every event',
+      });
+      const open = `select count(*) from issues where assignee_agent_id is not null
+        and (status <> 'done' or checked_out_by_agent_id is not null)`;
+      await waitFor(async () => (await count(open, [])) === 0, {
+        timeout_ms: 30_000,
+        what: 'all work being done',
+      });
+      const live = `select count(*) from heartbeat_runs where status in ('queued', 'running')`;
+      await waitFor(async () => (await count(live, [])) === 0, { what: 'the end of all runs' });
+    } finally {
+      await database.close();
+    }
+    expect(await Promise.all([web.stop(), scheduler.stop()])).toEqual([
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ]);
+  }, 90_000);
+});
