@@ -1,9 +1,9 @@
 /** The pipeline with a few rows of its own: what every endpoint has in common, whatever its slice. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BEARER, endpoint } from '@acp/contract';
-import { schema } from '@acp/db';
+import { openDatabase, schema } from '@acp/db';
 import type { Database } from '@acp/db';
-import { conflict, createLogger, loadConfig, newId } from '@acp/kernel';
+import { conflict, createLogger, loadConfig, newApiKey, newId } from '@acp/kernel';
 import { testDatabase } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
@@ -12,7 +12,7 @@ import request from 'supertest';
 import { Type } from 'typebox';
 import { createApp } from '../../apps/web/src/app.ts';
 import { handle } from '../../apps/web/src/http/handle.ts';
-import { createCast } from './cast.ts';
+import { bearer, createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
 
 const { companies } = schema;
@@ -297,6 +297,20 @@ describe('errors and headers', () => {
   it('the database is away: 503', async () => {
     failure = failures.database!;
     await request(app).get('/api/test/fail').expect(503, { error: 'database unavailable' });
+  });
+
+  it('PostgreSQL is not there at all: 503 for whoever brings a key, 401 for whoever does not', async () => {
+    const url = 'postgres://nobody@127.0.0.1:1/none';
+    const away = openDatabase({ url, max: 1, application_name: 'away', connect_timeout_ms: 200 });
+    const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
+    const config = loadConfig({ RATE_LIMIT_RPM: '0' });
+    const without = createApp({ database: away, logger, config });
+    await request(without)
+      .get('/api/me')
+      .set(bearer(newApiKey()))
+      .expect(503, { error: 'database unavailable' });
+    await request(without).get('/api/me').expect(401);
+    await away.close();
   });
 
   it('an answer shows more than its schema: a defect in tests', async () => {

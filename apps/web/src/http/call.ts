@@ -1,0 +1,74 @@
+import type { Actor, EndpointRow } from '@acp/contract';
+import { systemActor } from '@acp/core';
+import type { Database, Tx } from '@acp/db';
+import type { Request, Response } from 'express';
+import type { Context } from './handle.ts';
+import type { Answer } from './idempotency.ts';
+import { NO_QUERY } from './input.ts';
+import type { Params } from './input.ts';
+import type { MountedRow } from './mounted-row.ts';
+import type { Services } from './services.ts';
+
+export interface CallDeps {
+  readonly database: Database;
+  readonly services: Services;
+}
+
+/** Who calls a public row. */
+const ANONYMOUS: Actor = systemActor('anonymous');
+
+/** One request; what the handler sees of it is `Context`. */
+export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body'> {
+  readonly mounted: MountedRow;
+  readonly services: Services;
+  readonly request: Request;
+  readonly response: Response;
+  params: Params = {};
+  actor = ANONYMOUS;
+  tx: Tx;
+  company_id = '';
+  subject: unknown;
+  query: unknown = NO_QUERY;
+  body: unknown;
+  #status: number;
+
+  constructor(mounted: MountedRow, deps: CallDeps, request: Request, response: Response) {
+    this.mounted = mounted;
+    this.services = deps.services;
+    this.tx = deps.database.db;
+    this.request = request;
+    this.response = response;
+    this.#status = mounted.row.status;
+  }
+
+  get target(): string {
+    return this.mounted.row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => this.params[name] ?? '');
+  }
+
+  nextPage(cursor: string | null): void {
+    if (cursor === null) return;
+    const parameters = new URLSearchParams(this.request.url.split('?')[1]);
+    parameters.set('cursor', cursor);
+    this.response.setHeader('X-Next-Cursor', cursor);
+    this.response.setHeader('Link', `<${this.target}?${parameters.toString()}>; rel="next"`);
+  }
+
+  status(code: number): void {
+    const { row } = this.mounted;
+    if (code !== row.status && !row.also?.includes(code))
+      throw new Error(`${row.id} does not answer ${code}`);
+    this.#status = code;
+  }
+
+  async run(): Promise<Answer> {
+    const { row, handler, checkResponse } = this.mounted;
+    const result = await handler(this as Context<EndpointRow>);
+    if (row.streams || row.response === null || result === undefined) {
+      return { status: this.#status, text: undefined };
+    }
+    const text = JSON.stringify(result);
+    // Before the commit: an answer that we may not give must not have happened.
+    checkResponse?.(text);
+    return { status: this.#status, text };
+  }
+}

@@ -1,0 +1,50 @@
+/** What a request says, as its row wants it: ids, query and body. Anything else is 400, or 404 where it names nothing. */
+import { invalid, isUuid, notFound } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import { checkText, readJsonBody } from './json-body.ts';
+import type { MountedRow } from './mounted-row.ts';
+
+export type Params = Record<string, string>;
+export type Query = Record<string, unknown>;
+
+/** Shared by all requests without one. */
+export const NO_QUERY: Query = Object.freeze({});
+
+/** Ids in one spelling; what is none names nothing (decisions 7.11). */
+export function readParams({ params }: MountedRow, values: readonly string[]): Params {
+  const read: Params = {};
+  for (const [index, { name, isId }] of params.entries()) {
+    const raw = values[index] ?? '';
+    const value = raw.includes('%') ? decodeURIComponent(raw) : raw;
+    if (isId ? !isUuid(value) : value.includes('\0')) throw notFound();
+    read[name] = isId ? value.toLowerCase() : value;
+  }
+  return read;
+}
+
+export function readQuery({ query: validate }: MountedRow, query: Query): unknown {
+  if (validate === undefined) return NO_QUERY;
+  for (const value of Object.values(query)) if (typeof value === 'string') checkText(value);
+  // The frozen empty one is shared; a validator may fill in defaults.
+  const read = validate(query === NO_QUERY ? {} : query);
+  for (const value of Object.values(query)) {
+    // `1e999` and the like are coerced to what no integer column holds.
+    if (typeof value === 'number' && !Number.isSafeInteger(value))
+      throw invalid('number out of range in query');
+  }
+  return read;
+}
+
+export async function readBody(mounted: MountedRow, request: Request, response: Response): Promise<unknown> {
+  if (mounted.body === undefined) return undefined;
+  const body = await readJsonBody(request, response);
+  if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);
+  if (!mounted.row.body_optional) throw invalid('a JSON body is required');
+  return undefined;
+}
+
+/** What the row does not name never reaches a command: no field of a table can be set by the way (decisions 7.10). */
+function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
+  if (fields === undefined || typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => fields.has(name)));
+}

@@ -1,0 +1,45 @@
+import { createValidator, pathParams, takesIdempotencyKey } from '@acp/contract';
+import type { EndpointRow, Validator } from '@acp/contract';
+import type { Route } from './handle.ts';
+import { responseCheck } from './response-check.ts';
+
+/** A row with all that can be worked out before the first request. */
+export interface MountedRow {
+  readonly row: EndpointRow;
+  readonly handler: Route['handler'];
+  readonly params: readonly { readonly name: string; readonly isId: boolean }[];
+  readonly scopeParam: string | undefined;
+  readonly query: Validator<unknown> | undefined;
+  readonly body: Validator<unknown> | undefined;
+  /** Undefined where the body is a free map. */
+  readonly bodyFields: ReadonlySet<string> | undefined;
+  readonly checkResponse: ((text: string) => void) | undefined;
+  readonly idempotent: boolean;
+  readonly tokenInQuery: boolean;
+}
+
+/** Throws at boot for a row that contradicts itself. */
+export function prepareRow({ row, handler }: Route, validateResponses: boolean): MountedRow {
+  const needsCompany = row.role !== 'none' && row.role !== 'instance_admin';
+  if (needsCompany && row.scope.by === 'none') throw new Error(`${row.id}: a company role without a company`);
+  if (row.auth.length === 0 && (row.role !== 'none' || row.scope.by !== 'none')) {
+    throw new Error(`${row.id}: a public row has neither role nor scope`);
+  }
+  return {
+    row,
+    handler,
+    params: pathParams(row.path).map((name) => ({ name, isId: /id$/i.test(name) })),
+    scopeParam: 'param' in row.scope ? row.scope.param : undefined,
+    query: row.query && createValidator(row.query, 'query', true),
+    body: row.body && createValidator(row.body, 'body'),
+    bodyFields:
+      row.body && 'properties' in row.body ? new Set(Object.keys(propertiesOf(row.body))) : undefined,
+    checkResponse: validateResponses && row.response !== null ? responseCheck(row) : undefined,
+    idempotent: takesIdempotencyKey(row),
+    tokenInQuery: row.query !== undefined && 'Authorization' in propertiesOf(row.query),
+  };
+}
+
+function propertiesOf(schema: object): object {
+  return 'properties' in schema && typeof schema.properties === 'object' ? (schema.properties ?? {}) : {};
+}
