@@ -32,6 +32,8 @@ const connectionCodes = new Set([
   '57P02',
   '57P03',
   '53300',
+  // the server ended a transaction that had said nothing for too long
+  '25P03',
 ]);
 
 const connectionMessages = [

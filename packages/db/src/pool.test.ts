@@ -90,6 +90,24 @@ describe('a database', () => {
     }
   });
 
+  it('a transaction falls silent: its locks are freed, it fails as unavailable, and the next one works', async () => {
+    const silent = open({ prepared_statements: true, idle_in_transaction_ms: 50 });
+    const other = open();
+    await other.db.execute(sql`create table silent as select 1 as n`);
+    const change = sql`update silent set n = n + 1`;
+    const transacted = transaction(silent, async (tx) => {
+      await tx.execute(change);
+      // Waits for the lock of the first: only its end lets this one go on.
+      await other.db.execute(change);
+      await tx.execute(change);
+    });
+    await expect(transacted).rejects.toMatchObject({ kind: 'unavailable' });
+    await transaction(silent, async (tx) => tx.execute(change));
+    const { rows } = await other.db.execute(sql`select n from silent`);
+    await other.db.execute(sql`drop table silent`);
+    expect(rows).toEqual([{ n: 3 }]);
+  });
+
   it('with all connections in use is unavailable after its patience', async () => {
     const database = open({ connect_timeout_ms: 100 });
     await transaction(database, async () => {

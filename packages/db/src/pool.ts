@@ -39,7 +39,15 @@ export interface DatabaseOptions {
   connect_timeout_ms?: number;
   /** Named statements live in a session: only where `url` is no transaction-mode pooler. */
   prepared_statements?: boolean;
+  /**
+   * A transaction that stays silent for so long ends, and its locks with it: the process may be frozen or cut off.
+   * Behind a transaction-mode pooler that is the pooler's to set. Default 10,000.
+   */
+  idle_in_transaction_ms?: number;
 }
+
+// Nothing of ours waits for anything but the database inside a transaction.
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -52,6 +60,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    // A parameter of the connection's start, which poolers refuse.
+    ...(options.prepared_statements
+      ? { idle_in_transaction_session_timeout: options.idle_in_transaction_ms ?? IDLE_IN_TRANSACTION_MS }
+      : {}),
     Client: countingClient(() => {
       statements += 1;
     }, options.prepared_statements ?? false),
