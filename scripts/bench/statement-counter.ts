@@ -44,9 +44,10 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  target.port = String((server.address() as AddressInfo).port);
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as AddressInfo).port);
   return {
-    url: target.href,
+    url: url.href,
     counts: () => Object.fromEntries(counts),
     total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
     close: () => server.close(),
