@@ -18,6 +18,7 @@ export const activity = pgTable(
   },
   (t) => [
     index('activity_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('activity_company_type').on(t.company_id, t.entity_type, t.created_at.desc(), t.id.desc()),
     index('activity_entity').on(t.entity_id, t.created_at.desc(), t.id.desc()),
   ],
 );

@@ -54,6 +54,13 @@ export const issues = pgTable(
     index('issues_company_project')
       .on(t.company_id, t.project_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
+    // What changed last is read first: the inbox of a reader.
+    index('issues_company_updated')
+      .on(t.company_id, t.updated_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_attention')
+      .on(t.company_id, t.updated_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null and (${t.awaiting_input} or ${t.needs_human_attention})`),
     index('issues_assignee_actionable')
       .on(t.assignee_agent_id, t.created_at)
       .where(sql`${t.deleted_at} is null and ${t.status} in ('todo', 'in_progress')`),

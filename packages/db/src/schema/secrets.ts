@@ -1,4 +1,4 @@
-import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
@@ -18,5 +18,8 @@ export const secrets = pgTable(
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
-  (t) => [uniqueIndex('secrets_company_name').on(t.company_id, t.name)],
+  (t) => [
+    uniqueIndex('secrets_company_name').on(t.company_id, t.name),
+    index('secrets_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
 );

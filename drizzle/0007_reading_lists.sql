@@ -1,0 +1,4 @@
+CREATE INDEX "activity_company_type" ON "activity" USING btree ("company_id","entity_type","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "issues_company_updated" ON "issues" USING btree ("company_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "issues"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "issues_company_attention" ON "issues" USING btree ("company_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "issues"."deleted_at" is null and ("issues"."awaiting_input" or "issues"."needs_human_attention");--> statement-breakpoint
+CREATE INDEX "secrets_company" ON "secrets" USING btree ("company_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
