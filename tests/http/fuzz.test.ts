@@ -18,7 +18,7 @@ import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { arbitraryOf, validOf } from './arbitraries.ts';
 import { createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
-import { createStage } from './stage.ts';
+import { createStage, staged } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 30);
@@ -58,7 +58,7 @@ function shots(row: EndpointRow, cast: Cast, stage: Stage): fc.Arbitrary<Shot> {
   );
   const param = (name: string) =>
     fc.oneof(
-      { weight: 6, arbitrary: fc.constant(stage[name] ?? '') },
+      { weight: 6, arbitrary: fc.constant(staged(stage, row, name) ?? '') },
       { weight: 2, arbitrary: fc.constantFrom(...ids) },
       { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }) },
     );

@@ -108,7 +108,7 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
   const admitted = parts.filter((part) => refusalOf(row, part) === null);
 
   it.each(refused)('$who: refused', async (part) => {
-    const answer = await send(row.method, pathOn(stage, row.path), cast[part.who].headers);
+    const answer = await send(row.method, pathOn(stage, row), cast[part.who].headers);
     expect(answer.status).toBe(refusalOf(row, part));
     expect(answer.body).toEqual({ error: expect.any(String) });
   });
@@ -116,7 +116,7 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
   it.each(admitted)('$who: let through', async (part) => {
     // What a request does must not stand in the way of the next caller's.
     const own = row.method === 'DELETE' ? await createCast(database) : cast;
-    const path = pathOn(row.method === 'GET' ? stage : await createStage(database, own), row.path);
+    const path = pathOn(row.method === 'GET' ? stage : await createStage(database, own), row);
     const { status, body } = await send(row.method, path, own[part.who].headers);
     const expected = refusedByHandler[row.id]?.(part) ? [403] : [200, 201, 204, 400, 409];
     // A label that is not on the issue can't be taken off.
@@ -131,7 +131,11 @@ describe.each([...new Set(endpoints.map(({ path }) => path))])('%s', (path) => {
 
   it.each(unknown)('anybody sends %s: 405 with Allow', async (method) => {
     for (const who of ['anonymous', 'admin'] as const) {
-      const { status, headers, body } = await send(method, pathOn(stage, path), cast[who].headers);
+      const { status, headers, body } = await send(
+        method,
+        pathOn(stage, { path, scope: { by: 'none' } }),
+        cast[who].headers,
+      );
       expect({ status, body }).toEqual({ status: 405, body: { error: 'method not allowed' } });
       expect(headers.allow?.split(', ')).toEqual(expect.arrayContaining(known));
     }

@@ -1,10 +1,11 @@
 /** One of each thing that a path can name, in the company of a cast. */
 import { createComment, createIssue, createLabel, createRelation, findIssue, systemActor } from '@acp/core';
+import type { EndpointRow } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import type { Cast } from './cast.ts';
 
-/** By the name of the path's parameter. */
+/** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
 export type Stage = Readonly<Record<string, string>>;
 
 const director = systemActor('tests');
@@ -28,6 +29,8 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       agentId: agent_id,
       userId: cast.viewer.user_id,
       keyId: cast.agent.key_id,
+      agent_key: cast.agent.key_id,
+      board_user_key: cast.board_viewer.key_id,
       issueId: issue.id,
       relationId: relation.id,
       commentId: comment.id,
@@ -38,10 +41,18 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
   });
 }
 
-/** The path of a row with the stage's ids; throws for a parameter that the stage lacks. */
-export function pathOn(stage: Stage, path: string): string {
-  return path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
-    const value = stage[name];
+type Named = Pick<EndpointRow, 'path' | 'scope'>;
+
+/** What a parameter of the row's path is on this stage; undefined where nothing was staged for it. */
+export function staged(stage: Stage, { scope }: Named, name: string): string | undefined {
+  const byScope = 'param' in scope && scope.param === name ? stage[scope.by] : undefined;
+  return byScope ?? stage[name];
+}
+
+/** The row's path with the stage's ids; throws for a parameter that the stage lacks. */
+export function pathOn(stage: Stage, row: Named): string {
+  return row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
+    const value = staged(stage, row, name);
     if (value === undefined) throw new Error(`the stage has no ${name}: add one to tests/http/stage.ts`);
     return value;
   });
