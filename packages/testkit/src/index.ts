@@ -26,3 +26,5 @@ export {
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
 export { killServices, processesIn, spawnService, startService } from './processes.ts';
 export type { LogLine, ProcessExit, ServiceProcess } from './processes.ts';
+export { startS3Server } from './s3-server.ts';
+export type { S3Server } from './s3-server.ts';
