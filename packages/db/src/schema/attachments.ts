@@ -1,5 +1,5 @@
 import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, id, updatedAt } from './columns.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
 export const attachments = pgTable(
@@ -39,11 +39,17 @@ export const attachment_texts = pgTable(
 );
 
 /**
- * Keys in the storage that no row names (yet, or any more): written before the bytes are, and when a row goes. The
- * sweep deletes their bytes after a while, so that rows and bytes agree again after any crash.
+ * Keys in the storage that no row names (yet, or any more): written before the bytes are, and by triggers when a row of
+ * `attachments` or `assets` goes, by whichever path. The transaction that writes a row takes its key out of here. The
+ * sweep deletes the bytes of what stays, so that rows and bytes agree again after any crash.
  */
 export const storage_orphans = pgTable(
   'storage_orphans',
-  { storage_key: text().primaryKey(), created_at: createdAt() },
+  {
+    storage_key: text().primaryKey(),
+    /** From then on the bytes may be deleted at any moment and no row may take the key any more. */
+    doomed_at: instant(),
+    created_at: createdAt(),
+  },
   (t) => [index('storage_orphans_created_at').on(t.created_at)],
 );
