@@ -46,6 +46,8 @@ export const agents = pgTable(
     gepa_auto_promote: boolean().notNull().default(false),
     gepa_provider_override: text(),
     pause_reason: text(),
+    /** Paused by a breached budget: resumed when it is resolved or its window rolls over. */
+    budget_paused: boolean().notNull().default(false),
     /** Overrides of the permission defaults; a key that is absent has its default. */
     permissions: jsonb().$type<Record<string, boolean>>().notNull().default({}),
     /** When the heartbeat timer wakes the agent next; null while the heartbeat is off. */
@@ -60,6 +62,9 @@ export const agents = pgTable(
     index('agents_reports_to')
       .on(t.reports_to)
       .where(sql`${t.reports_to} is not null`),
+    index('agents_budget_paused')
+      .on(t.company_id)
+      .where(sql`${t.budget_paused}`),
     index('agents_next_heartbeat')
       .on(t.next_heartbeat_at)
       .where(

@@ -18,8 +18,11 @@ export const approvals = pgTable(
     issue_id: uuid(),
     requested_by_agent_id: uuid(),
     requested_by_user_id: uuid(),
+    /** A board-user key, which counts as a human (decisions 7.22). */
+    requested_by_key_id: uuid(),
     decision_note: text(),
     decided_by_user_id: uuid(),
+    decided_by_key_id: uuid(),
     decided_at: instant(),
     /** When what was asked for was carried out; once, and only after approval. */
     applied_at: instant(),

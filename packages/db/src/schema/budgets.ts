@@ -72,7 +72,7 @@ export const budget_windows = pgTable(
   (t) => [primaryKey({ columns: [t.policy_id, t.window_start] })],
 );
 
-/** Open reservations of a run, so that a lost run gives back what it held. */
+/** What a live run holds of a policy's window and has settled there already; gone at the end of the run. */
 export const budget_reservations = pgTable(
   'budget_reservations',
   {
@@ -82,10 +82,12 @@ export const budget_reservations = pgTable(
       .references(() => budget_policies.id, { onDelete: 'cascade' }),
     run_id: uuid().notNull(),
     window_start: instant().notNull(),
+    /** Reserved for the call under way. */
     amount_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    settled_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
     created_at: createdAt(),
   },
-  (t) => [index('budget_reservations_run').on(t.run_id)],
+  (t) => [uniqueIndex('budget_reservations_run').on(t.run_id, t.policy_id, t.window_start)],
 );
 
 export const budget_incidents = pgTable(
