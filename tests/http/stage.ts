@@ -1,8 +1,18 @@
 /** One of each thing that a path can name, in the company of a cast. */
-import { createComment, createIssue, createLabel, createRelation, findIssue, systemActor } from '@acp/core';
+import {
+  createComment,
+  createCompany,
+  createInvite,
+  createIssue,
+  createLabel,
+  createRelation,
+  findIssue,
+  systemActor,
+} from '@acp/core';
 import type { EndpointRow } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
+import { sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
 /** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
@@ -24,6 +34,18 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       .insert(schema.heartbeat_runs)
       .values({ company_id, agent_id, wake_reason: 'manual', adapter_type: 'llm' })
       .returning();
+    // Elsewhere: whoever accepts it would else be no stranger any more.
+    const elsewhere = await createCompany(tx, director, { name: 'Elsewhere', slug: `elsewhere-${issue.id}` });
+    const { token } = await createInvite(tx, director, elsewhere.id, { role: 'viewer' });
+    const [request] = await tx
+      .insert(schema.join_requests)
+      .values({ company_id, user_id: cast.stranger.user_id })
+      .onConflictDoUpdate({
+        target: [schema.join_requests.company_id, schema.join_requests.user_id],
+        targetWhere: sql`status = 'pending'`,
+        set: { message: 'Staged' },
+      })
+      .returning();
     return {
       companyId: company_id,
       agentId: agent_id,
@@ -36,6 +58,8 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       commentId: comment.id,
       labelId: label.id,
       runId: run!.id,
+      token: token ?? '',
+      joinRequestId: request!.id,
       role: 'ceo',
     };
   });

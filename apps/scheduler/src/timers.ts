@@ -2,6 +2,7 @@
 // skipped, or the statement decides by itself.
 import {
   deleteEventsBefore,
+  deleteExpiredOauthFlows,
   deleteExpiredSessions,
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
@@ -117,6 +118,7 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteOldIdempotencyKeys(db);
   await deleteOldLoginFailures(db);
   await deleteExpiredSessions(db);
+  await deleteExpiredOauthFlows(db);
   await deleteEventsBefore(db, EVENTS_KEPT_SEC);
 }
 

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { JsonObject, Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
 
@@ -15,6 +15,7 @@ export const Company = Type.Object({
   agent_default_adapter_config: JsonObject,
   agent_default_heartbeat_enabled: Type.Boolean(),
   agent_default_heartbeat_interval_sec: Type.Integer(),
+  default_worker_tags: Type.Array(Type.String()),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -42,7 +43,12 @@ export const UpdateCompany = Patch({
   name: Name,
   slug: Slug,
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
+  /** Tags that a worker must have for the company's tasks, unless agent or project say others (decisions 7.24). */
+  default_worker_tags: Type.Array(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$' }), {
+    maxItems: 50,
+  }),
 });
+export type UpdateCompany = Static<typeof UpdateCompany>;
 export const AddMember = Type.Object({ user_id: Uuid, role: OneOf(companyRoles) });
 export const AddCompanyUser = Type.Object({ user_id: Uuid, role: Type.Optional(OneOf(companyRoles)) });
 export const ChangeRole = Type.Object({ role: OneOf(companyRoles) });
@@ -74,7 +80,7 @@ export const companyEndpoints = {
     response: Company,
     status: 200,
     tx: 'write',
-    doc: 'Changes name, slug or home directory.',
+    doc: 'Changes name, slug, default worker tags or home directory, which must lie in a folder of the company.',
   }),
   delete: endpoint({
     id: 'companies.delete',
@@ -95,10 +101,12 @@ export const companyEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byCompany,
+    query: Type.Object(PageQuery),
     response: Type.Array(Membership),
     status: 200,
     tx: 'none',
-    doc: 'The memberships of the company.',
+    paged: true,
+    doc: 'The memberships of the company, newest first.',
   }),
   addMember: endpoint({
     id: 'companies.add-member',
@@ -145,10 +153,12 @@ export const companyEndpoints = {
     auth: BEARER,
     role: 'admin',
     scope: byCompany,
+    query: Type.Object(PageQuery),
     response: Type.Array(CompanyUser),
     status: 200,
     tx: 'none',
-    doc: 'The members with names and addresses.',
+    paged: true,
+    doc: 'The members with names and addresses, newest first.',
   }),
   addUser: endpoint({
     id: 'companies.add-user',

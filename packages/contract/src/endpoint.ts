@@ -10,7 +10,8 @@ export type AuthKind = 'user' | 'agent' | 'board_user' | 'worker';
 export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
 
 /** Entities whose id in a path leads to a company: each has one loader in the web tier's scope registry. */
-export type ScopeEntity = 'agent' | 'agent_key' | 'issue' | 'run' | 'relation';
+export type ScopeEntity =
+  'agent' | 'agent_key' | 'issue' | 'run' | 'relation' | 'board_user_key' | 'join_request';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.

@@ -1,8 +1,7 @@
-/** Users and their own record (specification, Identity and users). */
+/** Users, their own record and their instance roles (specification, Identity and users; Instance administration). */
 import { Type, type Static } from 'typebox';
 import { instanceRoles } from './actor.ts';
-import { endpoint } from './endpoint.ts';
-import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 export const Password = Type.String({ minLength: 8, maxLength: 1024 });
@@ -18,7 +17,51 @@ export const Me = Type.Object({
 });
 export type Me = Static<typeof Me>;
 
-/** Form bodies of the pages: `POST /login` and the first-run `POST /setup`. */
+/** What `PATCH /api/me` answers. */
+export const MyProfile = Type.Pick(Me, ['id', 'email', 'display_name', 'instance_role']);
+export type MyProfile = Static<typeof MyProfile>;
+
+/** A user as instance admins see it; the password hash is in no answer. */
+export const User = Type.Object({
+  ...Me.properties,
+  updated_at: Timestamp,
+  slack_user_id: Nullable(Type.String()),
+  telegram_user_id: Nullable(Type.String()),
+});
+export type User = Static<typeof User>;
+
+export const UserRole = Type.Object({
+  user_id: Uuid,
+  email: Type.String(),
+  display_name: Type.String(),
+  role: OneOf(instanceRoles),
+  is_active: Type.Boolean(),
+});
+export type UserRole = Static<typeof UserRole>;
+
+export const UpdateMe = Patch({ email: Email, display_name: Name });
+export type UpdateMe = Static<typeof UpdateMe>;
+export const ChangePassword = Type.Object({
+  current_password: Type.String({ minLength: 1, maxLength: 1024 }),
+  new_password: Password,
+});
+export const CreateUser = Type.Object({
+  email: Email,
+  password: Password,
+  display_name: Name,
+  instance_role: Type.Optional(OneOf(instanceRoles)),
+});
+export const UpdateUser = Patch({
+  email: Email,
+  display_name: Name,
+  is_active: Type.Boolean(),
+  instance_role: OneOf(instanceRoles),
+});
+export type UpdateUser = Static<typeof UpdateUser>;
+export const ResetPassword = Type.Object({ new_password: Password });
+export const ChangeInstanceRole = Type.Object({ role: OneOf(instanceRoles) });
+
+/** Form bodies of the pages: `POST /login`, the first-run `POST /setup`, and `POST /invites/{token}` of a newcomer. */
 export const LoginForm = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -29,18 +72,8 @@ export const SetupForm = Type.Object({
   display_name: Type.String({ minLength: 1, maxLength: 200 }),
   password: Password,
 });
-
-export const identityEndpoints = {
-  me: endpoint({
-    id: 'identity.me',
-    method: 'GET',
-    path: '/api/me',
-    auth: ['user'],
-    role: 'none',
-    scope: { by: 'none' },
-    response: Me,
-    status: 200,
-    tx: 'none',
-    doc: 'The signed-in user. Agent and board-user keys get 401 `not authenticated as user`.',
-  }),
-};
+export const NewcomerForm = Type.Object({
+  email: Email,
+  display_name: Type.String({ minLength: 1, maxLength: 200 }),
+  password: Password,
+});

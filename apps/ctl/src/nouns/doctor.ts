@@ -75,7 +75,7 @@ const checks: Record<string, Check> = {
     );
   },
   'sign-in': async ({ database }) => {
-    const admins = (await listUsers(database.db)).filter(
+    const admins = (await listUsers(database.db)).items.filter(
       (user) => user.is_active && user.instance_role === 'admin',
     );
     const detail = `${admins.length} active instance admins`;

@@ -17,7 +17,8 @@ async function mint(context: CommandContext): Promise<Answer> {
 }
 
 async function list(context: CommandContext): Promise<Answer> {
-  const keys = await listBoardUserKeys(context.database.db, (await companyOf(context)).id);
+  const company = await companyOf(context);
+  const { items: keys } = await listBoardUserKeys(context.database.db, company.id, {}, null);
   return { value: keys, text: table(keys, ['id', 'key_prefix', 'role', 'label', 'created_at']) };
 }
 

@@ -1,17 +1,19 @@
 import { instanceRoles, type InstanceRole } from '@acp/contract';
 import {
-  createUser,
   deactivateUser,
+  enrolUser,
   findUserByEmail,
   hashPassword,
   listUsers,
   presentMe,
   resetPassword,
+  systemActor,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { newToken } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
 
+const operator = systemActor('operator');
 const columns = ['id', 'email', 'display_name', 'instance_role', 'is_active', 'last_login_at'];
 
 /** The password of the option, else a random one that is printed once. */
@@ -36,19 +38,19 @@ async function create(context: CommandContext): Promise<Answer> {
   const { password, generated } = passwordOf(context);
   const password_hash = await hashPassword(password);
   const user = await transaction(context.database, (tx) =>
-    createUser(tx, {
+    enrolUser(tx, operator, {
       email,
       display_name: context.options.name ?? email,
       password_hash,
       instance_role: role,
     }),
   );
-  const value = { ...presentMe(user), ...(generated ? { password } : {}) };
+  const value = { ...user, ...(generated ? { password } : {}) };
   return { value, text: `created ${email} (${role})${generated ? `, password ${password}` : ''}` };
 }
 
 async function list(context: CommandContext): Promise<Answer> {
-  const users = (await listUsers(context.database.db)).map(presentMe);
+  const users = (await listUsers(context.database.db, {}, presentMe)).items;
   return { value: users, text: table(users, columns) };
 }
 
@@ -56,7 +58,7 @@ async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
   const password_hash = await hashPassword(password);
-  await transaction(context.database, (tx) => resetPassword(tx, user.id, password_hash));
+  await transaction(context.database, (tx) => resetPassword(tx, operator, user.id, password_hash));
   const value = { id: user.id, email: user.email, ...(generated ? { password } : {}) };
   return {
     value,
@@ -66,7 +68,7 @@ async function reset(context: CommandContext): Promise<Answer> {
 
 async function deactivate(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
-  await transaction(context.database, (tx) => deactivateUser(tx, user.id));
+  await transaction(context.database, (tx) => deactivateUser(tx, operator, user.id));
   return {
     value: { id: user.id, email: user.email, is_active: false },
     text: `deactivated ${user.email}; sessions ended`,

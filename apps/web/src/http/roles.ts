@@ -1,7 +1,7 @@
 /** Least roles (specification, Authentication 6; decisions 7.1): what the endpoint table's `role` column means. */
 import { permits } from '@acp/contract';
 import type { Actor, AgentActor, BoardUserActor, CompanyRole, EndpointRow, UserActor } from '@acp/contract';
-import { forbidden } from '@acp/kernel';
+import { forbidden, unauthenticated } from '@acp/kernel';
 
 /** Callers of a tenant's routes. Workers and the system come in by other doors. */
 export type TenantActor = UserActor | AgentActor | BoardUserActor;
@@ -24,6 +24,12 @@ export function roleIn(actor: Actor, companyId: string): CompanyRole | undefined
     default:
       return undefined;
   }
+}
+
+/** For rows that admit sessions only: tells it to the type checker. Throws 401. */
+export function requireUser(actor: Actor): UserActor {
+  if (actor.kind !== 'user') throw unauthenticated('not authenticated as user');
+  return actor;
 }
 
 /** Throws 403 unless the caller, already known to see the company, may do what the row does. */

@@ -3,7 +3,16 @@
  * another company's is one and the same 404 (specification, What the service does 7).
  */
 import type { Actor, EndpointRow, Scope, ScopeEntity } from '@acp/contract';
-import { findAgent, findAgentKey, findCompany, findIssue, findRelation, findRun } from '@acp/core';
+import {
+  findAgent,
+  findAgentKey,
+  findBoardUserKey,
+  findCompany,
+  findIssue,
+  findJoinRequest,
+  findRelation,
+  findRun,
+} from '@acp/core';
 import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
 import { isInstanceAdmin, roleIn } from './roles.ts';
@@ -16,6 +25,8 @@ const loaders = {
   issue: findIssue,
   run: findRun,
   relation: findRelation,
+  board_user_key: findBoardUserKey,
+  join_request: findJoinRequest,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

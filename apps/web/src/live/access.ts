@@ -1,6 +1,6 @@
 /** What an open stream may see: worked out at its start, every minute, and at once when memberships change. */
 import type { Actor } from '@acp/contract';
-import { findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
+import { aliveSessions, findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Subscriber } from './subscriber.ts';
 
@@ -25,22 +25,28 @@ async function userAccess(tx: Tx, access: UserAccess, only: string | null): Prom
   return visible ? { companies: new Set([only]), instance_wide: admin } : null;
 }
 
-/** Rights of all streams now, in two statements; null where a stream has to end. */
+/** Rights of all streams now, in three statements; null where a stream has to end. */
 export async function verifyAccess(
   tx: Tx,
   subscribers: readonly Subscriber[],
 ): Promise<Map<Subscriber, Access | null>> {
   const users = new Set<string>();
   const companies = new Set<string>();
+  const sessions = new Set<string>();
   for (const { actor, only } of subscribers) {
-    if (actor.kind === 'user') users.add(actor.user_id);
-    else if (actor.kind === 'agent' || actor.kind === 'board_user') companies.add(actor.company_id);
+    if (actor.kind === 'user') {
+      users.add(actor.user_id);
+      if (actor.session_id !== null) sessions.add(actor.session_id);
+    } else if (actor.kind === 'agent' || actor.kind === 'board_user') companies.add(actor.company_id);
     if (only !== null) companies.add(only);
   }
   const access = users.size > 0 ? await loadAccess(tx, [...users]) : new Map<string, UserAccess>();
+  const open = sessions.size > 0 ? await aliveSessions(tx, [...sessions]) : new Set<string>();
   const rows = companies.size > 0 ? await listCompanies(tx, [...companies]) : [];
   const alive = new Set(rows.map((company) => company.id));
-  return new Map(subscribers.map((subscriber) => [subscriber, verified(subscriber, access, alive)]));
+  const ended = ({ actor }: Subscriber) =>
+    actor.kind === 'user' && actor.session_id !== null && !open.has(actor.session_id);
+  return new Map(subscribers.map((each) => [each, ended(each) ? null : verified(each, access, alive)]));
 }
 
 function verified(

@@ -14,23 +14,48 @@ import { type Database, transaction } from '@acp/db';
 import { rateLimited, unauthenticated } from '@acp/kernel';
 import type { CookieOptions } from 'express';
 
+interface Credentials {
+  email: string;
+  password: string;
+  address: string;
+}
+
+/** The last attempt of each pair in this process. */
+const attempts = new Map<string, Promise<unknown>>();
+
 /**
  * Opens a session for the right password.
  * @throws rateLimited while the pair or the e-mail is locked, unauthenticated for a wrong pair; both cost the same.
  */
-export async function signIn(
+export async function signIn(database: Database, form: Credentials): Promise<{ token: string }> {
+  // One after the other: an attempt counts as failed while it is under way, and right ones must not lock each other out.
+  const pair = JSON.stringify([form.email.toLowerCase(), form.address]);
+  const attempt = (attempts.get(pair) ?? Promise.resolve()).then(async () => attemptSignIn(database, form));
+  const settled = attempt.catch(() => undefined);
+  attempts.set(pair, settled);
+  try {
+    return await attempt;
+  } finally {
+    if (attempts.get(pair) === settled) attempts.delete(pair);
+  }
+}
+
+async function attemptSignIn(
   database: Database,
-  { email, password, address }: { email: string; password: string; address: string },
+  { email, password, address }: Credentials,
 ): Promise<{ token: string }> {
   const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, email, address));
   if (locked_sec !== null) throw rateLimited('too many failed logins; try again later', locked_sec);
   const user = await findUserByEmail(database.db, email);
   const matches = await verifyPassword(user?.password_hash, password);
-  if (!user || !matches || !user.is_active) throw unauthenticated('wrong e-mail or password');
+  const refused = () => unauthenticated('wrong e-mail or password');
+  if (!user?.password_hash || !matches || !user.is_active) throw refused();
+  const { id, password_hash } = user;
   return transaction(database, async (tx) => {
     await clearLoginFailures(tx, email, address);
-    await noteLogin(tx, user.id);
-    return openSession(tx, user.id);
+    // The account may have changed while the password was checked.
+    if (!(await noteLogin(tx, id, password_hash))) throw refused();
+    return openSession(tx, id);
   });
 }
 

@@ -18,8 +18,6 @@ export {
 } from './keys.ts';
 export { markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
-export { assertHomeDir } from './home-dir.ts';
-export type { HomeRules } from './home-dir.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';
 export { noteRunEnded, noteRunStarted } from './note-run.ts';

@@ -1,15 +1,15 @@
-import type { Actor, CompanyRole } from '@acp/contract';
-import { type Tx, schema, signal } from '@acp/db';
+import type { Actor, BoardUserKey, CompanyRole, NewBoardUserKey } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
-import { and, desc, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 
-const { board_user_keys } = schema;
+const { board_user_keys, companies } = schema;
 
 export type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
 
 /** Key metadata: never the hash, never the key. */
-function present(row: BoardUserKeyRow) {
+function present(row: BoardUserKeyRow): BoardUserKey {
   return {
     id: row.id,
     company_id: row.company_id,
@@ -26,7 +26,7 @@ export async function mintBoardUserKey(
   actor: Actor,
   company_id: string,
   input: { role: CompanyRole; label?: string | null },
-): Promise<ReturnType<typeof present> & { raw_key: string }> {
+): Promise<NewBoardUserKey> {
   const raw_key = newApiKey();
   const [row] = await tx
     .insert(board_user_keys)
@@ -47,13 +47,31 @@ export async function mintBoardUserKey(
   return { ...present(row!), raw_key };
 }
 
-export async function listBoardUserKeys(tx: Tx, company_id: string): Promise<ReturnType<typeof present>[]> {
+/** Undefined for one of a trashed company too. */
+export async function findBoardUserKey(tx: Tx, id: string): Promise<BoardUserKeyRow | undefined> {
+  const [row] = await tx
+    .select(getTableColumns(board_user_keys))
+    .from(board_user_keys)
+    .innerJoin(companies, and(eq(companies.id, board_user_keys.company_id), isNull(companies.deleted_at)))
+    .where(eq(board_user_keys.id, id));
+  return row;
+}
+
+/** Newest first. @param unasked how many where the page gives no limit (decisions 3); null is all */
+export async function listBoardUserKeys(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest,
+  unasked: number | null = 50,
+): Promise<Page<BoardUserKey>> {
+  const plan = newestFirst(board_user_keys.created_at, board_user_keys.id, page, unasked);
   const rows = await tx
     .select()
     .from(board_user_keys)
-    .where(eq(board_user_keys.company_id, company_id))
-    .orderBy(desc(board_user_keys.created_at), desc(board_user_keys.id));
-  return rows.map(present);
+    .where(and(eq(board_user_keys.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /** Revokes at once, in every process. @throws notFound also for another company's key. */

@@ -1,9 +1,10 @@
-import type { Actor, Company } from '@acp/contract';
+import type { Actor, Company, UpdateCompany } from '@acp/contract';
 import { type Tx, isUniqueViolation, schema, signal } from '@acp/db';
-import { conflict, notFound } from '@acp/kernel';
+import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertHomeDir, type HomeRules } from './home-dir.ts';
 
 const { companies, memberships } = schema;
 
@@ -21,6 +22,7 @@ export function presentCompany(company: CompanyRow): Company {
     agent_default_adapter_config: company.agent_default_adapter_config as Record<string, unknown>,
     agent_default_heartbeat_enabled: company.agent_default_heartbeat_enabled,
     agent_default_heartbeat_interval_sec: company.agent_default_heartbeat_interval_sec,
+    default_worker_tags: company.default_worker_tags,
     created_at: company.created_at,
     updated_at: company.updated_at,
   };
@@ -48,26 +50,47 @@ export async function createCompany(
   return presentCompany(company);
 }
 
+/**
+ * Changes a company; an absent field is left alone.
+ * @param homes absent: no `home_dir` can be set here
+ * @throws conflict when the slug is taken, invalid for a folder that is not the company's
+ */
 export async function updateCompany(
   tx: Tx,
   actor: Actor,
   company_id: string,
-  input: { name?: string; slug?: string; home_dir?: string | null },
+  input: UpdateCompany,
+  homes?: HomeRules,
 ): Promise<Company> {
-  const { name, slug, home_dir } = input;
+  const { name, slug, home_dir, default_worker_tags } = input;
+  // Folders are assigned to the slug that the company has had so far: a new one claims nobody else's.
+  if (home_dir) await assertOwnHome(tx, company_id, home_dir, homes);
+  const set = { name, slug, home_dir, default_worker_tags };
   const company = await takingSlug(
     async () =>
       (
         await tx
           .update(companies)
-          .set({ name, slug, home_dir, updated_at: sql`now()` })
+          .set({ ...set, updated_at: sql`now()` })
           .where(and(eq(companies.id, company_id), alive))
           .returning()
       )[0],
   );
   if (!company) throw notFound();
-  await recordChanges(tx, actor, [entry(company_id, 'company.updated', { name, slug, home_dir })]);
+  await recordChanges(tx, actor, [entry(company_id, 'company.updated', set)]);
   return presentCompany(company);
+}
+
+async function assertOwnHome(
+  tx: Tx,
+  company_id: string,
+  home_dir: string,
+  homes: HomeRules | undefined,
+): Promise<void> {
+  const company = await findCompany(tx, company_id);
+  if (!company) throw notFound();
+  if (!homes) throw invalid('home_dir must lie in a folder of the company');
+  await assertHomeDir(home_dir, company, homes);
 }
 
 /**

@@ -1,6 +1,8 @@
 /**
- * Owns companies (the tenants), their memberships and the keys of integrations (board-user keys).
- * Invariants: a trashed company counts as absent; its slug is free again; a user has one role in a company.
+ * Owns companies (the tenants), their memberships with the ways to one (invites, join requests), and the keys of
+ * integrations (board-user keys).
+ * Invariants: a trashed company counts as absent; its slug is free again; a user has one role in a company;
+ * an invite is accepted once; a user has one pending join request to a company.
  */
 export {
   createCompany,
@@ -12,10 +14,16 @@ export {
   updateCompany,
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
+export { assertHomeDir } from './home-dir.ts';
+export type { HomeRules } from './home-dir.ts';
 export { takeIssueNumber } from './issue-numbers.ts';
-export { addMember, changeMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
+export { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
+export { acceptInvite, createInvite, joinByInvite, listInvites, previewInvite } from './invites.ts';
+export { findJoinRequest, listJoinRequests, requestToJoin, resolveJoinRequest } from './join-requests.ts';
+export type { JoinRequestRow } from './join-requests.ts';
 export {
   deleteBoardUserKey,
+  findBoardUserKey,
   listBoardUserKeys,
   markBoardUserKeysUsed,
   mintBoardUserKey,

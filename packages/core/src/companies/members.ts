@@ -1,7 +1,15 @@
 import type { Actor, CompanyRole, CompanyUser, Membership } from '@acp/contract';
-import { type Tx, isUniqueViolation, schema, signal } from '@acp/db';
+import {
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  signal,
+  type Tx,
+} from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
-import { and, asc, eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findUser } from '../identity/index.ts';
 
@@ -17,27 +25,49 @@ function present(row: typeof memberships.$inferSelect): Membership {
   };
 }
 
-export async function listMembers(tx: Tx, company_id: string): Promise<Membership[]> {
+/** Newest first; all of them unless a limit is given. */
+export async function listMembers(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest = {},
+): Promise<Page<Membership>> {
+  const plan = newestFirst(memberships.joined_at, memberships.id, page, null);
   const rows = await tx
     .select()
     .from(memberships)
-    .where(eq(memberships.company_id, company_id))
-    .orderBy(asc(memberships.joined_at), asc(memberships.id));
-  return rows.map(present);
+    .where(and(eq(memberships.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ joined_at, id }) => ({ at: joined_at, id }), present);
 }
 
-export async function listCompanyUsers(tx: Tx, company_id: string): Promise<CompanyUser[]> {
+/** The members with names and addresses, in the same order. */
+export async function listCompanyUsers(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest = {},
+): Promise<Page<CompanyUser>> {
+  const plan = newestFirst(memberships.joined_at, memberships.id, page, null);
   const rows = await tx
     .select({ membership: memberships, email: users.email, display_name: users.display_name })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.user_id))
-    .where(eq(memberships.company_id, company_id))
-    .orderBy(asc(users.display_name), asc(users.id));
-  return rows.map((row) => ({
-    ...present(row.membership),
-    email: row.email,
-    display_name: row.display_name,
-  }));
+    .where(and(eq(memberships.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(
+    rows,
+    ({ membership: { joined_at, id } }) => ({ at: joined_at, id }),
+    ({ membership, email, display_name }) => ({ ...present(membership), email, display_name }),
+  );
+}
+
+export async function isMember(tx: Tx, company_id: string, user_id: string): Promise<boolean> {
+  const rows = await tx
+    .select({ id: memberships.id })
+    .from(memberships)
+    .where(membership(company_id, user_id));
+  return rows.length > 0;
 }
 
 /** @throws notFound for an unknown user, conflict for one who already is a member. */

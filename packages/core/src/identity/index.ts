@@ -1,6 +1,8 @@
 /**
- * Owns users, their sessions, the memory of failed logins and the first-run set-up tokens.
- * Invariants: passwords as argon2id, tokens as SHA-256 only; a deactivated user has no session.
+ * Owns users, their sessions, their accounts at sign-in providers and their chat pairings, the memory of failed logins
+ * and the first-run set-up tokens.
+ * Invariants: passwords as argon2id, tokens as SHA-256 or sealed; a deactivated user has no session and no pairing;
+ * one active instance admin is always left; a provider's word links only an address that it has verified.
  * Hashing is slow on purpose: callers do it outside of transactions and hand over the hash.
  */
 export { loadAccess } from './access.ts';
@@ -8,6 +10,7 @@ export type { UserAccess } from './access.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export { clearLoginFailures, deleteOldLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
 export {
+  aliveSessions,
   closeSession,
   closeUserSessions,
   deleteExpiredSessions,
@@ -18,13 +21,18 @@ export {
 export {
   bootstrapAdmin,
   createUser,
-  deactivateUser,
+  enrolUser,
   findUser,
   findUserByEmail,
   listUsers,
   noteLogin,
-  presentMe,
-  resetPassword,
 } from './users.ts';
-export type { UserRow } from './users.ts';
+export type { NewUser, UserRow } from './users.ts';
+export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
+export { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
+export { changePassword, resetPassword } from './change-password.ts';
 export { completeSetup, issueSetupToken, setupTokenValid } from './setup.ts';
+export { deleteExpiredOauthFlows, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from './oauth-flows.ts';
+export type { OauthFlow } from './oauth-flows.ts';
+export { findProviderUser, linkProvider } from './oauth-accounts.ts';
+export type { ProviderIdentity, Seal } from './oauth-accounts.ts';

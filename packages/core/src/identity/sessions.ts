@@ -59,6 +59,14 @@ export async function resolveSession(tx: Tx, token_hash: string): Promise<UserAc
   return { kind: 'user', user_id, name, instance_role, session_id, roles: row.roles ?? {} };
 }
 
+/** Those of the sessions that still stand, in one statement. */
+export async function aliveSessions(tx: Tx, session_ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    select id from sessions where expires_at > now()
+      and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
+  return new Set(rows.map(({ id }) => id));
+}
+
 export async function deleteExpiredSessions(tx: Tx): Promise<void> {
   await tx.delete(sessions).where(lt(sessions.expires_at, sql`now()`));
 }

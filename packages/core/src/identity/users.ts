@@ -1,42 +1,41 @@
-import type { InstanceRole, Me } from '@acp/contract';
-import { type Tx, isUniqueViolation, schema } from '@acp/db';
-import { conflict, notFound } from '@acp/kernel';
-import { asc, eq, sql } from 'drizzle-orm';
-import { closeUserSessions } from './sessions.ts';
+import type { Actor, InstanceRole, User } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+import { presentUser } from './present.ts';
 
 const { users } = schema;
 
 export type UserRow = typeof users.$inferSelect;
 
-/** The user's own record: an allow-list, the password hash never leaves. */
-export function presentMe(user: UserRow): Me {
-  return {
-    id: user.id,
-    email: user.email,
-    display_name: user.display_name,
-    instance_role: user.instance_role as InstanceRole,
-    is_active: user.is_active,
-    last_login_at: user.last_login_at,
-    created_at: user.created_at,
-  };
-}
-
 export interface NewUser {
   email: string;
   display_name: string;
+  /** Null: the user signs in by a provider only. */
   password_hash: string | null;
   instance_role: InstanceRole;
+  /** False where only the user says that the address is theirs. */
+  email_verified?: boolean;
 }
 
 /** @throws conflict when the address is taken, whatever its case. */
 export async function createUser(tx: Tx, user: NewUser): Promise<UserRow> {
-  try {
-    const [row] = await tx.insert(users).values(user).returning();
+  const { email, display_name, password_hash, instance_role, email_verified = true } = user;
+  const email_verified_at = email_verified ? sql`now()` : null;
+  return takingEmail(async () => {
+    const values = { email, display_name, password_hash, instance_role, email_verified_at };
+    const [row] = await tx.insert(users).values(values).returning();
     return row!;
-  } catch (err) {
-    if (isUniqueViolation(err, 'users_email')) throw conflict('email is already in use');
-    throw err;
-  }
+  });
+}
+
+/** An admin's act: the admin vouches for the address. @throws conflict when it is taken */
+export async function enrolUser(tx: Tx, actor: Actor, user: NewUser): Promise<User> {
+  const row = await createUser(tx, user);
+  const { id: user_id, email, instance_role } = row;
+  await recordInstanceAct(tx, actor, 'user.created', { user_id, email, instance_role });
+  return presentUser(row);
 }
 
 /** Makes the first instance admin where there is no user at all; several processes may try at once. */
@@ -62,33 +61,42 @@ export async function findUserByEmail(tx: Tx, email: string): Promise<UserRow | 
   return row;
 }
 
-export async function listUsers(tx: Tx): Promise<UserRow[]> {
-  return tx.select().from(users).orderBy(asc(users.created_at));
+/** Newest first; all of them unless a limit is given. */
+export async function listUsers<T = UserRow>(
+  tx: Tx,
+  page: PageRequest = {},
+  present: (row: UserRow) => T = (row) => row as T,
+): Promise<Page<T>> {
+  const plan = newestFirst(users.created_at, users.id, page, null);
+  const rows = await tx
+    .select()
+    .from(users)
+    .where(plan.where)
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-export async function noteLogin(tx: Tx, user_id: string): Promise<void> {
-  await tx
+/**
+ * Notes a login. False when the account cannot be signed in to any more: deactivated, deleted, or `password_hash`, which
+ * has just been verified outside of the transaction, is no longer its password. The row stays locked until the session is
+ * there, so that whoever ends the user's sessions finds it.
+ */
+export async function noteLogin(tx: Tx, user_id: string, password_hash?: string): Promise<boolean> {
+  const same = password_hash === undefined ? undefined : eq(users.password_hash, password_hash);
+  const noted = await tx
     .update(users)
     .set({ last_login_at: sql`now()` })
-    .where(eq(users.id, user_id));
-}
-
-/** Sets a password and ends every session of the user. */
-export async function resetPassword(tx: Tx, user_id: string, password_hash: string): Promise<void> {
-  await changeUser(tx, user_id, { password_hash });
-}
-
-/** Deactivates the account: nobody can sign in with it and its sessions end. */
-export async function deactivateUser(tx: Tx, user_id: string): Promise<void> {
-  await changeUser(tx, user_id, { is_active: false });
-}
-
-async function changeUser(tx: Tx, user_id: string, change: Partial<UserRow>): Promise<void> {
-  const changed = await tx
-    .update(users)
-    .set({ ...change, updated_at: sql`now()` })
-    .where(eq(users.id, user_id))
+    .where(and(eq(users.id, user_id), eq(users.is_active, true), same))
     .returning({ id: users.id });
-  if (changed.length === 0) throw notFound('unknown user');
-  await closeUserSessions(tx, user_id);
+  return noted.length > 0;
+}
+
+export async function takingEmail<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (err) {
+    if (isUniqueViolation(err, 'users_email')) throw conflict('email is already in use');
+    throw err;
+  }
 }

@@ -1,12 +1,61 @@
 import { identityEndpoints as rows } from '@acp/contract';
-import { findUser, presentMe } from '@acp/core';
-import { unauthenticated } from '@acp/kernel';
+import {
+  changeInstanceRole,
+  deleteUser,
+  enrolUser,
+  findUser,
+  hashPassword,
+  listUsers,
+  presentMe,
+  presentUser,
+  presentUserRole,
+  resetPassword,
+  updateMe,
+  updateUser,
+} from '@acp/core';
+import { notFound, unauthenticated } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
+import { requireUser } from '../../http/roles.ts';
+import { changeOwnPassword } from './change-own-password.ts';
 
 export const identityRoutes: Route[] = [
   handle(rows.me, async ({ tx, actor }) => {
-    const user = actor.kind === 'user' ? await findUser(tx, actor.user_id) : undefined;
+    const user = await findUser(tx, requireUser(actor).user_id);
     if (!user) throw unauthenticated('not authenticated as user');
     return presentMe(user);
   }),
+  handle(rows.updateMe, (c) => updateMe(c.tx, requireUser(c.actor), c.body)),
+  handle(rows.changePassword, async (c) => {
+    await changeOwnPassword(c.tx, c.services, requireUser(c.actor), c.body);
+    return { message: 'password changed' };
+  }),
+  handle(rows.listUsers, async (c) => {
+    const page = await listUsers(c.tx, c.query, presentUser);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.createUser, async (c) => {
+    const { email, display_name, password, instance_role = 'member' } = c.body;
+    const password_hash = await hashPassword(password);
+    const user = { email, display_name, password_hash, instance_role };
+    return c.services.transaction((tx) => enrolUser(tx, c.actor, user));
+  }),
+  handle(rows.getUser, async (c) => {
+    const user = await findUser(c.tx, c.params.userId!);
+    if (!user) throw notFound();
+    return presentUser(user);
+  }),
+  handle(rows.updateUser, (c) => updateUser(c.tx, c.actor, c.params.userId!, c.body)),
+  handle(rows.deleteUser, (c) => deleteUser(c.tx, c.actor, c.params.userId!)),
+  handle(rows.resetPassword, async (c) => {
+    const password_hash = await hashPassword(c.body.new_password);
+    await c.services.transaction((tx) => resetPassword(tx, c.actor, c.params.userId!, password_hash));
+    return { message: 'password reset' };
+  }),
+  handle(rows.listInstanceRoles, async (c) => {
+    const page = await listUsers(c.tx, c.query, presentUserRole);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.changeInstanceRole, (c) => changeInstanceRole(c.tx, c.actor, c.params.userId!, c.body.role)),
 ];

@@ -1,7 +1,7 @@
 import { invalid, isInsideFolder } from '@acp/kernel';
 import { isAbsolute, join } from 'node:path';
 
-/** Where agents' homes may lie: the operator's configuration (decisions 7.32). */
+/** Where homes of companies and agents may lie: the operator's configuration (decisions 7.32). */
 export interface HomeRules {
   /** `SERVICE_HOME`. */
   service_home: string;

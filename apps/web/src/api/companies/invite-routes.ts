@@ -1,0 +1,33 @@
+import { inviteEndpoints as rows } from '@acp/contract';
+import {
+  acceptInvite,
+  createInvite,
+  listInvites,
+  listJoinRequests,
+  requestToJoin,
+  resolveJoinRequest,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+import { requireUser, roleIn } from '../../http/roles.ts';
+
+export const inviteRoutes: Route[] = [
+  handle(rows.list, async (c) => {
+    const shows_tokens = roleIn(c.actor, c.company_id) === 'admin';
+    const page = await listInvites(c.tx, c.company_id, c.query, { shows_tokens });
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.accept, (c) => acceptInvite(c.tx, requireUser(c.actor), c.params.token!)),
+  handle(rows.listJoinRequests, async (c) => {
+    const page = await listJoinRequests(c.tx, c.company_id, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.requestToJoin, async (c) => {
+    const { request, created } = await requestToJoin(c.tx, requireUser(c.actor), c.body);
+    c.status(created ? 201 : 200);
+    return request;
+  }),
+  handle(rows.resolveJoinRequest, (c) => resolveJoinRequest(c.tx, c.actor, c.subject, c.body.status)),
+];

@@ -1,0 +1,189 @@
+/** Ways into a company: invites, join requests, and the keys of integrations (decisions 3, Board-user keys; 7.3). */
+import { Type, type Static } from 'typebox';
+import { companyRoles } from './actor.ts';
+import { Membership } from './companies.ts';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+
+export const Invite = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  /** Shown to admins of the company only. */
+  token: Nullable(Type.String()),
+  role: OneOf(companyRoles),
+  created_by: Nullable(Uuid),
+  expires_at: Timestamp,
+  accepted_by: Nullable(Uuid),
+  accepted_at: Nullable(Timestamp),
+  created_at: Timestamp,
+});
+export type Invite = Static<typeof Invite>;
+
+export const joinRequestStatuses = ['pending', 'approved', 'rejected'] as const;
+export const JoinRequest = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  user_id: Uuid,
+  status: OneOf(joinRequestStatuses),
+  message: Nullable(Type.String()),
+  resolved_by: Nullable(Uuid),
+  resolved_at: Nullable(Timestamp),
+  created_at: Timestamp,
+});
+export type JoinRequest = Static<typeof JoinRequest>;
+
+export const BoardUserKey = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  role: OneOf(companyRoles),
+  key_prefix: Type.String(),
+  label: Nullable(Type.String()),
+  created_at: Timestamp,
+});
+export type BoardUserKey = Static<typeof BoardUserKey>;
+/** The creation's answer: the only time that the key is shown. */
+export const NewBoardUserKey = Type.Object({ ...BoardUserKey.properties, raw_key: Type.String() });
+export type NewBoardUserKey = Static<typeof NewBoardUserKey>;
+
+export const CreateInvite = Type.Object({
+  role: OneOf(companyRoles),
+  /** Ten years at most. */
+  expires_in_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 87_600 })),
+});
+export const CreateJoinRequest = Type.Object({
+  company_id: Uuid,
+  message: Type.Optional(Nullable(Type.String({ maxLength: 10_000, pattern: '^[^\\u0000]*$' }))),
+});
+export const ResolveJoinRequest = Type.Object({ status: OneOf(['approved', 'rejected']) });
+export const MintBoardUserKey = Type.Object({
+  role: OneOf(companyRoles),
+  label: Type.Optional(Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' }))),
+});
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+
+export const inviteEndpoints = {
+  list: endpoint({
+    id: 'invites.list',
+    method: 'GET',
+    path: '/api/companies/{companyId}/invites',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byCompany,
+    query: Type.Object(PageQuery),
+    response: Type.Array(Invite),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'The invites, newest first; `token` is null for everybody but admins.',
+  }),
+  create: endpoint({
+    id: 'invites.create',
+    method: 'POST',
+    path: '/api/companies/{companyId}/invites',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: CreateInvite,
+    response: Invite,
+    status: 201,
+    tx: 'write',
+    doc: 'Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.',
+  }),
+  accept: endpoint({
+    id: 'invites.accept',
+    method: 'POST',
+    path: '/api/invites/{token}/accept',
+    auth: ['user'],
+    role: 'none',
+    scope: { by: 'none' },
+    response: Membership,
+    status: 201,
+    tx: 'write',
+    doc: 'Makes the signed-in user a member; 404 for an expired, used or unknown token, 409 for who is a member already.',
+  }),
+  listJoinRequests: endpoint({
+    id: 'join-requests.list',
+    method: 'GET',
+    path: '/api/companies/{companyId}/join-requests',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byCompany,
+    query: Type.Object(PageQuery),
+    response: Type.Array(JoinRequest),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'The requests to join the company, newest first.',
+  }),
+  requestToJoin: endpoint({
+    id: 'join-requests.create',
+    method: 'POST',
+    path: '/api/join-requests',
+    auth: ['user'],
+    role: 'none',
+    scope: { by: 'none' },
+    body: CreateJoinRequest,
+    response: JoinRequest,
+    status: 201,
+    also: [200],
+    tx: 'write',
+    doc: 'Asks to join: 404 for an unknown company, 409 for a member, 200 with the pending request where there is one.',
+  }),
+  resolveJoinRequest: endpoint({
+    id: 'join-requests.resolve',
+    method: 'PATCH',
+    path: '/api/join-requests/{joinRequestId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: { by: 'join_request', param: 'joinRequestId' },
+    body: ResolveJoinRequest,
+    response: JoinRequest,
+    status: 200,
+    tx: 'write',
+    doc: 'Approves (the user becomes a member) or rejects; 409 when that was done already.',
+  }),
+};
+
+export const boardUserKeyEndpoints = {
+  list: endpoint({
+    id: 'board-user-keys.list',
+    method: 'GET',
+    path: '/api/companies/{companyId}/board-user-keys',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    query: Type.Object(PageQuery),
+    response: Type.Array(BoardUserKey),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'The keys of the company’s integrations, newest first; never the key itself.',
+  }),
+  mint: endpoint({
+    id: 'board-user-keys.mint',
+    method: 'POST',
+    path: '/api/companies/{companyId}/board-user-keys',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    body: MintBoardUserKey,
+    response: NewBoardUserKey,
+    status: 201,
+    tx: 'write',
+    issues_secret: true,
+    doc: 'Mints a key for an integration, with a role in this company; `raw_key` is shown this once.',
+  }),
+  delete: endpoint({
+    id: 'board-user-keys.delete',
+    method: 'DELETE',
+    path: '/api/board-user-keys/{keyId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: { by: 'board_user_key', param: 'keyId' },
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Revokes the key at once.',
+  }),
+};

@@ -1,0 +1,134 @@
+import type { Actor, CompanyRole, Invite, Membership, UserActor } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { newToken, notFound } from '@acp/kernel';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
+import { addMember } from './members.ts';
+
+const { companies, invites } = schema;
+
+type InviteRow = typeof invites.$inferSelect;
+
+const DEFAULT_HOURS = 72;
+
+/** @param shows_token only admins see it: whoever holds it may join */
+function present(row: InviteRow, shows_token: boolean): Invite {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    token: shows_token ? row.token : null,
+    role: row.role as CompanyRole,
+    created_by: row.created_by,
+    expires_at: row.expires_at,
+    accepted_by: row.accepted_by,
+    accepted_at: row.accepted_at,
+    created_at: row.created_at,
+  };
+}
+
+/** Newest first; all of them unless a limit is given. */
+export async function listInvites(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest,
+  { shows_tokens }: { shows_tokens: boolean },
+): Promise<Page<Invite>> {
+  const plan = newestFirst(invites.created_at, invites.id, page, null);
+  const rows = await tx
+    .select()
+    .from(invites)
+    .where(and(eq(invites.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(
+    rows,
+    ({ created_at, id }) => ({ at: created_at, id }),
+    (row) => present(row, shows_tokens),
+  );
+}
+
+export async function createInvite(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { role, expires_in_hours = DEFAULT_HOURS }: { role: CompanyRole; expires_in_hours?: number },
+): Promise<Invite> {
+  const [row] = await tx
+    .insert(invites)
+    .values({
+      company_id,
+      role,
+      token: newToken(),
+      created_by: actorColumns(actor).user_id,
+      expires_at: sql`now() + make_interval(hours => ${expires_in_hours})`,
+    })
+    .returning();
+  const details = { role, expires_at: row!.expires_at };
+  await recordChanges(tx, actor, [entry(row!, 'invite.created', details)]);
+  return present(row!, true);
+}
+
+/** What the holder of a valid token is told before accepting; undefined for an expired, used or unknown one. */
+export async function previewInvite(
+  tx: Tx,
+  token: string,
+): Promise<{ company_name: string; role: CompanyRole; expires_at: Date } | undefined> {
+  const [row] = await tx
+    .select({ company_name: companies.name, role: invites.role, expires_at: invites.expires_at })
+    .from(invites)
+    .innerJoin(companies, and(eq(companies.id, invites.company_id), isNull(companies.deleted_at)))
+    .where(open(token));
+  return row && { ...row, role: row.role as CompanyRole };
+}
+
+/**
+ * Makes the user a member, with the invite's role.
+ * @throws notFound for an expired, used or unknown token, conflict for a member: the invite then stays unused
+ */
+export async function acceptInvite(tx: Tx, actor: UserActor, token: string): Promise<Membership> {
+  const invite = await takeInvite(tx, actor.user_id, token);
+  return join(tx, actor, invite);
+}
+
+/** Creates an account for the holder of a valid token and makes it a member. @throws notFound, conflict for the e-mail */
+export async function joinByInvite(
+  tx: Tx,
+  token: string,
+  newcomer: Omit<NewUser, 'instance_role'>,
+): Promise<UserRow> {
+  const user = await createUser(tx, { ...newcomer, instance_role: 'member' });
+  await join(tx, actorOf(user), await takeInvite(tx, user.id, token));
+  return user;
+}
+
+const open = (token: string) =>
+  and(eq(invites.token, token), isNull(invites.accepted_at), gt(invites.expires_at, sql`now()`));
+
+/** Of two that accept at once the second waits for the first, and finds the invite used. */
+async function takeInvite(tx: Tx, user_id: string, token: string): Promise<InviteRow> {
+  const [invite] = await tx
+    .update(invites)
+    .set({ accepted_by: user_id, accepted_at: sql`now()` })
+    .where(
+      and(
+        open(token),
+        sql`exists (select from ${companies} where ${companies.id} = ${invites.company_id} and ${companies.deleted_at} is null)`,
+      ),
+    )
+    .returning();
+  if (!invite) throw notFound('this invite is no longer valid');
+  return invite;
+}
+
+async function join(tx: Tx, actor: UserActor, invite: InviteRow): Promise<Membership> {
+  const { company_id } = invite;
+  const role = invite.role as CompanyRole;
+  const membership = await addMember(tx, actor, company_id, { user_id: actor.user_id, role });
+  await recordChanges(tx, actor, [entry(invite, 'invite.accepted', { role })]);
+  return membership;
+}
+
+function entry({ company_id, id }: InviteRow, action: string, details: Record<string, unknown>) {
+  return { company_id, action, entity_type: 'invite', entity_id: id, details };
+}

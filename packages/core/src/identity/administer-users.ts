@@ -1,0 +1,155 @@
+import type {
+  Actor,
+  InstanceRole,
+  MyProfile,
+  UpdateMe,
+  UpdateUser,
+  User,
+  UserActor,
+  UserRole,
+} from '@acp/contract';
+import { schema, signal, type Tx } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { presentProfile, presentUser, presentUserRole } from './present.ts';
+import { closeUserSessions } from './sessions.ts';
+import { takingEmail, type UserRow } from './users.ts';
+
+const { chat_pairings, companies, memberships, users } = schema;
+
+/** The signed-in user's own change: a new address ends the other sessions, and nobody vouches for it yet. */
+export async function updateMe(tx: Tx, actor: UserActor, input: UpdateMe): Promise<MyProfile> {
+  const before = await lockUser(tx, actor.user_id);
+  const { email, display_name } = input;
+  const row = await writeUser(tx, before, { email, display_name }, null);
+  await afterChange(tx, actor, before, row);
+  return presentProfile(row);
+}
+
+/**
+ * An instance admin's change. A new address or role and a deactivation end the user's sessions; a deactivation also
+ * revokes the user's chat identities.
+ * @throws conflict for a taken address, and where oneself or the last active instance admin would lose the role
+ */
+export async function updateUser(tx: Tx, actor: Actor, user_id: string, input: UpdateUser): Promise<User> {
+  return presentUser(await changeUser(tx, actor, user_id, input));
+}
+
+/** @throws conflict as `updateUser` does */
+export async function changeInstanceRole(
+  tx: Tx,
+  actor: Actor,
+  user_id: string,
+  role: InstanceRole,
+): Promise<UserRole> {
+  return presentUserRole(await changeUser(tx, actor, user_id, { instance_role: role }));
+}
+
+/** Closes the account: nobody can sign in with it, its sessions and chat pairings end. @throws conflict as `updateUser` */
+export async function deactivateUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  await changeUser(tx, actor, user_id, { is_active: false });
+}
+
+/** Deletes the account with its sessions, sign-ins and memberships; each company's activity says so. @throws conflict */
+export async function deleteUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  await assertAdminRemains(tx, actor, user_id);
+  const left = await tx
+    .select({ company_id: memberships.company_id })
+    .from(memberships)
+    .innerJoin(companies, and(eq(companies.id, memberships.company_id), isNull(companies.deleted_at)))
+    .where(eq(memberships.user_id, user_id));
+  const [deleted] = await tx.delete(users).where(eq(users.id, user_id)).returning();
+  if (!deleted) throw notFound();
+  signal(tx, 'credentials', user_id);
+  const { email } = deleted;
+  await recordInstanceAct(tx, actor, 'user.deleted', { user_id, email });
+  const removed = { action: 'member.removed', entity_type: 'user', entity_id: user_id, details: { email } };
+  await recordChanges(
+    tx,
+    actor,
+    left.map(({ company_id }) => ({ ...removed, company_id })),
+  );
+}
+
+async function changeUser(tx: Tx, actor: Actor, user_id: string, input: UpdateUser): Promise<UserRow> {
+  const { email, display_name, is_active, instance_role } = input;
+  if (is_active === false || instance_role === 'member') await assertAdminRemains(tx, actor, user_id);
+  const before = await lockUser(tx, user_id);
+  const row = await writeUser(tx, before, { email, display_name, is_active, instance_role }, sql`now()`);
+  if (before.is_active && !row.is_active) await revokePairings(tx, user_id);
+  await afterChange(tx, actor, before, row);
+  return row;
+}
+
+/**
+ * All active instance admins are locked, always in one order, before any of them loses the role: of two demotions at
+ * once the second sees what the first has left.
+ */
+async function assertAdminRemains(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  if (actor.kind === 'user' && actor.user_id === user_id) {
+    throw conflict('you cannot demote, deactivate or delete yourself');
+  }
+  const admins = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.instance_role, 'admin'), eq(users.is_active, true)))
+    .orderBy(asc(users.id))
+    .for('no key update');
+  if (admins.length === 1 && admins[0]!.id === user_id) {
+    throw conflict('the last active instance admin cannot be demoted, deactivated or deleted');
+  }
+}
+
+async function lockUser(tx: Tx, user_id: string): Promise<UserRow> {
+  const [row] = await tx.select().from(users).where(eq(users.id, user_id)).for('no key update');
+  if (!row) throw notFound();
+  return row;
+}
+
+/** @param vouched when whoever makes the change vouches for a new address */
+async function writeUser(
+  tx: Tx,
+  before: UserRow,
+  change: UpdateUser,
+  vouched: ReturnType<typeof sql> | null,
+): Promise<UserRow> {
+  const moved = change.email !== undefined && change.email !== before.email;
+  const ends = before.is_active && change.is_active === false;
+  return takingEmail(async () => {
+    const [row] = await tx
+      .update(users)
+      .set({
+        ...change,
+        ...(moved ? { email_verified_at: vouched } : {}),
+        ...(ends ? { slack_user_id: null, telegram_user_id: null } : {}),
+        updated_at: sql`now()`,
+      })
+      .where(eq(users.id, before.id))
+      .returning();
+    return row!;
+  });
+}
+
+async function revokePairings(tx: Tx, user_id: string): Promise<void> {
+  await tx
+    .update(chat_pairings)
+    .set({ revoked_at: sql`now()` })
+    .where(and(eq(chat_pairings.user_id, user_id), isNull(chat_pairings.revoked_at)));
+}
+
+/** Ends sessions where who the user is has changed; the session of the user's own act goes on (Authentication 4). */
+async function afterChange(tx: Tx, actor: Actor, before: UserRow, after: UserRow): Promise<void> {
+  const fields = (['email', 'display_name', 'is_active', 'instance_role'] as const).filter(
+    (field) => before[field] !== after[field],
+  );
+  if (fields.length === 0) return;
+  const identity = fields.some(
+    (field) => field !== 'display_name' && (field !== 'is_active' || !after.is_active),
+  );
+  const own = actor.kind === 'user' && actor.user_id === after.id ? actor.session_id : null;
+  if (identity) await closeUserSessions(tx, after.id, own);
+  else signal(tx, 'credentials', after.id);
+  const changes = Object.fromEntries(fields.map((field) => [field, after[field]]));
+  await recordInstanceAct(tx, actor, 'user.updated', { user_id: after.id, ...changes });
+}

@@ -1,0 +1,47 @@
+import type { Actor, UserActor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { forbidden, notFound } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+import { closeUserSessions } from './sessions.ts';
+
+const { users } = schema;
+
+/**
+ * Sets the user's own password and ends all other sessions.
+ * @param verified_hash of the current password, which has been verified outside of the transaction
+ * @throws forbidden when the password was changed meanwhile
+ */
+export async function changePassword(
+  tx: Tx,
+  actor: UserActor,
+  { verified_hash, new_hash }: { verified_hash: string; new_hash: string },
+): Promise<void> {
+  const current = and(eq(users.id, actor.user_id), eq(users.password_hash, verified_hash));
+  const changed = await tx
+    .update(users)
+    .set({ password_hash: new_hash, updated_at: sql`now()` })
+    .where(current)
+    .returning({ id: users.id });
+  if (changed.length === 0) throw forbidden('current password is wrong');
+  await closeUserSessions(tx, actor.user_id, actor.session_id);
+  await recordInstanceAct(tx, actor, 'user.password_changed', { user_id: actor.user_id });
+}
+
+/** Sets a user's password and ends the user's sessions; an admin's own act keeps the session that it is done in. */
+export async function resetPassword(
+  tx: Tx,
+  actor: Actor,
+  user_id: string,
+  password_hash: string,
+): Promise<void> {
+  const changed = await tx
+    .update(users)
+    .set({ password_hash, updated_at: sql`now()` })
+    .where(eq(users.id, user_id))
+    .returning({ id: users.id });
+  if (changed.length === 0) throw notFound();
+  const own = actor.kind === 'user' && actor.user_id === user_id ? actor.session_id : null;
+  await closeUserSessions(tx, user_id, own);
+  await recordInstanceAct(tx, actor, 'user.password_reset', { user_id });
+}

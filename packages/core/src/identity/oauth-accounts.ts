@@ -1,0 +1,95 @@
+import { schema, type Tx } from '@acp/db';
+import { conflict, forbidden, newId } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { closeUserSessions } from './sessions.ts';
+import { findUser, findUserByEmail, type UserRow } from './users.ts';
+
+const { oauth_accounts, users } = schema;
+
+/** Who somebody is at a provider: `subject` is unique within `issuer`. */
+export interface ProviderIdentity {
+  provider: 'google' | 'github' | 'oidc';
+  issuer: string;
+  subject: string;
+  email: string | null;
+  /** Only the provider's explicit word counts. */
+  email_verified: boolean;
+  display_name: string | null;
+}
+
+/** Seals what a row holds for the place where it lies; null where nothing can be sealed. */
+export type Seal = (place: string) => string | null;
+
+/**
+ * The user behind the identity: signed in by it before, or owner of the address that the provider has verified.
+ * Undefined for a stranger. @throws forbidden for a deactivated account
+ */
+export async function findProviderUser(tx: Tx, identity: ProviderIdentity): Promise<UserRow | undefined> {
+  const account = await findAccount(tx, identity);
+  const user = account ? await findUser(tx, account.user_id) : await ownerOfAddress(tx, identity);
+  if (user && !user.is_active) throw forbidden('this account is deactivated');
+  return user;
+}
+
+/** Joins identity and user for the next sign-in and stores the provider's tokens, sealed, or not at all. */
+export async function linkProvider(
+  tx: Tx,
+  user_id: string,
+  identity: ProviderIdentity,
+  seal: Seal,
+): Promise<void> {
+  const { provider, issuer, subject } = identity;
+  const id = newId();
+  const sealed = seal(place(id));
+  const values = { id, user_id, provider, issuer, subject, tokens_sealed: sealed };
+  const inserted = await tx
+    .insert(oauth_accounts)
+    .values(values)
+    .onConflictDoNothing()
+    .returning({ id: oauth_accounts.id });
+  if (inserted.length > 0) return;
+  const account = await findAccount(tx, identity);
+  // Another sign-in of the same identity came first, by another user's address.
+  if (account?.user_id !== user_id) throw conflict('this identity belongs to another account');
+  await tx
+    .update(oauth_accounts)
+    .set({ tokens_sealed: seal(place(account.id)), updated_at: sql`now()` })
+    .where(eq(oauth_accounts.id, account.id));
+}
+
+/** Where the tokens lie, for the vault: what is sealed for one row does not open in another. */
+const place = (id: string) => `oauth_accounts/${id}`;
+
+async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdentity) {
+  const [account] = await tx
+    .select()
+    .from(oauth_accounts)
+    .where(
+      and(
+        eq(oauth_accounts.provider, provider),
+        eq(oauth_accounts.issuer, issuer),
+        eq(oauth_accounts.subject, subject),
+      ),
+    );
+  return account;
+}
+
+/**
+ * An account whose address nobody vouched for may have been made by somebody else in expectation of its owner: from now
+ * on it is the owner's, so its former password and sessions end.
+ */
+async function ownerOfAddress(
+  tx: Tx,
+  { email, email_verified }: ProviderIdentity,
+): Promise<UserRow | undefined> {
+  if (email === null || !email_verified) return undefined;
+  const user = await findUserByEmail(tx, email);
+  if (!user || user.email_verified_at !== null) return user;
+  const [owned] = await tx
+    .update(users)
+    .set({ password_hash: null, email_verified_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(users.id, user.id), isNull(users.email_verified_at)))
+    .returning();
+  await closeUserSessions(tx, user.id);
+  return owned ?? user;
+}
