@@ -33,7 +33,7 @@ afterAll(async () => {
 function startLoad(api: Api, { company_id, agents }: Team) {
   const acknowledged: { issues: string[]; comments: string[] } = { issues: [], comments: [] };
   const refused: number[] = [];
-  let stopped = false;
+  const over = new AbortController();
   async function create(path: string, body: object): Promise<string | undefined> {
     try {
       const response = await api.send('POST', path, body);
@@ -46,7 +46,7 @@ function startLoad(api: Api, { company_id, agents }: Team) {
     return undefined;
   }
   async function write(writer: number): Promise<void> {
-    for (let n = 1; !stopped; n += 1) {
+    for (let n = 1; !over.signal.aborted; n += 1) {
       const assignee_agent_id = agents[writer]!.id;
       const values = { title: `Issue ${n} of ${writer}`, ...(n % 4 === 0 ? { assignee_agent_id } : {}) };
       const issue = await create(`/api/companies/${company_id}/issues`, values);
@@ -61,7 +61,7 @@ function startLoad(api: Api, { company_id, agents }: Team) {
     acknowledged,
     refused,
     async stop() {
-      stopped = true;
+      over.abort();
       await Promise.all(writers);
     },
   };

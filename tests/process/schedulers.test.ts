@@ -191,13 +191,12 @@ describe('a scheduler killed in the middle of runs', () => {
 
 describe('a scheduler frozen past its lease', () => {
   it('changes nothing when it is thawed, and works on', async () => {
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const answered = Promise.withResolvers<void>();
     let calls = 0;
     model.setScript(async () => {
       calls += 1;
       if (calls > 1) return 'Done by the other.\n/status done';
-      await released;
+      await answered.promise;
       return 'Done by the frozen one.\n/create-issue Too late\n/status cancelled';
     });
     const [frozen] = await startSchedulers(1);
@@ -206,7 +205,7 @@ describe('a scheduler frozen past its lease', () => {
     await waitFor(() => calls === 1, { what: 'the call of the model' });
     const [other] = await startSchedulers(1);
     frozen!.kill('SIGSTOP');
-    release();
+    answered.resolve();
 
     await waitFor(async () => (await openTasks(team)) === 0, { timeout_ms: TAKE_OVER_MS });
     await waitFor(async () => (await runsOf(team)).every(({ status }) => !/queued|running/.test(status)));

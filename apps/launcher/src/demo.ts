@@ -2,7 +2,8 @@
  * `npm run demo`: both tiers as processes of their own on a throw-away home, a company whose agents work through a
  * handful of issues, and what happens as it happens. `--exit` ends with status 0 only once every issue is done.
  */
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
@@ -10,12 +11,11 @@ import { childEnvironment, ConfigError, loadConfig, newToken, type Config } from
 import { Client } from './demo/client.ts';
 import { createDemoCompany, createDemoIssues, listDemoIssues, type DemoCompany } from './demo/company.ts';
 import { Narrator } from './demo/narrator.ts';
-import { Stage } from './demo/stage.ts';
+import { Stage, TierEnded } from './demo/stage.ts';
 
 const EXIT_CONFIG = 78;
 /** `--exit` gives up then; without it people decide. */
 const TIME_LIMIT_MS = 120_000;
-const START_LIMIT_MS = 60_000;
 const LOOK_MS = 500;
 const EMAIL = 'admin@demo.test';
 
@@ -27,13 +27,10 @@ async function startService(
   stage: Stage,
   config: Config,
 ): Promise<{ client: Client; url: string; password: string }> {
-  const port = (await isFree(config.port)) ? config.port : await freePort();
-  const url = `http://127.0.0.1:${port}`;
   const password = newToken().slice(0, 16);
   const shared = {
     SERVICE_HOME: stage.home,
     SERVICE_HOST: '127.0.0.1',
-    SERVICE_PUBLIC_URL: url,
     SERVICE_BOOTSTRAP_ADMIN_EMAIL: EMAIL,
     SERVICE_BOOTSTRAP_ADMIN_PASSWORD: password,
     // The demo's own: nothing that is configured for a real instance may be touched.
@@ -46,17 +43,18 @@ async function startService(
     LOG_FORMAT: 'json',
     ...(await model(stage, config)),
   };
-  const tier = (name: 'web' | 'scheduler', listenOn: number): void =>
-    stage.startTier(
-      name,
-      childEnvironment({ ...shared, SERVICE_ROLE: name, PORT: String(listenOn) }),
-      complain,
-    );
-  tier('web', port);
-  // Its health is asked for by nobody: any port that is free at that moment.
-  tier('scheduler', 0);
+  const tier = (env: Record<string, string>): Promise<string> =>
+    stage.startTier(env.SERVICE_ROLE!, childEnvironment({ ...shared, ...env }), complain);
+  const web = (port: number): Promise<string> =>
+    tier({ SERVICE_ROLE: 'web', PORT: String(port), SERVICE_PUBLIC_URL: `http://127.0.0.1:${port}` });
+  const [url] = await Promise.all([
+    web(config.port).catch(async (error: unknown) => {
+      if (error instanceof TierEnded && error.port_taken) return web(await freePort());
+      throw error;
+    }),
+    tier({ SERVICE_ROLE: 'scheduler', PORT: '0' }),
+  ]);
   const client = new Client(url);
-  await client.ready(AbortSignal.timeout(START_LIMIT_MS));
   await client.signIn(EMAIL, password);
   return { client, url, password };
 }
@@ -164,25 +162,12 @@ async function main(): Promise<number> {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  return port !== 0 && (await probe(port)) !== undefined;
-}
-
 async function freePort(): Promise<number> {
-  const port = await probe(0);
-  if (port === undefined) throw new Error('no port is free');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
   return port;
-}
-
-function probe(port: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(undefined));
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
-    });
-  });
 }
 
 try {

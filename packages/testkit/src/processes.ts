@@ -139,16 +139,18 @@ export async function killServices(): Promise<void> {
 const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
 afterAll?.(killServices);
 
-/** Running processes that work in the folder or name it on their command line; zombies are none. */
+/** Running processes that work in the folder, or that name it on their command line or in their environment. */
 export function processesIn(folder: string): number[] {
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((name) => {
+      const read = (file: string): string => readFileSync(`/proc/${name}/${file}`, 'utf8');
       try {
-        const named = readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(folder);
+        if (/^State:\s+[XZ]/m.test(read('status'))) return false;
+        const named = read('cmdline').includes(folder) || read('environ').includes(folder);
         return named || readlinkSync(`/proc/${name}/cwd`).startsWith(folder);
       } catch {
-        // Gone between the list and the look, a zombie, or another user's.
+        // Gone between the list and the look, or another user's.
         return false;
       }
     })

@@ -18,16 +18,6 @@ export class Client {
     this.#url = url;
   }
 
-  /** Waits until the service answers with its schema in place. */
-  async ready(signal: AbortSignal): Promise<void> {
-    const isReady = async (): Promise<boolean> =>
-      fetch(`${this.#url}/healthz/ready`, { signal }).then(
-        (response) => response.ok,
-        () => false,
-      );
-    while (!(await isReady())) await delay(50, undefined, { signal });
-  }
-
   async signIn(email: string, password: string): Promise<void> {
     const response = await fetch(`${this.#url}/login`, {
       method: 'POST',

@@ -39,9 +39,18 @@ rm -rf "$1"
 `;
 
 interface Child {
-  name: string;
   process: ChildProcess;
-  ended: Promise<unknown>;
+  ended: Promise<void>;
+}
+
+/** A tier ended before it was ready. */
+export class TierEnded extends Error {
+  readonly port_taken: boolean;
+
+  constructor(message: string, portTaken: boolean) {
+    super(message);
+    this.port_taken = portTaken;
+  }
 }
 
 export class Stage {
@@ -73,8 +82,11 @@ export class Stage {
     return new Stage(await mkdtemp(path.join(tmpdir(), 'control-plane-demo-')));
   }
 
-  /** A tier of the service. `onError` gets the message of every error that it logs. */
-  startTier(name: string, env: NodeJS.ProcessEnv, onError: (message: string) => void): void {
+  /**
+   * A tier of the service; resolves with its URL once it is ready. Throws TierEnded when it ends before. `onError` gets
+   * the message of every error that it logs afterwards.
+   */
+  startTier(name: string, env: NodeJS.ProcessEnv, onError: (message: string) => void): Promise<string> {
     const main = path.resolve(import.meta.dirname, '../main.ts');
     // In a session of its own: Ctrl-C reaches the demo alone, which stops its children in turn.
     const child = spawn(process.execPath, [main], {
@@ -82,20 +94,32 @@ export class Stage {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    this.#adopt(name, child);
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface(stream).on('line', (line) => {
-        this.#keep(`${name}: ${line}`);
-        const entry = parseLine(line);
-        if (entry.level === 'error') onError(`${name}: ${entry.message}`);
+    let isReady = false;
+    let portTaken = false;
+    return new Promise((resolve, reject) => {
+      this.#adopt(child, (how) => {
+        if (isReady) this.#break(new Error(`${name} ended with ${how}`));
+        else reject(new TierEnded(`${name} ended with ${how}`, portTaken));
       });
-    }
+      for (const stream of [child.stdout, child.stderr]) {
+        createInterface(stream).on('line', (line) => {
+          this.#keep(`${name}: ${line}`);
+          const { level, message, url } = parseLine(line);
+          if (line.includes('EADDRINUSE')) portTaken = true;
+          if (isReady && level === 'error') onError(`${name}: ${message}`);
+          if (message === 'ready') {
+            isReady = true;
+            resolve(url ?? '');
+          }
+        });
+      }
+    });
   }
 
   /** A module that tells its URL by a message and ends with the channel. */
   async forkEndpoint(name: string, module: string): Promise<string> {
     const child = fork(module, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    this.#adopt(name, child);
+    this.#adopt(child, (how) => this.#break(new Error(`${name} ended with ${how}`)));
     const [url] = await Promise.race([once(child, 'message'), this.broken]);
     return String(url);
   }
@@ -125,18 +149,18 @@ export class Stage {
     this.#guard.unref();
   }
 
-  #adopt(name: string, child: ChildProcess): void {
-    const ended = new Promise((resolve) => {
-      child.once('error', (error) => {
-        this.#break(new Error(`${name} could not be started: ${error.message}`));
-        resolve(undefined);
-      });
-      child.once('exit', (code, signal) => {
-        if (!this.#closing) this.#break(new Error(`${name} ended with ${signal ?? code}`));
-        resolve(undefined);
-      });
+  /** `onEnd` hears of an end that the stage did not ask for. */
+  #adopt(child: ChildProcess, onEnd: (how: string) => void): void {
+    const ended = new Promise<void>((resolve) => {
+      const end = (how: string): void => {
+        if (!this.#closing) onEnd(how);
+        resolve();
+      };
+      child.once('error', ({ message }) => end(message));
+      // `close` and not `exit`: then its last words have been read.
+      child.once('close', (code, signal) => end(String(signal ?? code)));
     });
-    this.#children.push({ name, process: child, ended });
+    this.#children.push({ process: child, ended });
     if (child.pid !== undefined) this.#guard.stdin?.write(`${child.pid}\n`);
   }
 
@@ -146,7 +170,7 @@ export class Stage {
   }
 }
 
-function parseLine(line: string): { level?: string; message?: string } {
+function parseLine(line: string): { level?: string; message?: string; url?: string } {
   try {
     const entry: unknown = JSON.parse(line);
     return typeof entry === 'object' && entry !== null ? entry : {};

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { processesIn, waitFor } from '@acp/testkit';
+
+const script = resolve(import.meta.dirname, '../../apps/launcher/src/demo.ts');
+
+interface Demo {
+  kill(signal: NodeJS.Signals): void;
+  says(text: string): Promise<unknown>;
+  ended: Promise<unknown>;
+  output(): string;
+  /** Processes and files that belong to it. */
+  remains(): unknown[];
+}
+
+const folders: string[] = [];
+let whole: Demo;
+let killed: Demo;
+let stopped: Demo;
+
+/** With a folder for temporary files of its own: what is left of it is easily found. */
+async function startDemo(...args: string[]): Promise<Demo> {
+  const folder = await mkdtemp(join(tmpdir(), 'acp-demo-'));
+  folders.push(folder);
+  const env = { PATH: process.env.PATH ?? '', TMPDIR: folder };
+  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  return {
+    kill: (signal) => void child.kill(signal),
+    says: async (text) =>
+      waitFor(() => output.includes(text), { timeout_ms: 40_000, what: `"${text}" in\n${output}` }),
+    ended: once(child, 'exit'),
+    output: () => output,
+    remains: () => [...processesIn(folder), ...readdirSync(folder)],
+  };
+}
+
+beforeAll(async () => {
+  // At once, as on a machine where port 3100 is taken.
+  [whole, killed, stopped] = await Promise.all([startDemo('--exit'), startDemo(), startDemo()]);
+});
+
+afterAll(async () => {
+  for (const folder of folders) {
+    for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+describe('npm run demo', () => {
+  it('with --exit ends with status 0 once all issues are done, and leaves nothing behind', async () => {
+    expect([await whole.ended, whole.output()]).toEqual([[0, null], expect.any(String)]);
+    expect(whole.output()).toMatch(
+      /Sign in at http:\/\/127\.0\.0\.1:\d+\/login +as +\S+ +with password +\S+/,
+    );
+    expect(whole.output()).toMatch(/Grace +checks out HAR-\d/);
+    expect(whole.output()).toMatch(/HAR-1 todo -> done/);
+    expect(whole.output()).not.toMatch(/failed|refused|error/i);
+    await waitFor(() => whole.remains().length === 0);
+  }, 60_000);
+
+  it('on SIGTERM takes its processes and its home along', async () => {
+    await stopped.says('and still up');
+    stopped.kill('SIGTERM');
+    expect(await stopped.ended).toEqual([0, null]);
+    await waitFor(() => stopped.remains().length === 0);
+  }, 60_000);
+
+  it('killed by SIGKILL takes its processes and its home along', async () => {
+    await killed.says('Up.');
+    killed.kill('SIGKILL');
+    await killed.ended;
+    await waitFor(() => killed.remains().length === 0, { timeout_ms: 30_000, what: 'nothing being left' });
+  }, 60_000);
+});
