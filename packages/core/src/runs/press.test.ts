@@ -69,7 +69,7 @@ describe('two schedulers and many people at once', () => {
         createAgent(database.db, company, { name: `Agent ${n}`, max_concurrent_runs: 2 }),
       ),
     );
-    const work = [];
+    const work: Awaited<ReturnType<typeof createIssue>>[] = [];
     for (let n = 0; n < 10; n += 1)
       work.push(await createIssue(database.db, company, { assignee_agent_id: crew[n % 4]!.id }));
     const held = new Map<string, ClaimedRun>();
