@@ -39,6 +39,7 @@ export const sliceOrder = [
   'activity',
   'events',
   'settings',
+  'trash',
   'identity',
   'companies',
   'secrets',
@@ -79,6 +80,12 @@ export const longer: Record<string, { lines: number; reason: string }> = {};
 export const medianLines = 80;
 export const p90Lines = 200;
 export const maxImports = 15;
+/** Tables that only gather the rows of all slices: an import per slice is their whole content. */
+export const gatherers = [
+  'packages/contract/src/endpoints.ts',
+  'apps/scheduler/src/job-handlers.ts',
+  'tests/http/stage.ts',
+];
 
 /** The only readers of the environment, beside tests and scripts. */
 export const environmentReaders = ['packages/kernel/src/config.ts'];

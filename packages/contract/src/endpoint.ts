@@ -11,7 +11,20 @@ export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
 
 /** Entities whose id in a path leads to a company: each has one loader in the web tier's scope registry. */
 export type ScopeEntity =
-  'agent' | 'agent_key' | 'issue' | 'run' | 'relation' | 'board_user_key' | 'join_request';
+  | 'agent'
+  | 'agent_key'
+  | 'issue'
+  | 'run'
+  | 'relation'
+  | 'board_user_key'
+  | 'join_request'
+  | 'attachment'
+  | 'work_product'
+  | 'secret'
+  | 'project'
+  | 'goal'
+  | 'note'
+  | 'skill';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.
@@ -32,6 +45,20 @@ export type Scope =
 /** Least role. `instance_admin` refuses agents and keys; `none` is any authenticated caller that the scope admits. */
 export type LeastRole = 'none' | 'viewer' | 'member' | 'admin' | 'instance_admin';
 
+/** Which files a multipart row takes, and what becomes of them before its handler is called. */
+export interface FileRule {
+  /** Name of their parts; `*`: any. A file of another name is refused. */
+  readonly field: string;
+  /** Streamed into the storage under a new key in this folder, or, where they are small, kept in memory. */
+  readonly into: { readonly folder: string } | 'memory';
+  /** SERVICE_ATTACHMENT_MAX_*; or one file, of SERVICE_MAX_UPLOAD_SIZE or so many bytes. */
+  readonly limit: 'attachments' | 'upload' | number;
+  /** Without one the answer is 400. */
+  readonly required: boolean;
+  /** A file that the storage does not take is handed over with its error, instead of failing the request. */
+  readonly tolerant?: true;
+}
+
 export interface EndpointRow {
   /** `slice.verb`: unique; also the OpenAPI operation id. */
   readonly id: string;
@@ -48,6 +75,10 @@ export interface EndpointRow {
   readonly body?: TSchema;
   /** The body may be left out altogether. */
   readonly body_optional?: boolean;
+  /** How the body comes; JSON where nothing is said. Text fields of a multipart body are validated by `body`. */
+  readonly body_kind?: 'multipart' | 'json_or_multipart';
+  /** Of multipart bodies. */
+  readonly files?: FileRule;
   /** Null: 204 without a body. */
   readonly response: TSchema | null;
   readonly status: 200 | 201 | 204;
@@ -57,8 +88,8 @@ export interface EndpointRow {
   readonly tx: 'write' | 'none';
   /** The answer shows a secret once: `Idempotency-Key` keeps no body (decisions 8.5). */
   readonly issues_secret?: true;
-  /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. */
-  readonly streams?: true;
+  /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` have a HEAD. */
+  readonly streams?: true | 'bytes';
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;
   readonly doc: string;

@@ -1,25 +1,52 @@
 /** The endpoint table: every row of every slice, in slice order. */
+import { activityEndpoints } from './activity.ts';
+import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
+import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
 import { companyEndpoints } from './companies.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
+import { documentEndpoints } from './documents.ts';
 import type { EndpointRow } from './endpoint.ts';
+import { goalEndpoints } from './goals.ts';
 import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { boardUserKeyEndpoints, inviteEndpoints } from './invites.ts';
 import { issueEndpoints } from './issue-endpoints.ts';
+import { logoEndpoints } from './logo.ts';
+import { noteEndpoints } from './notes.ts';
+import { projectEndpoints } from './projects.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
+import { secretEndpoints } from './secrets.ts';
+import { settingsEndpoints } from './settings-endpoints.ts';
+import { skillEndpoints } from './skills.ts';
+import { trashEndpoints } from './trash.ts';
+import { workProductEndpoints } from './work-products.ts';
 
 export const endpoints: readonly EndpointRow[] = [
+  activityEndpoints,
+  settingsEndpoints,
   identityEndpoints,
   companyEndpoints,
+  logoEndpoints,
   inviteEndpoints,
   boardUserKeyEndpoints,
+  secretEndpoints,
   agentEndpoints,
+  projectEndpoints,
+  goalEndpoints,
   issueEndpoints,
   commentEndpoints,
+  documentEndpoints,
+  attachmentEndpoints,
+  workProductEndpoints,
+  noteEndpoints,
+  skillEndpoints,
   runEndpoints,
   liveEndpoints,
   inboxEndpoints,
+  adminEndpoints,
+  trashEndpoints,
+  referenceEndpoints,
   docsEndpoints,
 ].flatMap((slice) => Object.values<EndpointRow>(slice));

@@ -3,6 +3,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { Agent } from './agents.ts';
 import { Comment } from './comments.ts';
 import { IssueSummary } from './issues.ts';
+import { ProjectSummary } from './projects.ts';
 import { Run } from './runs.ts';
 import { Timestamp, Uuid } from './schema-kit.ts';
 
@@ -44,6 +45,12 @@ export const eventTable = {
     data: AgentSummary,
     plugin_type: 'agent.updated',
     doc: 'An agent changed, its status included.',
+  },
+  project_created: {
+    data: ProjectSummary,
+    plugin_type: 'project.created',
+    live: 'notification',
+    doc: 'A project was created.',
   },
 } as const satisfies Record<string, EventRow>;
 

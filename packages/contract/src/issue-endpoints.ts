@@ -1,5 +1,6 @@
 /** Rows of the issues slice (specification, Issues and their sub-resources). */
 import { Type } from 'typebox';
+import { filesOfIssue, IssueWithAttachments } from './attachments.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import {
   CreateIssue,
@@ -40,10 +41,12 @@ export const issueEndpoints = {
     scope: byCompany,
     permission: 'issues.create',
     body: CreateIssue,
-    response: Issue,
+    body_kind: 'json_or_multipart',
+    files: filesOfIssue,
+    response: Type.Union([Issue, IssueWithAttachments]),
     status: 201,
     tx: 'write',
-    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee.',
+    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]?}`. Files too large or too many: 413, and there is no issue.',
   }),
   get: endpoint({
     id: 'issues.get',
@@ -107,6 +110,18 @@ export const issueEndpoints = {
     status: 200,
     tx: 'write',
     doc: 'Gives the checkout back; 403 unless the caller holds it, also where the issue is not visible.',
+  }),
+  forceRelease: endpoint({
+    id: 'issues.force-release',
+    method: 'POST',
+    path: '/api/issues/{issueId}/force-release',
+    auth: BEARER,
+    role: 'admin',
+    scope: byIssue,
+    response: Issue,
+    status: 200,
+    tx: 'write',
+    doc: 'Frees the checkout, whoever holds it; a free issue stays as it is.',
   }),
   addLabel: endpoint({
     id: 'issues.add-label',

@@ -1,6 +1,6 @@
 /** Instance settings: they override the environment's defaults (decisions 7.7). A setting that is absent is unset. */
 import { Type, type Static } from 'typebox';
-import { Name, OneOf } from './schema-kit.ts';
+import { Name, Nullable, OneOf } from './schema-kit.ts';
 
 export const instanceSettings = {
   instance_name: Name,
@@ -22,3 +22,43 @@ export type SettingValue<K extends SettingKey> = Static<(typeof instanceSettings
 export function isSettingKey(key: string): key is SettingKey {
   return Object.hasOwn(instanceSettings, key);
 }
+
+const nullableSettings = {
+  instance_name: Nullable(instanceSettings.instance_name),
+  company_creation: Nullable(instanceSettings.company_creation),
+  trash_retention_days: Nullable(instanceSettings.trash_retention_days),
+  run_retention_days: Nullable(instanceSettings.run_retention_days),
+  backup_schedule: Nullable(instanceSettings.backup_schedule),
+  default_adapter_type: Nullable(instanceSettings.default_adapter_type),
+  runs_paused: Nullable(instanceSettings.runs_paused),
+  company_max_concurrent_runs: Nullable(instanceSettings.company_max_concurrent_runs),
+} satisfies Record<SettingKey, unknown>;
+
+export const InstanceSettings = Type.Object(nullableSettings);
+export type InstanceSettings = Static<typeof InstanceSettings>;
+
+/** Null clears; an unknown key is refused (decisions 7.7). */
+export const UpdateInstanceSettings = Type.Partial(Type.Object(nullableSettings), {
+  additionalProperties: false,
+});
+export type UpdateInstanceSettings = Static<typeof UpdateInstanceSettings>;
+
+/** Operational flags with their defaults (decisions 7.7). */
+export const flags = {
+  councils: { default: true, description: 'Councils of agents may be convened.' },
+  auto_findings: { default: true, description: 'Findings are extracted from runs of agents that opted in.' },
+  compiled_knowledge: { default: true, description: 'Knowledge is compiled into an index for prompts.' },
+  prompt_evolution: { default: false, description: 'System prompts may be evolved.' },
+  plugins: { default: true, description: 'Plugin processes may be started.' },
+  remote_workers: { default: true, description: 'Remote workers may register and claim tasks.' },
+  mcp: { default: true, description: 'The model-context-protocol endpoint answers.' },
+  a2a: { default: true, description: 'The agent-to-agent endpoints answer.' },
+} as const satisfies Record<string, { default: boolean; description: string }>;
+
+export type FlagName = keyof typeof flags;
+
+export function isFlagName(name: string): name is FlagName {
+  return Object.hasOwn(flags, name);
+}
+
+export const flagNames: readonly FlagName[] = Object.keys(flags).filter(isFlagName);

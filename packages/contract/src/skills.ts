@@ -1,0 +1,128 @@
+/** Skills of a company: SKILL.md texts that agents get (decisions 3, Skill). */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Name, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+
+/** As the open format has names: lower case letters, digits and single hyphens. */
+export const SkillSlug = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+});
+export const SkillName = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[^\\u0000]*\\S[^\\u0000]*$',
+});
+export const SkillDescription = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  pattern: '^[^\\u0000]*\\S[^\\u0000]*$',
+});
+
+export const Skill = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  body_markdown: Type.String(),
+  version: Type.Integer(),
+  enabled: Type.Boolean(),
+  company_wide: Type.Boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Skill = Static<typeof Skill>;
+
+const settable = {
+  slug: SkillSlug,
+  name: Name,
+  description: SkillDescription,
+  body_markdown: Text,
+  /** A whole SKILL.md: its front matter gives name and description where the body of the request does not. */
+  content: Text,
+  enabled: Type.Boolean(),
+  /** Part of every agent's skill tree, attached or not. */
+  company_wide: Type.Boolean(),
+};
+export const UpdateSkill = Patch(settable);
+export type UpdateSkill = Static<typeof UpdateSkill>;
+export const CreateSkill = UpdateSkill;
+export type CreateSkill = UpdateSkill;
+
+const ofCompany = {
+  path: '/api/companies/{companyId}/skills',
+  auth: BEARER,
+  scope: { by: 'company', param: 'companyId' },
+} as const;
+const one = {
+  path: '/api/skills/{skillId}',
+  auth: BEARER,
+  scope: { by: 'skill', param: 'skillId' },
+} as const;
+const attachment = {
+  path: '/api/agents/{agentId}/skills/{skillId}',
+  auth: BEARER,
+  scope: { by: 'agent', param: 'agentId' },
+  response: null,
+  status: 204,
+} as const;
+const write = { role: 'member', permission: 'skills.manage', tx: 'write' } as const;
+const read = { method: 'GET', role: 'viewer', status: 200, tx: 'none' } as const;
+
+export const skillEndpoints = {
+  list: endpoint({
+    ...ofCompany,
+    ...read,
+    id: 'skills.list',
+    query: Type.Object(PageQuery),
+    response: Type.Array(Skill),
+    paged: true,
+    doc: 'Skills of the company, newest first.',
+  }),
+  create: endpoint({
+    ...ofCompany,
+    ...write,
+    id: 'skills.create',
+    method: 'POST',
+    body: CreateSkill,
+    response: Skill,
+    status: 201,
+    doc: 'Creates a skill of its fields, or of a SKILL.md in `content`; 409 where the slug is taken.',
+  }),
+  get: endpoint({ ...one, ...read, id: 'skills.get', response: Skill, doc: 'The skill.' }),
+  update: endpoint({
+    ...one,
+    ...write,
+    id: 'skills.update',
+    method: 'PATCH',
+    body: UpdateSkill,
+    response: Skill,
+    status: 200,
+    doc: 'Changes a skill; another text is a new version.',
+  }),
+  delete: endpoint({
+    ...one,
+    ...write,
+    id: 'skills.delete',
+    method: 'DELETE',
+    response: null,
+    status: 204,
+    doc: 'Moves the skill to the trash.',
+  }),
+  attach: endpoint({
+    ...attachment,
+    ...write,
+    id: 'skills.attach',
+    method: 'POST',
+    doc: 'Gives the agent the skill; again changes nothing.',
+  }),
+  detach: endpoint({
+    ...attachment,
+    ...write,
+    id: 'skills.detach',
+    method: 'DELETE',
+    doc: 'Takes the skill from the agent; 404 where it has none.',
+  }),
+};

@@ -1,0 +1,69 @@
+/** The trash: what DELETE moved there (decisions 7.6). */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+
+export const trashTypes = [
+  'company',
+  'agent',
+  'issue',
+  'project',
+  'goal',
+  'note',
+  'skill',
+  'routine',
+] as const;
+export type TrashType = (typeof trashTypes)[number];
+
+export const TrashEntry = Type.Object({
+  type: OneOf(trashTypes),
+  entity_id: Uuid,
+  trash_id: Uuid,
+  company_id: Uuid,
+  name: Type.String(),
+  deleted_by_user_id: Nullable(Uuid),
+  deleted_at: Timestamp,
+});
+export type TrashEntry = Static<typeof TrashEntry>;
+
+const administration = { auth: BEARER, role: 'instance_admin', scope: { by: 'none' } } as const;
+const entry = '/api/admin/trash/{type}/{entityId}/{trashId}';
+
+export const trashEndpoints = {
+  list: endpoint({
+    ...administration,
+    id: 'trash.list',
+    method: 'GET',
+    path: '/api/admin/trash',
+    query: Type.Object({
+      type: Type.Optional(OneOf(trashTypes)),
+      company_id: Type.Optional(Uuid),
+      ...PageQuery,
+    }),
+    response: Type.Array(TrashEntry),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'What lies in the trash, newest first; all of it unless `limit` is given.',
+  }),
+  restore: endpoint({
+    ...administration,
+    id: 'trash.restore',
+    method: 'POST',
+    path: `${entry}/restore`,
+    response: Type.Object({ status: Type.Literal('restored') }),
+    status: 200,
+    tx: 'write',
+    doc: 'Puts the thing back, without its keys; 409 where its unique name is taken, or what it belongs to is in the trash.',
+  }),
+  purge: endpoint({
+    ...administration,
+    id: 'trash.purge',
+    method: 'DELETE',
+    path: entry,
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Deletes the thing, and all that lies under it, for good.',
+  }),
+};
