@@ -5,10 +5,12 @@
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import type { AdapterType } from './agents.ts';
+import { createValidator, type Validator } from './validator.ts';
 
 const model = Type.String({
   minLength: 1,
   maxLength: 200,
+  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
   description: 'Model to ask for; the agent’s own `model` goes before it.',
 });
 const timeout_seconds = Type.Integer({
@@ -22,7 +24,25 @@ const full_context = Type.Boolean({
 const allow_dangerous_permissions = Type.Boolean({
   description: 'Lets the CLI act without asking for permission. Admins only.',
 });
-const image = Type.String({ minLength: 1, maxLength: 500, description: 'Container image.' });
+// Never an option of the container engine: it stands among its arguments.
+const image = Type.String({
+  maxLength: 500,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._/:@-]*$',
+  description:
+    'Container image: one that the operator allows; where the operator names none, admins may set any.',
+});
+const command = Type.Array(Type.String({ maxLength: 10_000, pattern: '^[^\\u0000]*$' }), {
+  maxItems: 200,
+  description: 'Program and arguments in place of the image’s.',
+});
+// Values travel one a line.
+const env = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 100,
+  propertyNames: { pattern: '^(?!SERVICE_)[A-Za-z_][A-Za-z0-9_]*$' },
+  additionalProperties: { type: 'string', maxLength: 32_768, pattern: '^[^\\u0000\\r\\n]*$' },
+  description: 'Environment of the container; names that begin with SERVICE_ are the service’s own.',
+});
 
 export const LlmConfig = Type.Partial(
   Type.Object({
@@ -40,18 +60,26 @@ export const CliConfig = Type.Partial(
 export const CliSandboxConfig = Type.Partial(Type.Object({ ...CliConfig.properties, image }));
 export const DockerConfig = Type.Object({
   image,
-  command: Type.Optional(
-    Type.Array(Type.String(), { description: 'Program and arguments in place of the image’s.' }),
-  ),
-  env: Type.Optional(
-    Type.Record(Type.String(), Type.String(), { description: 'Environment of the container.' }),
-  ),
+  command: Type.Optional(command),
+  env: Type.Optional(env),
   timeout_seconds: Type.Optional(timeout_seconds),
   full_context: Type.Optional(full_context),
 });
 export const LambdaConfig = Type.Object({
-  function_name: Type.String({ minLength: 1, maxLength: 200, description: 'Function to invoke.' }),
-  region: Type.Optional(Type.String({ maxLength: 50, description: 'Region of the function.' })),
+  function_name: Type.String({
+    maxLength: 200,
+    pattern: '^[A-Za-z0-9:_-]+$',
+    description:
+      'Name or ARN of the function: one that the operator allows; where the operator names none, admins may set any.',
+  }),
+  // It becomes part of a host name.
+  region: Type.Optional(
+    Type.String({
+      maxLength: 50,
+      pattern: '^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$',
+      description: 'Region of the function; the operator’s unless told.',
+    }),
+  ),
   timeout_seconds: Type.Optional(timeout_seconds),
   full_context: Type.Optional(full_context),
 });
@@ -130,6 +158,35 @@ export const adapterConfigs = {
     example: { local_adapter_type: 'llm', tags: ['gpu'], timeout_seconds: 600 },
   },
 } as const satisfies Record<AdapterType, AdapterConfigRow>;
+
+const validators = new Map<AdapterType, Validator<unknown>>();
+
+/**
+ * Throws `invalid` for a configuration that the adapter could not use. An unknown type is accepted with any (decisions
+ * 7.20): it runs as `llm`, which then does without.
+ */
+export function assertAdapterConfig(type: string, config: unknown): void {
+  if (!isAdapterType(type)) return;
+  let validate = validators.get(type);
+  if (validate === undefined) {
+    validate = createValidator<TSchema>(adapterConfigs[type].schema, 'adapter_config');
+    validators.set(type, validate);
+  }
+  validate(config);
+}
+
+/** Adapters that run a program with a key of its own for the time of the run (specification, Task payload fields). */
+export const subprocessAdapters: readonly AdapterType[] = [
+  'cli_a_local',
+  'cli_b_local',
+  'cli_a_sandbox',
+  'cli_b_sandbox',
+  'docker',
+];
+
+export function isSubprocessAdapter(type: string): boolean {
+  return subprocessAdapters.some((each) => each === type);
+}
 
 export function isAdapterType(type: string): type is AdapterType {
   return Object.hasOwn(adapterConfigs, type);
