@@ -3,6 +3,7 @@
  * generated from here (`npm run generate`). Formats and further keywords are explained in config-read.ts.
  */
 import { Type } from 'typebox';
+import { signInVariables } from './config-sign-in.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 const lenient = { lenient: true };
@@ -152,6 +153,9 @@ export const configSchema = Type.Object({
   SERVICE_BOOTSTRAP_ADMIN_PASSWORD: Type.Optional(
     Type.String({ ...secret, minLength: 8, description: 'Password of the first instance admin.' }),
   ),
+
+  // Sign-in providers
+  ...signInVariables,
 
   // Runs
   WORKER_POOL_SIZE: Type.Integer({

@@ -191,6 +191,39 @@ describe('the configuration', () => {
     expect(checks).toEqual(['disable', 'enable', 'enable']);
   });
 
+  it.each(['https://id.example/', 'https://id.example/realm/', 'http://127.0.0.1:8080', 'http://[::1]:80/x'])(
+    'accepts %s as an issuer',
+    (issuer) => {
+      const env = {
+        SERVICE_OIDC_ISSUER: issuer,
+        SERVICE_OIDC_CLIENT_ID: 'id',
+        SERVICE_OIDC_CLIENT_SECRET: 'secret',
+      };
+      expect(loadConfig(env).oidc_issuer).toBe(issuer.replace(/\.example\/$/, '.example'));
+    },
+  );
+
+  it.each([
+    'http://id.example',
+    'http://localhost.example',
+    'http://10.0.0.1',
+    'ftp://localhost',
+    'id.example',
+  ])('refuses %s as an issuer', (issuer) => {
+    expect(problemsOf({ SERVICE_GOOGLE_ISSUER: issuer }).variables).toEqual(['SERVICE_GOOGLE_ISSUER']);
+    expect(problemsOf({ SERVICE_GITHUB_API_URL: issuer }).variables).toEqual(['SERVICE_GITHUB_API_URL']);
+  });
+
+  it('demands the whole client of a sign-in provider', () => {
+    expect(problemsOf({ SERVICE_GITHUB_CLIENT_ID: 'id' }).variables).toEqual([
+      'SERVICE_GITHUB_CLIENT_SECRET',
+    ]);
+    expect(problemsOf({ SERVICE_OIDC_CLIENT_SECRET: 's' }).variables).toEqual(['SERVICE_OIDC_CLIENT_ID']);
+    expect(problemsOf({ SERVICE_OIDC_ISSUER: 'https://id.example' }).variables).toEqual([
+      'SERVICE_OIDC_CLIENT_ID',
+    ]);
+  });
+
   it('lists unknown SERVICE_ variables, and those alone, for a warning', () => {
     const env = { SERVICE_ROLL: 'web', SERVICE_A: '1', SERVICE_EMPTY: '', PATH: '/bin', MY_SERVICE_X: '1' };
     expect(loadConfig(env).unknown_variables).toEqual(['SERVICE_A', 'SERVICE_ROLL']);

@@ -130,6 +130,12 @@ function contradictions(env: Environment): [name: string, problem: string][] {
     ...needs('SERVICE_BOOTSTRAP_ADMIN_EMAIL', 'SERVICE_BOOTSTRAP_ADMIN_PASSWORD'),
     ...needs('SERVICE_BOOTSTRAP_ADMIN_PASSWORD', 'SERVICE_BOOTSTRAP_ADMIN_EMAIL'),
     ...needs('DATABASE_DIRECT_URL', 'DATABASE_URL'),
+    ...needs('SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_ISSUER'),
+    ...needs('SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID'),
+    ...['OIDC', 'GOOGLE', 'GITHUB'].flatMap((name) => [
+      ...needs(`SERVICE_${name}_CLIENT_ID`, `SERVICE_${name}_CLIENT_SECRET`),
+      ...needs(`SERVICE_${name}_CLIENT_SECRET`, `SERVICE_${name}_CLIENT_ID`),
+    ]),
     ...needs('SERVICE_S3_ACCESS_KEY_ID', 'SERVICE_S3_SECRET_ACCESS_KEY'),
     ...needs('SERVICE_S3_SECRET_ACCESS_KEY', 'SERVICE_S3_ACCESS_KEY_ID'),
     ...(textOf(env, 'SERVICE_STORAGE') === 's3' ? needs('SERVICE_STORAGE', 'SERVICE_S3_BUCKET') : []),
