@@ -22,10 +22,13 @@ export const adapterVariables = {
     minimum: 1,
     maximum: 86_400,
     default: 3600,
-    description: 'Seconds that a run of a CLI, docker or lambda adapter may take unless its agent says otherwise.',
+    description:
+      'Seconds that a run of a CLI, docker or lambda adapter may take unless its agent says otherwise.',
   }),
   SERVICE_CLI_SANDBOX_IMAGE: Type.Optional(
-    Type.String({ description: 'Image of the sandboxed CLI adapters; it holds the CLI under its usual name.' }),
+    Type.String({
+      description: 'Image of the sandboxed CLI adapters; it holds the CLI under its usual name.',
+    }),
   ),
   SERVICE_CONTAINER_CLI: Type.Unsafe<string[]>({
     format: 'command',

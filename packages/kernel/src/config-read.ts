@@ -46,6 +46,10 @@ export const formats: Record<string, Format> = {
     accepts: 'a comma list of IP addresses and CIDRs',
     read: parseTrustedProxies,
   },
+  command: {
+    accepts: 'a program and its arguments, separated by blanks; quotes keep blanks together',
+    read: readCommand,
+  },
   email: {
     accepts: 'an email address',
     read: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? text : fail()),
@@ -74,6 +78,18 @@ export const formats: Record<string, Format> = {
     accepts: 'an https URL, or an http URL on loopback',
     read: readIssuerUrl,
   },
+  'memory-limit': {
+    accepts: 'a size such as 512m or 2g',
+    read: (text) => (/^[1-9]\d{0,15}[bkmg]?$/i.test(text) ? text.toLowerCase() : fail()),
+  },
+  'name-list': {
+    accepts: 'a comma list of names',
+    read: list,
+  },
+  'network-name': {
+    accepts: 'the name of a container network',
+    read: (text) => (/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? text : fail()),
+  },
   path: {
     accepts: 'a path; a relative one is taken from the root of the checkout',
     read: (text) => (isAbsolute(text) ? text : resolve(repositoryRoot, text)),
@@ -81,6 +97,15 @@ export const formats: Record<string, Format> = {
   'postgres-url': {
     accepts: 'a postgres:// URL',
     read: readPostgresUrl,
+  },
+  region: {
+    accepts: 'a region such as eu-central-1',
+    read: (text) => (/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/.test(text) ? text : fail()),
+  },
+  'variable-list': {
+    accepts: 'a comma list of names of environment variables',
+    read: (text) =>
+      list(text).map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : fail(`"${name}" is none`))),
   },
 };
 
@@ -177,6 +202,14 @@ function readIssuerUrl(text: string): string {
   // Codes, secrets and tokens would travel in the clear.
   if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) fail();
   return url.pathname === '/' ? url.origin : text;
+}
+
+// No shell ever sees it: nothing is expanded, and quotes are the only way to a blank within an argument.
+function readCommand(text: string): string[] {
+  const quoted = /"([^"]*)"|'([^']*)'/g;
+  if (/["']/.test(text.replaceAll(quoted, ''))) fail('a quote is not closed');
+  const words = text.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+  return words.map((word) => word.replaceAll(quoted, '$1$2'));
 }
 
 function fail(message = ''): never {

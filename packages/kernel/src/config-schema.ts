@@ -3,6 +3,7 @@
  * generated from here (`npm run generate`). Formats and further keywords are explained in config-read.ts.
  */
 import { Type } from 'typebox';
+import { adapterVariables } from './config-adapters.ts';
 import { signInVariables } from './config-sign-in.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
@@ -223,6 +224,9 @@ export const configSchema = Type.Object({
       description: 'JSON file of model to {InputPer1K, OutputPer1K, CachedPer1K?} in USD.',
     }),
   ),
+
+  // Programs, containers and cloud functions
+  ...adapterVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
   SERVICE_METRICS_TOKEN: Type.Optional(

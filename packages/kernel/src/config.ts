@@ -70,6 +70,19 @@ export function childEnvironment(changes: Environment): Record<string, string | 
   return { ...process.env, ...changes };
 }
 
+/** Those of the named variables that are set, for a child process that gets these and no others. */
+export function pickEnvironment(
+  names: readonly string[],
+  env: Environment = process.env,
+): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
 /** What the build stamped on the process, for those who need no more of the configuration. */
 export function loadStamp(env: Environment = process.env): { version: string; commit: string } {
   return {

@@ -26,7 +26,14 @@ export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { parseBytes } from './bytes.ts';
 export { cutText } from './text.ts';
-export { childEnvironment, ConfigError, configReference, configSecrets, loadConfig } from './config.ts';
+export {
+  childEnvironment,
+  ConfigError,
+  configReference,
+  configSecrets,
+  loadConfig,
+  pickEnvironment,
+} from './config.ts';
 export type { Config, Environment } from './config.ts';
 export { createLogger } from './logger.ts';
 export type { LogFields, Logger, LoggerOptions, LogLevel } from './logger.ts';
