@@ -75,6 +75,15 @@ const rows = {
     sweep: 'runs: the claim refuses queued runs of trashed issues, the lease renewal cancels running ones',
     doc: 'Ends what a trashed issue left behind, and all below it: live runs, pending wakeups.',
   },
+  'extract-text': {
+    payload: Type.Object({ attachment_id: Uuid }),
+    retry_limit: 2,
+    retry_delay_sec: 10,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep: 'attachments: texts that stay pending are asked for again',
+    doc: 'Extracts the text of an attachment, for the prompts of agents, in a process with bounds on time and memory.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

@@ -4,7 +4,7 @@
  * nowhere in a circle. What ends an issue locks what may wait for it, in the order of ids.
  */
 export { findIssue, resolveIssueRef } from './find-issue.ts';
-export { presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
+export { issueUpdated, presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
 export { notTrashed, toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 export { createIssue } from './create-issue.ts';

@@ -1,0 +1,112 @@
+import {
+  type Actor,
+  type Attachment,
+  type CreateIssue,
+  type IssueWithAttachments,
+  permits,
+} from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { forbidden, notFound } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { createIssue, findIssue, type IssueRow, issueUpdated } from '../issues/index.ts';
+import { textKindOf } from './file-names.ts';
+import { keepStorageKeys } from './orphans.ts';
+import { type AttachmentRow, presentAttachment } from './read-attachments.ts';
+import type { FailedFile, StoredFile } from './stored-file.ts';
+
+const { attachments, attachment_texts } = schema;
+
+/**
+ * Rows for files that lie in the storage; from the commit on their keys are orphans no more. A scheduler extracts their
+ * texts. Throws `forbidden` for an agent that may write no files, `unavailable` when the upload took too long.
+ */
+export async function createAttachments(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  files: readonly StoredFile[],
+): Promise<Attachment[]> {
+  if (files.length === 0) return [];
+  if (actor.kind === 'agent' && !permits(actor.permissions, 'files.write'))
+    throw forbidden('permission withheld: files.write');
+  const keys = files.map((file) => file.storage_key);
+  await keepStorageKeys(tx, keys);
+  const rows = inOrder(keys, await insertRows(tx, actor, issue, files));
+  await expectTexts(tx, rows);
+  await recordChanges(
+    tx,
+    actor,
+    rows.map(({ id, filename, size_bytes }) => ({
+      ...issueUpdated(issue, 'attachment.created', { issue_id: issue.id, filename, size_bytes }),
+      entity_type: 'attachment',
+      entity_id: id,
+    })),
+  );
+  return rows.map(presentAttachment);
+}
+
+/** The multipart create: files that could not be stored are told of, and the issue is made all the same. */
+export async function createIssueWithAttachments(
+  tx: Tx,
+  actor: Actor,
+  companyId: string,
+  input: CreateIssue,
+  files: readonly (StoredFile | FailedFile)[],
+): Promise<IssueWithAttachments> {
+  const issue = await createIssue(tx, actor, companyId, input);
+  const stored = files.filter((file) => 'storage_key' in file);
+  const attachment_errors = files.filter((file) => 'error' in file);
+  const row = stored.length > 0 ? await findIssue(tx, issue.id) : undefined;
+  if (stored.length > 0 && row === undefined) throw notFound();
+  return {
+    issue,
+    attachments: row === undefined ? [] : await createAttachments(tx, actor, row, stored),
+    ...(attachment_errors.length > 0 && { attachment_errors }),
+  };
+}
+
+async function insertRows(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  files: readonly StoredFile[],
+): Promise<AttachmentRow[]> {
+  const author = actorColumns(actor);
+  return tx
+    .insert(attachments)
+    .values(
+      files.map(({ filename, content_type, size_bytes, sha256, storage_key }) => ({
+        company_id: issue.company_id,
+        issue_id: issue.id,
+        filename,
+        content_type,
+        size_bytes,
+        sha256,
+        storage_key,
+        created_by_agent_id: author.agent_id,
+        created_by_user_id: author.user_id,
+      })),
+    )
+    .returning();
+}
+
+/** In the order of the upload. */
+function inOrder(keys: readonly string[], rows: readonly AttachmentRow[]): AttachmentRow[] {
+  const byKey = new Map(rows.map((row) => [row.storage_key, row]));
+  return keys.map((key) => byKey.get(key)!);
+}
+
+async function expectTexts(tx: Tx, rows: readonly AttachmentRow[]): Promise<void> {
+  const readable = rows.filter((row) => textKindOf(row.filename, row.content_type) !== null);
+  await tx
+    .insert(attachment_texts)
+    .values(
+      rows.map((row) => ({ attachment_id: row.id, status: readable.includes(row) ? 'pending' : 'none' })),
+    );
+  await enqueueMany(
+    tx,
+    'extract-text',
+    readable.map(({ id }) => ({ attachment_id: id })),
+  );
+}

@@ -1,0 +1,69 @@
+/** What a client says of a file, made safe to store and to show; and which files have a text to extract. */
+
+const LONGEST_NAME_BYTES = 200;
+
+/** The last part of a path, without control characters and overlong tails; `file` where nothing is left. */
+export function cleanFilename(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  let clean = last.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '').trim();
+  if (Buffer.byteLength(clean) > LONGEST_NAME_BYTES) {
+    // The end is kept: it says what the file is.
+    const extension = /\.[\w-]{1,16}$/.exec(clean)?.[0] ?? '';
+    const letters = [...clean.slice(0, clean.length - extension.length)];
+    while (Buffer.byteLength(letters.join('') + extension) > LONGEST_NAME_BYTES) letters.pop();
+    clean = letters.join('') + extension;
+  }
+  return /^\.{0,2}$/.test(clean) ? 'file' : clean;
+}
+
+/** `type/subtype` in lower case; `application/octet-stream` for anything else. */
+export function cleanContentType(type: string): string {
+  const [bare = ''] = type.toLowerCase().split(';');
+  const token = /^[a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,100}$/;
+  return token.test(bare.trim()) ? bare.trim() : 'application/octet-stream';
+}
+
+/** How a file's text is got at. */
+export type TextKind = 'plain' | 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx';
+
+const byExtension: Readonly<Record<string, TextKind>> = {
+  txt: 'plain',
+  text: 'plain',
+  log: 'plain',
+  md: 'plain',
+  markdown: 'plain',
+  csv: 'plain',
+  tsv: 'plain',
+  json: 'plain',
+  jsonl: 'plain',
+  yaml: 'plain',
+  yml: 'plain',
+  html: 'html',
+  htm: 'html',
+  xhtml: 'html',
+  pdf: 'pdf',
+  docx: 'docx',
+  xlsx: 'xlsx',
+  pptx: 'pptx',
+};
+
+const OFFICE = 'application/vnd.openxmlformats-officedocument.';
+const byType: Readonly<Record<string, TextKind>> = {
+  'application/json': 'plain',
+  'application/x-ndjson': 'plain',
+  'application/yaml': 'plain',
+  'application/xhtml+xml': 'html',
+  'text/html': 'html',
+  'application/pdf': 'pdf',
+  [`${OFFICE}wordprocessingml.document`]: 'docx',
+  [`${OFFICE}spreadsheetml.sheet`]: 'xlsx',
+  [`${OFFICE}presentationml.presentation`]: 'pptx',
+};
+
+/** By the declared type, else by the extension: many clients declare nothing. Null: no text to extract. */
+export function textKindOf(filename: string, contentType: string): TextKind | null {
+  if (Object.hasOwn(byType, contentType)) return byType[contentType]!;
+  const extension = filename.toLowerCase().split('.').at(-1) ?? '';
+  if (Object.hasOwn(byExtension, extension)) return byExtension[extension]!;
+  return contentType.startsWith('text/') ? 'plain' : null;
+}

@@ -1,0 +1,21 @@
+/**
+ * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues, the text in them, and the keys in the
+ * storage that no row names. Invariant: every object in the storage is named by a row or by an orphan, so that nothing
+ * is lost and nothing stays for ever, wherever a process died. Bytes are moved by the tiers, never in a transaction.
+ */
+export { createAttachments, createIssueWithAttachments } from './create-attachments.ts';
+export { deleteAttachment } from './delete-attachment.ts';
+export { findAttachment, listAttachments, presentAttachment } from './read-attachments.ts';
+export type { AttachmentRow } from './read-attachments.ts';
+export { cleanContentType, cleanFilename, textKindOf } from './file-names.ts';
+export type { TextKind } from './file-names.ts';
+export type { FailedFile, StoredFile } from './stored-file.ts';
+export { attachmentTexts, storeAttachmentText, sweepPendingTexts, textSource } from './texts.ts';
+export type { AttachmentText, ExtractedText, TextSource } from './texts.ts';
+export {
+  claimOrphans,
+  doomStorageKeys,
+  forgetStorageKeys,
+  keepStorageKeys,
+  reserveStorageKeys,
+} from './orphans.ts';

@@ -1,0 +1,83 @@
+import type { Document, DocumentRevision } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
+import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { IssueRow } from '../issues/index.ts';
+import { type DocumentRow, presentDocument, presentRevision } from './present.ts';
+
+const { documents, document_revisions } = schema;
+
+const LARGEST_PAGE = 200;
+
+const withBody = { ...getTableColumns(documents), body: document_revisions.body };
+const latest = eq(document_revisions.id, documents.latest_revision_id);
+
+/** Newest first. Throws `invalid` for a bad cursor. */
+export async function listDocuments(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Document>> {
+  const page = newestFirst(documents.created_at, documents.id, query, null);
+  const rows = await tx
+    .select(withBody)
+    .from(documents)
+    .innerJoin(document_revisions, latest)
+    .where(and(eq(documents.issue_id, issue.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(
+    rows,
+    (row) => ({ at: row.created_at, id: row.id }),
+    (row) => presentDocument(row, row.body),
+  );
+}
+
+/** Throws `notFound`. */
+export async function findDocument(tx: Tx, issue: IssueRow, key: string): Promise<Document> {
+  const [row] = await tx
+    .select(withBody)
+    .from(documents)
+    .innerJoin(document_revisions, latest)
+    .where(byKey(issue, key));
+  if (!row) throw notFound();
+  return presentDocument(row, row.body);
+}
+
+/** Newest first; all of them unless a limit is given. Throws `notFound`, and `invalid` for a bad cursor. */
+export async function listRevisions(
+  tx: Tx,
+  issue: IssueRow,
+  key: string,
+  query: PageRequest,
+): Promise<Page<DocumentRevision>> {
+  const [document] = await tx.select().from(documents).where(byKey(issue, key));
+  if (!document) throw notFound();
+  const size = query.limit === undefined ? undefined : Math.min(query.limit, LARGEST_PAGE);
+  const [before] = query.cursor === undefined ? [] : decodeCursor(query.cursor, ['integer']);
+  // By number: revisions of one moment have an order too.
+  const list = tx
+    .select()
+    .from(document_revisions)
+    .where(
+      and(
+        eq(document_revisions.document_id, document.id),
+        before === undefined ? undefined : sql`${document_revisions.revision_number} < ${before}::bigint`,
+      ),
+    )
+    .orderBy(desc(document_revisions.revision_number))
+    .$dynamic();
+  const rows = await (size === undefined ? list : list.limit(size + 1));
+  const last = size !== undefined && rows.length > size ? rows[size - 1] : undefined;
+  return {
+    items: rows.slice(0, size).map((row) => presentRevision(row, document.document_id)),
+    next_cursor: last === undefined ? null : encodeCursor([last.revision_number]),
+  };
+}
+
+/** The row, locked: writes to one document come one after the other. Throws `notFound`. */
+export async function lockDocument(tx: Tx, issue: IssueRow, key: string): Promise<DocumentRow> {
+  const [row] = await tx.select().from(documents).where(byKey(issue, key)).for('update');
+  if (!row) throw notFound();
+  return row;
+}
+
+function byKey(issue: IssueRow, key: string) {
+  return and(eq(documents.issue_id, issue.id), eq(documents.key, key));
+}

@@ -1,0 +1,113 @@
+import type { Actor, Document, PutDocument } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { invalid, isUuid, newId, notFound } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { type IssueRow, issueUpdated } from '../issues/index.ts';
+import { type DocumentRow, presentDocument } from './present.ts';
+import { lockDocument } from './read-documents.ts';
+
+const { documents, document_revisions } = schema;
+
+const LONGEST_KEY = 200;
+
+/**
+ * Writes a new revision; the first one makes the document. Of writers at once the last one's text is the latest, and
+ * every text is in the history. Throws `invalid` for a key that is none.
+ */
+export async function putDocument(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  key: string,
+  input: PutDocument,
+): Promise<Document> {
+  if (!isKey(key)) throw invalid('invalid document key');
+  return writeRevision(tx, actor, issue, { key, ...input, restored_from: null });
+}
+
+/** Writes a new revision with the text of an old one. Throws `notFound` for a document or revision that is none. */
+export async function restoreRevision(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  key: string,
+  revisionId: string,
+): Promise<Document> {
+  if (!isUuid(revisionId)) throw notFound();
+  const document = await lockDocument(tx, issue, key);
+  const [old] = await tx
+    .select()
+    .from(document_revisions)
+    .where(and(eq(document_revisions.id, revisionId), eq(document_revisions.document_id, document.id)));
+  if (!old) throw notFound();
+  return writeRevision(tx, actor, issue, { key, title: old.title, body: old.body, restored_from: old.id });
+}
+
+function isKey(key: string): boolean {
+  return key.length <= LONGEST_KEY && key.trim() === key && key !== '' && !/\p{Cc}/u.test(key);
+}
+
+interface NewRevision extends PutDocument {
+  key: string;
+  restored_from: string | null;
+}
+
+/** The upsert locks the document's row, so that the next number is nobody else's. */
+async function writeRevision(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  { key, title, body, restored_from }: NewRevision,
+): Promise<Document> {
+  const revision_id = newId();
+  const [document] = await tx
+    .insert(documents)
+    .values({
+      company_id: issue.company_id,
+      issue_id: issue.id,
+      key,
+      title,
+      latest_revision_id: revision_id,
+      latest_revision_number: 1,
+    })
+    .onConflictDoUpdate({
+      target: [documents.issue_id, documents.key],
+      set: {
+        title,
+        latest_revision_id: revision_id,
+        latest_revision_number: sql`${documents.latest_revision_number} + 1`,
+        updated_at: sql`now()`,
+      },
+    })
+    .returning();
+  const { id, latest_revision_number: revision_number } = document!;
+  const author = actorColumns(actor);
+  await tx.insert(document_revisions).values({
+    id: revision_id,
+    document_id: id,
+    revision_number,
+    title,
+    body,
+    restored_from_revision_id: restored_from,
+    created_by_agent_id: author.agent_id,
+    created_by_user_id: author.user_id,
+  });
+  await recordChanges(tx, actor, [changeOf(issue, document!, restored_from)]);
+  return presentDocument(document!, body);
+}
+
+function changeOf(issue: IssueRow, document: DocumentRow, restoredFrom: string | null) {
+  const { id, key, latest_revision_number: revision_number } = document;
+  const first = revision_number === 1 ? 'document.created' : 'document.updated';
+  return {
+    ...issueUpdated(issue, restoredFrom === null ? first : 'document.restored', {
+      issue_id: issue.id,
+      key,
+      revision_number,
+      ...(restoredFrom !== null && { restored_from_revision_id: restoredFrom }),
+    }),
+    entity_type: 'document',
+    entity_id: id,
+  };
+}
