@@ -1,5 +1,6 @@
 export * from './schema-kit.ts';
 export * from './validator.ts';
+export { commaList } from './comma-list.ts';
 export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';
@@ -28,7 +29,9 @@ export * from './attachments.ts';
 export * from './work-products.ts';
 export * from './notes.ts';
 export * from './skills.ts';
+export * from './approvals.ts';
 export * from './budgets.ts';
+export * from './budget-endpoints.ts';
 export * from './runs.ts';
 export * from './run-endpoints.ts';
 export { verbByName, verbTable } from './verbs.ts';

@@ -36,6 +36,11 @@ export class Vault {
     return this.#current && keyFingerprint(this.#current);
   }
 
+  /** Whether what a key with this fingerprint has sealed can be read. */
+  opens(fingerprint: string): boolean {
+    return this.#keys.has(fingerprint);
+  }
+
   /** @throws unavailable (503) without a key: there is no plaintext fallback. */
   seal(value: string, place: string): string {
     const key = this.#sealingKey();

@@ -6,4 +6,5 @@ export { actorColumns, actorId, humanActor } from './actor-columns.ts';
 export { recordChanges } from './record-changes.ts';
 export { recordInstanceAct } from './record-instance-act.ts';
 export type { Change, PublishedEvent } from './record-changes.ts';
+export { issueActivity, listActivity } from './list-activity.ts';
 export const systemActor = (name: string) => ({ kind: 'system', name }) as const;

@@ -1,83 +1,112 @@
-import type { Actor } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
-import { isUuid } from '@acp/kernel';
+import type { Actor, CreateGoal, Goal, UpdateGoal } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { recordChanges } from '../activity/index.ts';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { type GoalRow, presentGoal } from './present.ts';
+import { findGoal } from './read-goals.ts';
 
-const { goals } = schema;
+const { companies, goals } = schema;
 
-export type GoalRow = typeof goals.$inferSelect;
-export type GoalLevel = 'company' | 'team' | 'agent' | 'task';
-
-/** Undefined also for another company's and for a trashed one. */
-export async function findGoal(tx: Tx, company_id: string, goal_id: string): Promise<GoalRow | undefined> {
-  if (!isUuid(goal_id)) return undefined;
-  const [row] = await tx
-    .select()
-    .from(goals)
-    .where(and(eq(goals.id, goal_id), eq(goals.company_id, company_id), isNull(goals.deleted_at)));
-  return row;
-}
-
-export interface NewGoal {
-  title: string;
-  description?: string | null;
-  level?: GoalLevel;
-  parent_goal_id?: string | null;
-  owner_agent_id?: string | null;
-}
-
-/** The ids in it are the caller's to check: they must be the company's. */
-export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: NewGoal): Promise<GoalRow> {
+/** @throws invalid for a parent or an owner that is none of the company */
+export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
+  await assertReferences(tx, company_id, input);
   const [row] = await tx
     .insert(goals)
-    .values({
-      company_id,
-      title: input.title,
-      description: input.description,
-      level: input.level,
-      parent_goal_id: input.parent_goal_id,
-      owner_agent_id: input.owner_agent_id,
-    })
+    .values({ company_id, ...fieldsOf(input), title: input.title })
     .returning();
-  await recordChanges(tx, actor, [
-    {
-      company_id,
-      action: 'goal.created',
-      entity_type: 'goal',
-      entity_id: row!.id,
-      details: { title: input.title },
-    },
-  ]);
-  return row!;
+  await recordChanges(tx, actor, [changeOf(row!, 'goal.created')]);
+  return presentGoal(row!);
 }
 
-/** What a prompt says of a goal. */
-export interface GoalInChain {
-  id: string;
-  title: string;
-  description: string | null;
-  level: GoalLevel;
-  status: string;
+/** Changes a goal; an absent field is left alone. @throws invalid as createGoal, and where the tree would close a circle */
+export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, input: UpdateGoal): Promise<Goal> {
+  if (input.parent_goal_id) await assertNoCircle(tx, goal, input.parent_goal_id);
+  await assertReferences(tx, goal.company_id, input);
+  const [row] = await tx
+    .update(goals)
+    .set({ ...fieldsOf(input), updated_at: sql`now()` })
+    .where(and(eq(goals.id, goal.id), isNull(goals.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOf(row, 'goal.updated', { fields: Object.keys(input) })]);
+  return presentGoal(row);
 }
 
-/** Longest chain that is followed. */
-const MAX_CHAIN = 16;
+/** To the trash; what lies below counts as absent until it is restored. */
+export async function deleteGoal(tx: Tx, actor: Actor, goal: GoalRow): Promise<void> {
+  const [row] = await tx
+    .update(goals)
+    .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(goals.id, goal.id), isNull(goals.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  const { id, company_id, title } = row;
+  await moveToTrash(tx, actor, { type: 'goal', entity_id: id, company_id, name: title });
+  await recordChanges(tx, actor, [changeOf(row, 'goal.deleted')]);
+}
 
-/** The goal and the goals above it, nearest first, in one statement. A trashed goal ends the chain. */
-export async function goalChain(tx: Tx, goal_id: string): Promise<GoalInChain[]> {
-  const { rows } = await tx.execute<{ [K in keyof GoalInChain]: GoalInChain[K] }>(sql`
-    with recursive chain as (
-      select id, company_id, parent_goal_id, title, description, level, status, array[id] as path
-      from goals where id = ${goal_id} and deleted_at is null
-      union all
-      select above.id, above.company_id, above.parent_goal_id, above.title, above.description, above.level, above.status,
-        chain.path || above.id
-      from chain join goals above on above.id = chain.parent_goal_id
-        and above.company_id = chain.company_id and above.deleted_at is null
-        and above.id <> all(chain.path)
-      where cardinality(chain.path) < ${MAX_CHAIN}
+/** Out of the trash. @throws conflict when it does not lie there */
+export async function restoreGoal(tx: Tx, actor: Actor, goal_id: string): Promise<void> {
+  const [row] = await tx
+    .update(goals)
+    .set({ deleted_at: null, updated_at: sql`now()` })
+    .where(eq(goals.id, goal_id))
+    .returning();
+  if (!row) throw conflict('the goal is gone');
+  await recordChanges(tx, actor, [changeOf(row, 'goal.restored')]);
+}
+
+/** The goal and all below it, for good. @returns the ids of what is gone */
+export async function purgeGoal(tx: Tx, goal_id: string): Promise<string[]> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with recursive below as (
+      select ${goal_id}::uuid as id
+      union
+      select child.id from below join goals child on child.parent_goal_id = below.id
     )
-    select id, title, description, level, status from chain order by cardinality(path)`);
-  return rows;
+    delete from goals where id in (select id from below) returning id`);
+  return rows.map(({ id }) => id);
+}
+
+function fieldsOf(input: UpdateGoal) {
+  const { title, description, level, status, parent_goal_id, owner_agent_id } = input;
+  return { title, description, level, status, parent_goal_id, owner_agent_id };
+}
+
+async function assertReferences(tx: Tx, company_id: string, named: UpdateGoal): Promise<void> {
+  if (named.parent_goal_id && !(await findGoal(tx, company_id, named.parent_goal_id)))
+    throw invalid('parent_goal_id: unknown goal');
+  if (!named.owner_agent_id) return;
+  const owner = await findAgent(tx, named.owner_agent_id);
+  if (owner?.company_id !== company_id) throw invalid('owner_agent_id: unknown agent');
+}
+
+/** Under the company's lock: two changes of the tree at once could else close a circle together. */
+async function assertNoCircle(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
+  await tx
+    .select({ id: companies.id })
+    .from(companies)
+    .where(eq(companies.id, goal.company_id))
+    .for('no key update');
+  const { rows } = await tx.execute<{ circle: boolean }>(sql`
+    with recursive above as (
+      select id, parent_goal_id from goals where id = ${parent_id}
+      union
+      select goals.id, goals.parent_goal_id from above join goals on goals.id = above.parent_goal_id
+    )
+    select exists (select from above where id = ${goal.id}) as circle`);
+  if (rows[0]?.circle) throw invalid('parent_goal_id would close a circle');
+}
+
+function changeOf(row: GoalRow, action: string, details: Record<string, unknown> = {}): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'goal',
+    entity_id: row.id,
+    details: { title: row.title, ...details },
+  };
 }

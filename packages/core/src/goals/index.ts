@@ -1,3 +1,10 @@
-/** Owns `goals`: why the work is done, as a tree. A trashed goal counts as absent. */
-export { createGoal, findGoal, goalChain } from './goals.ts';
-export type { GoalInChain, GoalLevel, GoalRow, NewGoal } from './goals.ts';
+/**
+ * Owns `goals`: why the work is done, as a tree without circles. A trashed goal counts as absent, and so does what lies
+ * below it.
+ */
+export { findGoal, listGoals, loadGoal } from './read-goals.ts';
+export { createGoal, deleteGoal, purgeGoal, restoreGoal, updateGoal } from './goals.ts';
+export { goalChain } from './goal-chain.ts';
+export type { GoalInChain } from './goal-chain.ts';
+export { presentGoal } from './present.ts';
+export type { GoalRow } from './present.ts';

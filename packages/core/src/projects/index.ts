@@ -1,3 +1,5 @@
 /** Owns `projects`: what issues are grouped by. A trashed project counts as absent. */
-export { createProject, findProject } from './projects.ts';
-export type { NewProject, ProjectRow } from './projects.ts';
+export { findProject, listProjects, loadProject } from './read-projects.ts';
+export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
+export { presentProject } from './present.ts';
+export type { ProjectRow } from './present.ts';

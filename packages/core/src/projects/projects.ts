@@ -1,63 +1,118 @@
-import type { Actor } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
-import { isUuid } from '@acp/kernel';
-import { and, eq, isNull } from 'drizzle-orm';
-import { recordChanges } from '../activity/index.ts';
+import type { Actor, CreateProject, Project, UpdateProject } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { presentProject, type ProjectRow, summarizeProject } from './present.ts';
 
-const { projects } = schema;
+const { companies, projects } = schema;
 
-export type ProjectRow = typeof projects.$inferSelect;
-
-/** Undefined also for another company's and for a trashed one. */
-export async function findProject(
-  tx: Tx,
-  company_id: string,
-  project_id: string,
-): Promise<ProjectRow | undefined> {
-  if (!isUuid(project_id)) return undefined;
-  const [row] = await tx
-    .select()
-    .from(projects)
-    .where(
-      and(eq(projects.id, project_id), eq(projects.company_id, company_id), isNull(projects.deleted_at)),
-    );
-  return row;
-}
-
-export interface NewProject {
-  name: string;
-  description?: string | null;
-  goal_id?: string | null;
-  lead_agent_id?: string | null;
-  repo_url?: string | null;
-}
-
-/** The ids in it are the caller's to check: they must be the company's. */
+/** @throws invalid for a goal or agent that is none of the company, and for a module backend without endpoint */
 export async function createProject(
   tx: Tx,
   actor: Actor,
   company_id: string,
-  input: NewProject,
-): Promise<ProjectRow> {
+  input: CreateProject,
+): Promise<Project> {
+  await assertReferences(tx, company_id, input);
+  assertBackend(input);
   const [row] = await tx
     .insert(projects)
-    .values({
-      company_id,
-      name: input.name,
-      description: input.description,
-      goal_id: input.goal_id,
-      lead_agent_id: input.lead_agent_id,
-      repo_url: input.repo_url,
-    })
+    .values({ company_id, ...fieldsOf(input), name: input.name })
     .returning();
-  await recordChanges(tx, actor, [
-    {
-      company_id,
-      action: 'project.created',
-      entity_type: 'project',
-      entity_id: row!.id,
-      details: { name: input.name },
-    },
-  ]);
-  return row!;
+  const event = { type: 'project_created', data: summarizeProject(row!) } as const;
+  await recordChanges(tx, actor, [{ ...changeOf(row!, 'project.created'), event }]);
+  return presentProject(row!);
+}
+
+/** Changes a project; an absent field is left alone. @throws as createProject */
+export async function updateProject(
+  tx: Tx,
+  actor: Actor,
+  project: ProjectRow,
+  input: UpdateProject,
+): Promise<Project> {
+  await assertReferences(tx, project.company_id, input);
+  assertBackend({ ...presentProject(project), ...fieldsOf(input) });
+  const [row] = await tx
+    .update(projects)
+    .set({ ...fieldsOf(input), updated_at: sql`now()` })
+    .where(and(eq(projects.id, project.id), isNull(projects.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOf(row, 'project.updated', { fields: Object.keys(input) })]);
+  return presentProject(row);
+}
+
+/** To the trash. Its issues stay: a project groups them, it does not hold them. */
+export async function deleteProject(tx: Tx, actor: Actor, project: ProjectRow): Promise<void> {
+  const [row] = await tx
+    .update(projects)
+    .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(projects.id, project.id), isNull(projects.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  const { id, company_id, name } = row;
+  await moveToTrash(tx, actor, { type: 'project', entity_id: id, company_id, name });
+  await recordChanges(tx, actor, [changeOf(row, 'project.deleted')]);
+}
+
+/** Out of the trash. @throws conflict when it does not lie there */
+export async function restoreProject(tx: Tx, actor: Actor, project_id: string): Promise<void> {
+  const [row] = await tx
+    .update(projects)
+    .set({ deleted_at: null, updated_at: sql`now()` })
+    .where(eq(projects.id, project_id))
+    .returning();
+  if (!row) throw conflict('the project is gone');
+  await recordChanges(tx, actor, [changeOf(row, 'project.restored')]);
+}
+
+/** For good. @returns the ids of what is gone */
+export async function purgeProject(tx: Tx, project_id: string): Promise<string[]> {
+  await tx.delete(projects).where(eq(projects.id, project_id));
+  return [project_id];
+}
+
+/** What a body may set, and nothing else. */
+function fieldsOf(input: UpdateProject): UpdateProject {
+  const { name, description, status, goal_id, lead_agent_id } = input;
+  const { repo_url, file_backend, module_endpoint, default_worker_tags } = input;
+  const fields = { name, description, status, goal_id, lead_agent_id, repo_url, file_backend };
+  const all = { ...fields, module_endpoint, default_worker_tags };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function assertBackend({ file_backend, module_endpoint }: UpdateProject): void {
+  if (file_backend === 'module' && !module_endpoint)
+    throw invalid('module_endpoint is required where file_backend is module');
+}
+
+/** Absent, trashed and another company's are alike. Goals come later in the order of slices: only their table is read. */
+async function assertReferences(tx: Tx, company_id: string, named: UpdateProject): Promise<void> {
+  if (!named.goal_id && !named.lead_agent_id) return;
+  const known = (table: 'goals' | 'agents', id: string | null | undefined) =>
+    id
+      ? sql`exists (select from ${sql.identifier(table)} n where n.id = ${id} and n.company_id = ${company_id} and n.deleted_at is null)`
+      : sql`true`;
+  const [checked] = await tx
+    .select({
+      goal: sql<boolean>`${known('goals', named.goal_id)}`,
+      agent: sql<boolean>`${known('agents', named.lead_agent_id)}`,
+    })
+    .from(companies)
+    .where(eq(companies.id, company_id));
+  if (!checked?.goal) throw invalid('goal_id: unknown goal');
+  if (!checked.agent) throw invalid('lead_agent_id: unknown agent');
+}
+
+function changeOf(row: ProjectRow, action: string, details: Record<string, unknown> = {}): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'project',
+    entity_id: row.id,
+    details: { name: row.name, ...details },
+  };
 }

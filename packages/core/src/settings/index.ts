@@ -1,2 +1,7 @@
-/** Owns `instance_settings`. A value is what its key's schema says, on the way in and on the way out. */
+/**
+ * Owns `instance_settings` and `instance_flags`. A value is what its key's schema says, on the way in and on the way out.
+ */
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
+export { changeSettings, readSettings } from './instance-settings.ts';
+export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
+export { admitEncryptionKey, noteOnlyEncryptionKey } from './encryption-keys.ts';

@@ -20,6 +20,11 @@ const validators: Validators = {
   ),
 };
 
+/** @throws invalid when the value is none for this key */
+export function checkedSetting(key: SettingKey, value: unknown): SettingValue<SettingKey> {
+  return validators[key](value);
+}
+
 /** Undefined when the instance has no value of its own: the environment's default holds. */
 export async function getSetting<K extends SettingKey>(tx: Tx, key: K): Promise<SettingValue<K> | undefined> {
   const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, key));

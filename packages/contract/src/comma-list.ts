@@ -1,0 +1,22 @@
+import { invalid } from '@acp/kernel';
+
+/**
+ * A filter's comma list; blanks around the commas do no harm. Undefined where nothing is asked for.
+ * @throws invalid for a value that is none of the known ones (decisions 7.17)
+ */
+export function commaList<T extends string>(
+  list: string | undefined,
+  known: readonly T[],
+  field: string,
+): T[] | undefined {
+  const words = (list ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  if (words.length === 0) return undefined;
+  return [...new Set(words)].map((word) => {
+    const value = known.find((each) => each === word);
+    if (value === undefined) throw invalid(`query.${field}: unknown ${field} ${word}`);
+    return value;
+  });
+}

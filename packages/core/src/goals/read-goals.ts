@@ -1,0 +1,55 @@
+import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
+import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { type GoalRow, presentGoal } from './present.ts';
+
+const { companies, goals } = schema;
+
+/**
+ * Condition on the goal: neither in the trash nor under one that is (decisions 7.6). `union` ends at a circle, which no
+ * command makes.
+ */
+const present: SQL = sql`${goals.deleted_at} is null and (${goals.parent_goal_id} is null or not exists (
+  with recursive above as (
+    select p.id, p.parent_goal_id, p.deleted_at from goals p where p.id = ${goals.parent_goal_id}
+    union
+    select p.id, p.parent_goal_id, p.deleted_at from above join goals p on p.id = above.parent_goal_id
+  ) select from above where above.deleted_at is not null))`;
+
+/** Undefined also for another company's and for a trashed one. */
+export async function findGoal(tx: Tx, company_id: string, goal_id: string): Promise<GoalRow | undefined> {
+  const row = await loadGoal(tx, goal_id);
+  return row?.company_id === company_id ? row : undefined;
+}
+
+/** The scope loader's way to a goal; undefined also for what is in the trash, or under something that is. */
+export async function loadGoal(tx: Tx, goal_id: string): Promise<GoalRow | undefined> {
+  if (!isUuid(goal_id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(goals))
+    .from(goals)
+    .innerJoin(companies, and(eq(companies.id, goals.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(goals.id, goal_id), present));
+  return row;
+}
+
+/** Newest first, 50 a page. @throws invalid for an unknown status */
+export async function listGoals(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Goal>> {
+  const statuses = commaList(query.status, goalStatuses, 'status');
+  const page = newestFirst(goals.created_at, goals.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(goals)
+    .where(
+      and(
+        eq(goals.company_id, company_id),
+        present,
+        statuses === undefined ? undefined : inArray(goals.status, statuses),
+        page.where,
+      ),
+    )
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentGoal);
+}

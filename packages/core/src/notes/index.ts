@@ -1,0 +1,13 @@
+/** Owns `notes`: what people and agents write down. A trashed note counts as absent, an archived one is put aside. */
+export { findNote, listNotes } from './list-notes.ts';
+export {
+  archiveNote,
+  createNote,
+  deleteNote,
+  purgeNote,
+  restoreNote,
+  unarchiveNote,
+  updateNote,
+} from './notes.ts';
+export { presentNote } from './present.ts';
+export type { NoteRow } from './present.ts';

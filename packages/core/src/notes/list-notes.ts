@@ -1,0 +1,97 @@
+import { commaList, type ListNotes, type Note, noteKinds } from '@acp/contract';
+import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { type CursorValue, decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { type NoteRow, presentNote } from './present.ts';
+
+const { companies, notes } = schema;
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+/** As with issues: 0.6, PostgreSQL's own, misses a swap of two letters in a short word. */
+const WORD_SIMILARITY_THRESHOLD = '0.45';
+
+/** The scope loader's way to a note; undefined also for trashed ones and those of trashed companies. */
+export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(notes))
+    .from(notes)
+    .innerJoin(companies, and(eq(companies.id, notes.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(notes.id, id), isNull(notes.deleted_at)));
+  return row;
+}
+
+/** A page of the company's notes, newest first; with `q` the best matches first. @throws invalid for an unknown kind */
+export async function listNotes(tx: Tx, company_id: string, query: ListNotes): Promise<Page<Note>> {
+  const kinds = commaList(query.kind, noteKinds, 'kind');
+  const filters = and(
+    eq(notes.company_id, company_id),
+    isNull(notes.deleted_at),
+    query.archived ? isNotNull(notes.archived_at) : isNull(notes.archived_at),
+    kinds === undefined ? undefined : inArray(notes.kind, kinds),
+  )!;
+  const q = query.q?.trim() ?? '';
+  if (q !== '') return bestFirst(tx, filters, q, query);
+  const page = newestFirst(notes.created_at, notes.id, query, DEFAULT_LIMIT);
+  const rows = await tx
+    .select()
+    .from(notes)
+    .where(and(filters, page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentNote);
+}
+
+interface Match extends Record<string, unknown> {
+  id: string;
+  score: number;
+  created_at: Date;
+}
+
+async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Promise<Page<Note>> {
+  const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
+  const after =
+    query.cursor === undefined ? undefined : decodeCursor(query.cursor, ['integer', 'timestamp', 'uuid']);
+  const { rows } = await tx.execute<Match>(search(filters, q, limit + 1, after));
+  const found = rows.slice(0, limit);
+  const ids = found.map(({ id }) => id);
+  const texts = ids.length === 0 ? [] : await tx.select().from(notes).where(inArray(notes.id, ids));
+  const byId = new Map(texts.map((row) => [row.id, row]));
+  const last = rows.length > limit ? found.at(-1) : undefined;
+  return {
+    items: ids.flatMap((id) => byId.get(id) ?? []).map(presentNote),
+    next_cursor: last
+      ? encodeCursor([Number(last.score), new Date(last.created_at).toISOString(), last.id])
+      : null,
+  };
+}
+
+/**
+ * Notes whose text has all words of `q`, or whose title contains or resembles it; best first. The score, a whole number
+ * for the cursor's sake: 2000 where the title contains `q`, up to 1000 for the rank of the words in the text, up to
+ * 1000 for the likeness of the best part of the title. The indexes `notes_text` and `notes_title` serve the matches.
+ */
+function search(filters: SQL, q: string, limit: number, after: readonly CursorValue[] | undefined): SQL {
+  const text = sql`to_tsvector('simple', ${notes.title} || ' ' || ${notes.body_markdown})`;
+  const words = sql`websearch_to_tsquery('simple', ${q})`;
+  const contains = sql`${notes.title} ilike ${`%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`;
+  const page = after
+    ? sql`where (score, created_at, id) < (${after[0]}::bigint, ${after[1]}::timestamptz, ${after[2]}::uuid)`
+    : sql``;
+  // The setting is in force before the index is read, which is asked for what the same sub-query answers.
+  return sql`
+    with asked as materialized (
+      select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
+    ),
+    found as (
+      select ${notes.id} as id, ${notes.created_at} as created_at, (
+        case when ${contains} then 2000 else 0 end
+        + round((1000 * ts_rank(${text}, ${words}, 32) + 1000 * word_similarity(${q}, ${notes.title}))::numeric)
+      )::int as score
+      from ${notes}
+      where ${filters} and (${text} @@ ${words} or ${notes.title} %> (select q from asked) or ${contains})
+    )
+    select id, score, created_at from found ${page} order by score desc, created_at desc, id desc limit ${limit}`;
+}

@@ -1,0 +1,108 @@
+import type { Actor, CreateNote, Note, UpdateNote } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
+import { findIssue } from '../issues/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { type NoteRow, presentNote } from './present.ts';
+
+const { notes } = schema;
+
+/** @throws invalid for an issue that is none of the company */
+export async function createNote(tx: Tx, actor: Actor, company_id: string, input: CreateNote): Promise<Note> {
+  await assertIssue(tx, company_id, input.issue_id);
+  const author = actorColumns(actor);
+  const [row] = await tx
+    .insert(notes)
+    .values({
+      company_id,
+      title: input.title,
+      body_markdown: input.body_markdown ?? '',
+      kind: input.kind,
+      tags: input.tags && [...new Set(input.tags)],
+      issue_id: input.issue_id,
+      created_by_agent_id: author.agent_id,
+      created_by_user_id: author.user_id,
+    })
+    .returning();
+  await recordChanges(tx, actor, [changeOf(row!, 'note.created')]);
+  return presentNote(row!);
+}
+
+/** Changes a note; an absent field is left alone. */
+export async function updateNote(tx: Tx, actor: Actor, note: NoteRow, input: UpdateNote): Promise<Note> {
+  await assertIssue(tx, note.company_id, input.issue_id);
+  const { title, body_markdown, kind, issue_id } = input;
+  const tags = input.tags && [...new Set(input.tags)];
+  const row = await change(tx, note, { title, body_markdown, kind, issue_id, tags });
+  await recordChanges(tx, actor, [changeOf(row, 'note.updated', { fields: Object.keys(input) })]);
+  return presentNote(row);
+}
+
+/** An archived note is found only where it is asked for. Again it changes nothing. */
+export async function archiveNote(tx: Tx, actor: Actor, note: NoteRow): Promise<Note> {
+  if (note.archived_at !== null) return presentNote(note);
+  const row = await change(tx, note, { archived_at: sql`coalesce(${notes.archived_at}, now())` });
+  await recordChanges(tx, actor, [changeOf(row, 'note.archived')]);
+  return presentNote(row);
+}
+
+export async function unarchiveNote(tx: Tx, actor: Actor, note: NoteRow): Promise<Note> {
+  if (note.archived_at === null) return presentNote(note);
+  const row = await change(tx, note, { archived_at: null });
+  await recordChanges(tx, actor, [changeOf(row, 'note.unarchived')]);
+  return presentNote(row);
+}
+
+export async function deleteNote(tx: Tx, actor: Actor, note: NoteRow): Promise<void> {
+  const row = await change(tx, note, { deleted_at: sql`now()` });
+  const { id, company_id, title } = row;
+  await moveToTrash(tx, actor, { type: 'note', entity_id: id, company_id, name: title });
+  await recordChanges(tx, actor, [changeOf(row, 'note.deleted')]);
+}
+
+/** Out of the trash. @throws conflict when it does not lie there */
+export async function restoreNote(tx: Tx, actor: Actor, note_id: string): Promise<void> {
+  const [row] = await tx
+    .update(notes)
+    .set({ deleted_at: null, updated_at: sql`now()` })
+    .where(eq(notes.id, note_id))
+    .returning();
+  if (!row) throw conflict('the note is gone');
+  await recordChanges(tx, actor, [changeOf(row, 'note.restored')]);
+}
+
+/** For good. @returns the ids of what is gone */
+export async function purgeNote(tx: Tx, note_id: string): Promise<string[]> {
+  await tx.delete(notes).where(eq(notes.id, note_id));
+  return [note_id];
+}
+
+type Columns = Parameters<ReturnType<Tx['update']>['set']>[0];
+
+async function change(tx: Tx, note: NoteRow, set: Columns): Promise<NoteRow> {
+  const [row] = await tx
+    .update(notes)
+    .set({ ...set, updated_at: sql`now()` })
+    .where(and(eq(notes.id, note.id), isNull(notes.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  return row;
+}
+
+async function assertIssue(tx: Tx, company_id: string, issue_id: string | null | undefined): Promise<void> {
+  if (!issue_id) return;
+  const issue = await findIssue(tx, issue_id);
+  if (issue?.company_id !== company_id) throw invalid('issue_id: unknown issue');
+}
+
+function changeOf(row: NoteRow, action: string, details: Record<string, unknown> = {}): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'note',
+    entity_id: row.id,
+    details: { title: row.title, kind: row.kind, ...details },
+  };
+}

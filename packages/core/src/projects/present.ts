@@ -1,0 +1,25 @@
+import type { Project, ProjectSummary } from '@acp/contract';
+import type { schema } from '@acp/db';
+
+export type ProjectRow = typeof schema.projects.$inferSelect;
+
+export function summarizeProject(row: ProjectRow): ProjectSummary {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    name: row.name,
+    status: row.status as Project['status'],
+    goal_id: row.goal_id,
+    lead_agent_id: row.lead_agent_id,
+    repo_url: row.repo_url,
+    file_backend: row.file_backend as Project['file_backend'],
+    module_endpoint: row.module_endpoint,
+    default_worker_tags: row.default_worker_tags,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+export function presentProject(row: ProjectRow): Project {
+  return { ...summarizeProject(row), description: row.description };
+}

@@ -1,0 +1,48 @@
+import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
+import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
+import { presentProject, type ProjectRow } from './present.ts';
+
+const { companies, projects } = schema;
+
+/** Undefined also for another company's and for a trashed one. */
+export async function findProject(
+  tx: Tx,
+  company_id: string,
+  project_id: string,
+): Promise<ProjectRow | undefined> {
+  const row = await loadProject(tx, project_id);
+  return row?.company_id === company_id ? row : undefined;
+}
+
+/** The scope loader's way to a project; undefined also for trashed ones and those of trashed companies. */
+export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRow | undefined> {
+  if (!isUuid(project_id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(projects))
+    .from(projects)
+    .innerJoin(companies, and(eq(companies.id, projects.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(projects.id, project_id), isNull(projects.deleted_at)));
+  return row;
+}
+
+/** Newest first, 50 a page. @throws invalid for an unknown status */
+export async function listProjects(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Project>> {
+  const statuses = commaList(query.status, projectStatuses, 'status');
+  const page = newestFirst(projects.created_at, projects.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(projects)
+    .where(
+      and(
+        eq(projects.company_id, company_id),
+        isNull(projects.deleted_at),
+        statuses === undefined ? undefined : inArray(projects.status, statuses),
+        page.where,
+      ),
+    )
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentProject);
+}

@@ -1,0 +1,109 @@
+import type { Actor, CreateSecret, Secret, UpdateSecret } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, isUuid, newId, notFound, type Vault } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+
+const { companies, secrets } = schema;
+
+export type SecretRow = typeof secrets.$inferSelect;
+
+/** Where a value lies, for the vault: sealed for one row, it does not open in another. */
+export const secretPlace = (id: string) => `secrets/${id}`;
+
+/** The scope loader's way to a secret. */
+export async function findSecret(tx: Tx, id: string): Promise<SecretRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(secrets))
+    .from(secrets)
+    .innerJoin(companies, and(eq(companies.id, secrets.company_id), isNull(companies.deleted_at)))
+    .where(eq(secrets.id, id));
+  return row;
+}
+
+export async function listSecrets(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Secret>> {
+  const page = newestFirst(secrets.created_at, secrets.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(secrets)
+    .where(and(eq(secrets.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+}
+
+/** @throws unavailable without an encryption key, conflict when the name is taken */
+export async function createSecret(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateSecret,
+  vault: Vault,
+): Promise<Secret> {
+  const { name, description = null } = input;
+  const id = newId();
+  const sealed = vault.seal(input.value, secretPlace(id));
+  try {
+    const [row] = await tx.insert(secrets).values({ id, company_id, name, description, sealed }).returning();
+    await recordChanges(tx, actor, [changeOf(row!, 'secret.created')]);
+    return present(row!);
+  } catch (err) {
+    if (isUniqueViolation(err, 'secrets_company_name')) throw conflict('a secret has this name already');
+    throw err;
+  }
+}
+
+/** A new value is a new version, whatever it is. @throws unavailable without an encryption key */
+export async function updateSecret(
+  tx: Tx,
+  actor: Actor,
+  secret: SecretRow,
+  input: UpdateSecret,
+  vault: Vault,
+): Promise<Secret> {
+  const { value, description } = input;
+  const renewed =
+    value === undefined
+      ? {}
+      : { sealed: vault.seal(value, secretPlace(secret.id)), version: sql`${secrets.version} + 1` };
+  const [row] = await tx
+    .update(secrets)
+    .set({ description, ...renewed, updated_at: sql`now()` })
+    .where(eq(secrets.id, secret.id))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOf(row, 'secret.updated', { new_value: value !== undefined })]);
+  return present(row);
+}
+
+/** For good: a secret has no trash. */
+export async function deleteSecret(tx: Tx, actor: Actor, secret: SecretRow): Promise<void> {
+  const deleted = await tx.delete(secrets).where(eq(secrets.id, secret.id)).returning({ id: secrets.id });
+  if (deleted.length === 0) throw notFound();
+  await recordChanges(tx, actor, [changeOf(secret, 'secret.deleted')]);
+}
+
+/** Never the value, sealed or not. */
+function present(row: SecretRow): Secret {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    name: row.name,
+    description: row.description,
+    version: row.version,
+    last_used_at: row.last_used_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+function changeOf(row: SecretRow, action: string, details: Record<string, unknown> = {}) {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'secret',
+    entity_id: row.id,
+    details: { name: row.name, version: row.version, ...details },
+  };
+}

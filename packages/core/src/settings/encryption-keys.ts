@@ -1,0 +1,49 @@
+/**
+ * Fingerprints of the keys that may have sealed something in this database (decisions 7.29): a process that has other
+ * keys would store what nobody else can read, and fail at what is stored, so it does not start.
+ */
+import { schema, type Tx } from '@acp/db';
+import type { Vault } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+
+const { instance_settings } = schema;
+
+// Among the instance's own facts, not among the settings that anybody reads.
+const KEY = 'encryption_keys';
+
+/**
+ * At the start of a tier: every key in use must be one of the vault's; a new current key is written down beside them.
+ * Without a key nothing is compared: secrets can't be stored or used then, and say so (503).
+ * @throws Error that says how to mend it
+ */
+export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
+  if (vault.fingerprint === null) return;
+  // Two processes with different keys may start at once: the second sees what the first has written.
+  const { rows } = await tx.execute<{ value: string[] }>(sql`
+    insert into instance_settings as held (key, value)
+    values (${KEY}, ${JSON.stringify([vault.fingerprint])}::jsonb)
+    on conflict (key) do update set value = held.value returning value`);
+  const used = rows[0]?.value ?? [];
+  const strange = used.filter((fingerprint) => !vault.opens(fingerprint));
+  if (strange.length > 0) throw new Error(mendingOf(vault.fingerprint, strange));
+  if (!used.includes(vault.fingerprint)) await write(tx, [...used, vault.fingerprint]);
+}
+
+/** After everything was rewrapped: only the current key is in use. */
+export async function noteOnlyEncryptionKey(tx: Tx, fingerprint: string): Promise<void> {
+  await write(tx, [fingerprint]);
+}
+
+async function write(tx: Tx, value: string[]): Promise<void> {
+  await tx
+    .update(instance_settings)
+    .set({ value, updated_at: sql`now()` })
+    .where(eq(instance_settings.key, KEY));
+}
+
+function mendingOf(current: string, strange: readonly string[]): string {
+  return (
+    `SERVICE_ENCRYPTION_KEY (fingerprint ${current}) is not the key of this database (${strange.join(', ')}): ` +
+    'set that key again; or, to rotate, list it in SERVICE_ENCRYPTION_KEY_PREVIOUS beside the new one and run `npm run ctl -- secrets rewrap`'
+  );
+}

@@ -1,0 +1,93 @@
+/** Operational flags: defaults are code, overrides are rows (decisions 7.7). */
+import {
+  type Actor,
+  type Flag,
+  type FlagName,
+  flagNames,
+  flags,
+  isFlagName,
+  type PutFlag,
+} from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { invalid, notFound } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+
+const { instance_flags } = schema;
+
+type FlagRow = typeof instance_flags.$inferSelect;
+
+/** Whether the instance does this at all. */
+export async function flagEnabled(tx: Tx, name: FlagName): Promise<boolean> {
+  return present(name, await readFlag(tx, name)).effective_value;
+}
+
+export async function listFlags(tx: Tx): Promise<Flag[]> {
+  const rows = new Map((await tx.select().from(instance_flags)).map((row) => [row.name, row]));
+  return flagNames.map((name) => present(name, rows.get(name)));
+}
+
+/** @throws notFound for a name that is none */
+export async function getFlag(tx: Tx, name: string): Promise<Flag> {
+  return present(known(name), await readFlag(tx, name));
+}
+
+/** Overrides the flag. @throws notFound, or invalid for a value that is neither true nor false */
+export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag): Promise<Flag> {
+  const flag = known(name);
+  const value = booleanOf(input.value);
+  const description = input.description ?? null;
+  const [row] = await tx
+    .insert(instance_flags)
+    .values({ name: flag, value, description })
+    .onConflictDoUpdate({
+      target: instance_flags.name,
+      set: {
+        value,
+        updated_at: sql`now()`,
+        // Left out, it stays; null clears it.
+        ...(input.description === undefined ? {} : { description }),
+      },
+    })
+    .returning();
+  await recordInstanceAct(tx, actor, 'flag.updated', { name: flag, value, description });
+  return present(flag, row);
+}
+
+/** Back to the default; one that was not overridden stays as it is. @throws notFound for a name that is none */
+export async function deleteFlag(tx: Tx, actor: Actor, name: string): Promise<Flag> {
+  const flag = known(name);
+  const deleted = await tx.delete(instance_flags).where(eq(instance_flags.name, flag)).returning();
+  if (deleted.length > 0) await recordInstanceAct(tx, actor, 'flag.reverted', { name: flag });
+  return present(flag, undefined);
+}
+
+async function readFlag(tx: Tx, name: string): Promise<FlagRow | undefined> {
+  const [row] = await tx.select().from(instance_flags).where(eq(instance_flags.name, name));
+  return row;
+}
+
+function known(name: string): FlagName {
+  if (!isFlagName(name)) throw notFound();
+  return name;
+}
+
+function booleanOf(value: PutFlag['value']): boolean {
+  if (value === '') throw invalid('value is empty: DELETE reverts the flag to its default');
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw invalid('body.value must be true or false');
+}
+
+function present(name: FlagName, row: FlagRow | undefined): Flag {
+  const { default: byDefault, description } = flags[name];
+  const value = row === undefined ? null : row.value === true;
+  return {
+    name,
+    description: row?.description ?? description,
+    default: byDefault,
+    value,
+    effective_value: value ?? byDefault,
+    updated_at: row?.updated_at ?? null,
+  };
+}

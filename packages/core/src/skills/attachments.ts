@@ -1,0 +1,38 @@
+import type { Actor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { and, eq } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import type { AgentRow } from '../agents/index.ts';
+import { findSkill } from './read-skills.ts';
+
+const { agent_skills } = schema;
+
+/** Gives the agent the skill; again it changes nothing. @throws notFound for a skill of another company */
+export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
+  const skill = await findSkill(tx, skill_id);
+  if (skill?.company_id !== agent.company_id) throw notFound();
+  const attached = await tx
+    .insert(agent_skills)
+    .values({ agent_id: agent.id, skill_id: skill.id })
+    .onConflictDoNothing()
+    .returning();
+  if (attached.length > 0) await note(tx, actor, agent, skill_id, 'agent.skill_attached');
+}
+
+/** @throws notFound when the agent does not have it */
+export async function detachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
+  const detached = await tx
+    .delete(agent_skills)
+    .where(and(eq(agent_skills.agent_id, agent.id), eq(agent_skills.skill_id, skill_id)))
+    .returning();
+  if (detached.length === 0) throw notFound();
+  await note(tx, actor, agent, skill_id, 'agent.skill_detached');
+}
+
+async function note(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string, action: string): Promise<void> {
+  const { company_id, id: entity_id } = agent;
+  await recordChanges(tx, actor, [
+    { company_id, action, entity_type: 'agent', entity_id, details: { skill_id } },
+  ]);
+}

@@ -1,0 +1,13 @@
+/**
+ * Owns `skills` and `agent_skills`: texts that tell agents how to do something. A slug is unique among a company's skills
+ * that are not in the trash; another text is a new version.
+ */
+export { createSkill, deleteSkill, purgeSkill, restoreSkill, updateSkill } from './skills.ts';
+export { findSkill, listSkills } from './read-skills.ts';
+export { attachSkill, detachSkill } from './attachments.ts';
+export { skillTree } from './skill-tree.ts';
+export type { TreeSkill } from './skill-tree.ts';
+export { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts';
+export type { SkillMarkdown } from './skill-markdown.ts';
+export { presentSkill } from './present.ts';
+export type { SkillRow } from './present.ts';

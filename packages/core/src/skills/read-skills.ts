@@ -1,0 +1,29 @@
+import type { Skill } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
+import { presentSkill, type SkillRow } from './present.ts';
+
+const { companies, skills } = schema;
+
+/** The scope loader's way to a skill; undefined also for trashed ones and those of trashed companies. */
+export async function findSkill(tx: Tx, id: string): Promise<SkillRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(skills))
+    .from(skills)
+    .innerJoin(companies, and(eq(companies.id, skills.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(skills.id, id), isNull(skills.deleted_at)));
+  return row;
+}
+
+export async function listSkills(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Skill>> {
+  const page = newestFirst(skills.created_at, skills.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(skills)
+    .where(and(eq(skills.company_id, company_id), isNull(skills.deleted_at), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
+}

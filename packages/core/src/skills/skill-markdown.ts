@@ -1,0 +1,61 @@
+/** SKILL.md: YAML front matter with `name` and `description`, then Markdown (the open Agent Skills format). Pure. */
+import { createValidator, SkillDescription, SkillName } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import { parse } from 'yaml';
+
+export interface SkillMarkdown {
+  name: string;
+  description: string;
+  /** What follows the front matter. */
+  body_markdown: string;
+}
+
+const readName = createValidator(SkillName, 'SKILL.md: name');
+const readDescription = createValidator(SkillDescription, 'SKILL.md: description');
+
+/** Two lines `---`, the first of them at the very beginning; a byte order mark and Windows line ends do no harm. */
+const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+
+/** Aliases may stand for each other many times over: more of them than this are no front matter but a bomb. */
+const MAX_ALIASES = 20;
+const MAX_FRONT_MATTER = 20_000;
+
+export function hasFrontMatter(text: string): boolean {
+  return frontMatter.test(text);
+}
+
+/** @throws invalid that says what is missing or wrong */
+export function parseSkillMarkdown(text: string): SkillMarkdown {
+  const match = frontMatter.exec(text);
+  if (!match) throw invalid('SKILL.md: it must begin with front matter between two lines "---"');
+  const fields = readYaml(match[1]!);
+  return {
+    name: readName(fields.name),
+    description: readDescription(fields.description),
+    body_markdown: text.slice(match[0].length).replace(/^(?:[ \t]*\r?\n)+/, ''),
+  };
+}
+
+function readYaml(text: string): Record<string, unknown> {
+  if (text.length > MAX_FRONT_MATTER) throw invalid('SKILL.md: the front matter is too long');
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: MAX_ALIASES, schema: 'core' });
+  } catch (err) {
+    throw invalid(`SKILL.md: ${err instanceof Error ? err.message.split('\n')[0] : 'malformed YAML'}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('SKILL.md: the front matter must be a map of fields');
+  return value as Record<string, unknown>;
+}
+
+/** `Write Release Notes` → `write-release-notes`. Empty where the name has no letter or digit. */
+export function slugOf(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 64)
+    .replace(/-+$/, '');
+}

@@ -1,0 +1,123 @@
+import type { Actor, CreateSkill, Skill, UpdateSkill } from '@acp/contract';
+import { isUniqueViolation, schema, type Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { presentSkill, type SkillRow } from './present.ts';
+import { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts';
+
+const { skills } = schema;
+
+/**
+ * Makes a skill of its fields, or of a whole SKILL.md in `content`; without a slug the name gives one.
+ * @throws invalid for a SKILL.md that is none, conflict when the slug is taken
+ */
+export async function createSkill(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateSkill,
+): Promise<Skill> {
+  const { name, description, body_markdown = '', ...text } = textOf(input);
+  if (name === undefined) throw invalid('name is required, in the body or in the front matter of content');
+  if (description === undefined)
+    throw invalid('description is required, in the body or in the front matter of content');
+  const slug = text.slug ?? slugOf(name);
+  if (slug === '') throw invalid('slug is required where the name has no letter');
+  const { enabled, company_wide } = input;
+  const values = { company_id, slug, name, description, body_markdown, enabled, company_wide };
+  const row = await takingSlug(async () => (await tx.insert(skills).values(values).returning())[0]!);
+  await recordChanges(tx, actor, [changeOf(row, 'skill.created')]);
+  return presentSkill(row);
+}
+
+/** Changes a skill; another name, description or text is a new version. @throws as createSkill */
+export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: UpdateSkill): Promise<Skill> {
+  const { enabled, company_wide } = input;
+  const set = { ...textOf(input), enabled, company_wide };
+  const { name, description, body_markdown } = { ...skill, ...defined(set) };
+  const row = await takingSlug(
+    async () =>
+      (
+        await tx
+          .update(skills)
+          .set({
+            ...set,
+            // Counted against the row as it is now: two changes at once are two versions.
+            version: sql`${skills.version} + case when (${skills.name}, ${skills.description}, ${skills.body_markdown})
+              is distinct from (${name}::text, ${description}::text, ${body_markdown}::text) then 1 else 0 end`,
+            updated_at: sql`now()`,
+          })
+          .where(and(eq(skills.id, skill.id), isNull(skills.deleted_at)))
+          .returning()
+      )[0],
+  );
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOf(row, 'skill.updated', { fields: Object.keys(input) })]);
+  return presentSkill(row);
+}
+
+/** To the trash: its slug is free again, those who had it attached have it no more until it is restored. */
+export async function deleteSkill(tx: Tx, actor: Actor, skill: SkillRow): Promise<void> {
+  const [row] = await tx
+    .update(skills)
+    .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(skills.id, skill.id), isNull(skills.deleted_at)))
+    .returning();
+  if (!row) throw notFound();
+  const { id, company_id, slug } = row;
+  await moveToTrash(tx, actor, { type: 'skill', entity_id: id, company_id, name: slug });
+  await recordChanges(tx, actor, [changeOf(row, 'skill.deleted')]);
+}
+
+/** Out of the trash. @throws conflict when its slug is taken again */
+export async function restoreSkill(tx: Tx, actor: Actor, skill_id: string): Promise<void> {
+  const set = { deleted_at: null, updated_at: sql`now()` };
+  const row = await takingSlug(
+    async () => (await tx.update(skills).set(set).where(eq(skills.id, skill_id)).returning())[0],
+  );
+  if (!row) throw conflict('the skill is gone');
+  await recordChanges(tx, actor, [changeOf(row, 'skill.restored')]);
+}
+
+/** For good. @returns the ids of what is gone */
+export async function purgeSkill(tx: Tx, skill_id: string): Promise<string[]> {
+  await tx.delete(skills).where(eq(skills.id, skill_id));
+  return [skill_id];
+}
+
+type Text = Pick<UpdateSkill, 'slug' | 'name' | 'description' | 'body_markdown'>;
+
+/** A field of the body goes before that of the front matter. A SKILL.md may stand in `body_markdown` too. */
+function textOf({ slug, name, description, body_markdown, content }: UpdateSkill): Text {
+  const whole =
+    content ?? (body_markdown !== undefined && hasFrontMatter(body_markdown) ? body_markdown : undefined);
+  const fields = defined({ slug, name, description, body_markdown });
+  if (whole === undefined) return fields;
+  const parsed = parseSkillMarkdown(whole);
+  return { ...parsed, ...fields, body_markdown: parsed.body_markdown };
+}
+
+function defined<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+async function takingSlug<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (err) {
+    if (isUniqueViolation(err, 'skills_company_slug')) throw conflict('slug is already in use');
+    throw err;
+  }
+}
+
+function changeOf(row: SkillRow, action: string, details: Record<string, unknown> = {}): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'skill',
+    entity_id: row.id,
+    details: { slug: row.slug, version: row.version, ...details },
+  };
+}

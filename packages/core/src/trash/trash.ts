@@ -1,0 +1,93 @@
+import type { Actor, TrashEntry, TrashType } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { and, asc, eq, inArray, lt, sql } from 'drizzle-orm';
+import { actorColumns } from '../activity/index.ts';
+
+const { trash_entries } = schema;
+
+export type TrashRow = typeof trash_entries.$inferSelect;
+
+export interface Trashed {
+  type: TrashType;
+  entity_id: string;
+  company_id: string;
+  /** By which a person will know it again. */
+  name: string;
+}
+
+/** Notes who threw what away. The caller sets the row's `deleted_at` in the same transaction. */
+export async function moveToTrash(tx: Tx, actor: Actor, trashed: Trashed): Promise<void> {
+  const { type, entity_id, company_id, name } = trashed;
+  await tx
+    .insert(trash_entries)
+    .values({ type, entity_id, company_id, name, deleted_by_user_id: actorColumns(actor).user_id });
+}
+
+/** Newest first; everything unless a limit is given. */
+export async function listTrash(
+  tx: Tx,
+  query: PageRequest & { type?: TrashType; company_id?: string },
+): Promise<Page<TrashEntry>> {
+  const page = newestFirst(trash_entries.deleted_at, trash_entries.trash_id, query, null);
+  const rows = await tx
+    .select()
+    .from(trash_entries)
+    .where(
+      and(
+        page.where,
+        query.type === undefined ? undefined : eq(trash_entries.type, query.type),
+        query.company_id === undefined ? undefined : eq(trash_entries.company_id, query.company_id),
+      ),
+    )
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, (row) => ({ at: row.deleted_at, id: row.trash_id }), present);
+}
+
+/** The entry, its row locked: of two who restore or purge at once the second finds nothing. */
+export async function lockTrashEntry(
+  tx: Tx,
+  wanted: { type: string; entity_id: string; trash_id: string },
+): Promise<TrashRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(trash_entries)
+    .where(
+      and(
+        eq(trash_entries.trash_id, wanted.trash_id),
+        eq(trash_entries.entity_id, wanted.entity_id),
+        eq(trash_entries.type, wanted.type),
+      ),
+    )
+    .for('update');
+  return row;
+}
+
+/** The oldest entry that has lain for so many days, its row locked; those that others are at are passed over. */
+export async function lockOutlivedEntry(tx: Tx, days: number): Promise<TrashRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(trash_entries)
+    .where(lt(trash_entries.deleted_at, sql`now() - make_interval(days => ${days})`))
+    .orderBy(asc(trash_entries.deleted_at), asc(trash_entries.trash_id))
+    .limit(1)
+    .for('update', { skipLocked: true });
+  return row;
+}
+
+/** After a restore, or a purge: whatever entries the things had are gone with it. */
+export async function forgetTrash(tx: Tx, entity_ids: readonly string[]): Promise<void> {
+  await tx.delete(trash_entries).where(inArray(trash_entries.entity_id, [...entity_ids]));
+}
+
+function present(row: TrashRow): TrashEntry {
+  return {
+    type: row.type as TrashType,
+    entity_id: row.entity_id,
+    trash_id: row.trash_id,
+    company_id: row.company_id,
+    name: row.name,
+    deleted_by_user_id: row.deleted_by_user_id,
+    deleted_at: row.deleted_at,
+  };
+}
