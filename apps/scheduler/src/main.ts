@@ -6,6 +6,7 @@ import { createListener, createNotifier, openDatabase, transaction } from '@acp/
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
+import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
 import { LeaseKeeper } from './execution/lease.ts';
 import { defaultProvider } from './execution/provider.ts';
@@ -83,6 +84,8 @@ export async function startScheduler({
   registerJobs(context);
   const timers = createTimers(context);
   for (const timer of timers) timer.start();
+  // The database was away: answers to fetches of jobs may have been lost with the connections.
+  listener.onReconnect(() => void catchUp(context));
   await listener.ready();
   logger.info('the scheduler is running', { claimed_by: name, slots: pool.size });
 

@@ -18,6 +18,7 @@ import {
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
+import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
 import { Timer } from './timer.ts';
 
@@ -86,10 +87,12 @@ async function sweepLostRuns(
   const sweep = async (except: string[]) => transaction(database, async (tx) => sweepLostRun(tx, except));
   let failure: unknown;
   let passedOver: string[] = [];
+  let ended = 0;
   while (!signal.aborted) {
     try {
       const lost = await sweep(passedOver);
       if (lost === undefined) break;
+      ended += 1;
       logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
     } catch (err) {
       // One that can't be ended must not stand in the way of the others.
@@ -98,6 +101,8 @@ async function sweepLostRuns(
       passedOver = [first];
     }
   }
+  // Who lost runs has died, and perhaps with jobs in its hands.
+  if (ended > 0) await catchUp({ database, logger });
   if (failure !== undefined) throw failure;
 }
 

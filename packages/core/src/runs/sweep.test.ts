@@ -281,11 +281,13 @@ describe('the sweep of queued runs', () => {
     const ids = [await invoke(agent), await invoke(agent), await invoke(agent)];
     await invoke(paused);
     await database.db.update(agents).set({ status: 'paused' }).where(eq(agents.id, paused.id));
-    const offer = async () => transaction(database, sweepQueuedRuns);
+    const offer = async (waited_sec?: number) =>
+      transaction(database, async (tx) => sweepQueuedRuns(tx, waited_sec));
     expect(await offer()).toBe(0);
+    expect(await offer(0)).toBe(2);
     await database.db.execute(sql`update heartbeat_runs set created_at = created_at - interval '31 seconds'`);
     expect(await offer()).toBe(2);
-    expect(await queuedJobs(database.db, 'execute-run', { run_id: ids[0] })).toHaveLength(2);
+    expect(await queuedJobs(database.db, 'execute-run', { run_id: ids[0] })).toHaveLength(3);
     expect(await queuedJobs(database.db, 'execute-run', { run_id: ids[2] })).toHaveLength(1);
     await claim();
     expect(await offer()).toBe(1);

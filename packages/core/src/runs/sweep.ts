@@ -116,16 +116,17 @@ const MOST_OFFERS = 200;
 
 /**
  * Offers queued runs again whose job was lost or spent: as many per agent as it has room for, oldest first.
+ * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
  * @returns how many.
  */
-export async function sweepQueuedRuns(tx: Tx): Promise<number> {
+export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Promise<number> {
   const { rows } = await tx.execute<{ run_id: string }>(sql`
     select id as run_id from (
       select r.id, r.created_at, a.max_concurrent_runs,
         row_number() over (partition by r.agent_id order by r.created_at, r.id) as place,
         (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') as running
       from heartbeat_runs r join agents a on a.id = r.agent_id
-      where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${OFFER_AGAIN_SEC})
+      where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${waited_sec})
         and ${agentPresent} and a.status in ('idle', 'active', 'running', 'error')
     ) waiting
     where place <= max_concurrent_runs - running order by created_at, id limit ${MOST_OFFERS}`);

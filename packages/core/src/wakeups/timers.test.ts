@@ -28,7 +28,8 @@ beforeAll(async () => {
 afterAll(async () => queue.stop());
 
 const beat = async (limit = 100) => transaction(database, async (tx) => startDueHeartbeats(tx, limit));
-const sweep = async (limit?: number) => transaction(database, async (tx) => sweepWakeups(tx, limit));
+const sweep = async (limit?: number, waited_sec?: number) =>
+  transaction(database, async (tx) => sweepWakeups(tx, limit, waited_sec));
 const beats = { heartbeat_enabled: true, heartbeat_interval_sec: 60 };
 const jobsOf = async (agent_id: string) => queuedJobs(database.db, 'dispatch-agent', { agent_id });
 
@@ -89,6 +90,7 @@ describe('sweepWakeups', () => {
     await wake(agent, issue.id);
     await age(30);
     expect(await sweep()).toBe(0);
+    expect(await sweep(500, 0)).toBe(1);
     await age(90);
     const before = (await jobsOf(agent.id)).length;
     expect(await sweep()).toBe(1);

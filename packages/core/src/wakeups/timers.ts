@@ -24,9 +24,10 @@ export async function startDueHeartbeats(tx: Tx, limit: number): Promise<number>
  * Catches lost `dispatch-agent` jobs: agents that may be woken and have something pending for more than a minute get
  * another one. Left out is what the end of a run will dispatch: agents at their limit, issues with a live run. What
  * remains is taken in random order, so that none is starved by others that can't be admitted either.
+ * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
  * @returns how many agents were dispatched again.
  */
-export async function sweepWakeups(tx: Tx, limit = 500): Promise<number> {
+export async function sweepWakeups(tx: Tx, limit = 500, waited_sec = 60): Promise<number> {
   if (await runsPaused(tx)) return 0;
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
     select agent_id from (
@@ -36,7 +37,7 @@ export async function sweepWakeups(tx: Tx, limit = 500): Promise<number> {
         and agents.status in ('idle', 'active', 'running', 'error')
       join companies on companies.id = agents.company_id and companies.deleted_at is null
       where wakeup.status = 'pending' and wakeup.run_id is null
-        and wakeup.created_at < now() - interval '1 minute'
+        and wakeup.created_at < now() - make_interval(secs => ${waited_sec})
         and (select count(*) from heartbeat_runs run where run.agent_id = agents.id and run.status in ('queued', 'running'))
           < agents.max_concurrent_runs
         and (wakeup.issue_id is null or not exists (
