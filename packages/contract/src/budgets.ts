@@ -1,5 +1,6 @@
-/** Money: the operator's pricing file (specification, Providers; decisions 7.37). */
+/** Money: prices, what was spent, and the policies that bound it (decisions 3, Budgets and costs). */
 import { Type, type Static } from 'typebox';
+import { Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 const Rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
 
@@ -13,3 +14,134 @@ export type ModelRates = Static<typeof ModelRates>;
 /** USD per 1,000 tokens by model. Models that it does not name cost the built-in default. */
 export const Pricing = Type.Record(Type.String(), ModelRates);
 export type Pricing = Static<typeof Pricing>;
+
+/** USD; numeric with eight decimals in the database. */
+const Money = Type.Number({ minimum: 0, maximum: 1_000_000_000 });
+
+export const budgetScopes = ['company', 'project', 'agent'] as const;
+export type BudgetScope = (typeof budgetScopes)[number];
+/** In UTC; weeks begin on Monday (decisions 8.4). */
+export const budgetWindows = ['day', 'week', 'month', 'lifetime'] as const;
+export type BudgetWindow = (typeof budgetWindows)[number];
+export const budgetActions = ['notify', 'pause'] as const;
+export type BudgetAction = (typeof budgetActions)[number];
+
+export const BudgetPolicy = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  scope_type: OneOf(budgetScopes),
+  scope_id: Uuid,
+  window: OneOf(budgetWindows),
+  limit_usd: Type.Number(),
+  warn_percent: Type.Integer(),
+  action: OneOf(budgetActions),
+  enabled: Type.Boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type BudgetPolicy = Static<typeof BudgetPolicy>;
+
+const changeable = {
+  window: OneOf(budgetWindows),
+  limit_usd: Money,
+  warn_percent: Type.Integer({ minimum: 1, maximum: 100 }),
+  action: OneOf(budgetActions),
+  enabled: Type.Boolean(),
+};
+
+export const CreateBudgetPolicy = Type.Object({
+  scope_type: OneOf(budgetScopes),
+  /** May be left out for the company itself. */
+  scope_id: Type.Optional(Uuid),
+  window: changeable.window,
+  limit_usd: changeable.limit_usd,
+  warn_percent: Type.Optional(changeable.warn_percent),
+  action: Type.Optional(changeable.action),
+  enabled: Type.Optional(changeable.enabled),
+});
+export type CreateBudgetPolicy = Static<typeof CreateBudgetPolicy>;
+
+export const UpdateBudgetPolicy = Patch(changeable);
+export type UpdateBudgetPolicy = Static<typeof UpdateBudgetPolicy>;
+
+export const budgetIncidentStatuses = ['open', 'resolved'] as const;
+
+export const BudgetIncident = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  policy_id: Uuid,
+  kind: OneOf(['warning', 'breach']),
+  status: OneOf(budgetIncidentStatuses),
+  spent_usd: Type.Number(),
+  limit_usd: Type.Number(),
+  window_start: Timestamp,
+  opened_at: Timestamp,
+  resolved_at: Nullable(Timestamp),
+  resolved_by_user_id: Nullable(Uuid),
+});
+export type BudgetIncident = Static<typeof BudgetIncident>;
+
+export const ResolveBudgetIncident = Patch({
+  limit_usd: Money,
+  note: Nullable(Type.String({ maxLength: 10_000, pattern: '^[^\\u0000]*$' })),
+});
+export type ResolveBudgetIncident = Static<typeof ResolveBudgetIncident>;
+
+export const CostEvent = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  agent_id: Nullable(Uuid),
+  run_id: Nullable(Uuid),
+  issue_id: Nullable(Uuid),
+  project_id: Nullable(Uuid),
+  provider: Type.String(),
+  model: Type.String(),
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  cached_tokens: Type.Integer(),
+  cost_usd: Type.Number(),
+  occurred_at: Timestamp,
+});
+export type CostEvent = Static<typeof CostEvent>;
+
+const Label = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000]*$' });
+const Tokens = Type.Integer({ minimum: 0, maximum: 2_000_000_000 });
+
+/** Spending outside of the service's own runs. */
+export const CreateCostEvent = Type.Object({
+  agent_id: Type.Optional(Nullable(Uuid)),
+  issue_id: Type.Optional(Nullable(Uuid)),
+  project_id: Type.Optional(Nullable(Uuid)),
+  provider: Label,
+  model: Label,
+  input_tokens: Type.Optional(Tokens),
+  output_tokens: Type.Optional(Tokens),
+  cached_tokens: Type.Optional(Tokens),
+  cost_usd: Money,
+});
+export type CreateCostEvent = Static<typeof CreateCostEvent>;
+
+export const costGroups = ['agent', 'project', 'model', 'day'] as const;
+
+export const CostSummaryQuery = Type.Object({
+  from: Type.Optional(Type.String({ maxLength: 40 })),
+  to: Type.Optional(Type.String({ maxLength: 40 })),
+  group_by: Type.Optional(OneOf(costGroups)),
+});
+export type CostSummaryQuery = Static<typeof CostSummaryQuery>;
+
+export const CostSummary = Type.Object({
+  total_usd: Type.Number(),
+  groups: Type.Array(
+    Type.Object({
+      /** Id, model or day; null for what belongs to no agent or project. */
+      key: Nullable(Type.String()),
+      label: Nullable(Type.String()),
+      cost_usd: Type.Number(),
+      input_tokens: Type.Integer(),
+      output_tokens: Type.Integer(),
+      runs: Type.Integer(),
+    }),
+  ),
+});
+export type CostSummary = Static<typeof CostSummary>;

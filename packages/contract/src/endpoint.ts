@@ -24,7 +24,12 @@ export type ScopeEntity =
   | 'project'
   | 'goal'
   | 'note'
-  | 'skill';
+  | 'routine'
+  | 'routine_trigger'
+  | 'skill'
+  | 'approval'
+  | 'budget_policy'
+  | 'budget_incident';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.
@@ -75,8 +80,11 @@ export interface EndpointRow {
   readonly body?: TSchema;
   /** The body may be left out altogether. */
   readonly body_optional?: boolean;
-  /** How the body comes; JSON where nothing is said. Text fields of a multipart body are validated by `body`. */
-  readonly body_kind?: 'multipart' | 'json_or_multipart';
+  /**
+   * How the body comes; JSON where nothing is said. Text fields of a multipart body are validated by `body`. `raw`: the
+   * bytes as they were sent, 1 MiB at most, whatever they are said to be.
+   */
+  readonly body_kind?: 'multipart' | 'json_or_multipart' | 'raw';
   /** Of multipart bodies. */
   readonly files?: FileRule;
   /** Null: 204 without a body. */
@@ -105,7 +113,9 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
   ? R['body_optional'] extends true
     ? Static<R['body']> | undefined
     : Static<R['body']>
-  : undefined;
+  : R['body_kind'] extends 'raw'
+    ? Uint8Array
+    : undefined;
 export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema ? Static<R['response']> : void;
 
 /** Names of the path's parameters, in order. */

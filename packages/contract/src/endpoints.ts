@@ -2,6 +2,8 @@
 import { activityEndpoints } from './activity.ts';
 import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
+import { approvalEndpoints } from './approvals.ts';
+import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
 import { companyEndpoints } from './companies.ts';
@@ -16,6 +18,7 @@ import { issueEndpoints } from './issue-endpoints.ts';
 import { logoEndpoints } from './logo.ts';
 import { noteEndpoints } from './notes.ts';
 import { projectEndpoints } from './projects.ts';
+import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
 import { secretEndpoints } from './secrets.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
@@ -42,7 +45,11 @@ export const endpoints: readonly EndpointRow[] = [
   workProductEndpoints,
   noteEndpoints,
   skillEndpoints,
+  approvalEndpoints,
+  budgetEndpoints,
   runEndpoints,
+  routineEndpoints,
+  routineTriggerEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

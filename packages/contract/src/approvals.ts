@@ -1,0 +1,200 @@
+/** Approvals: what people decide before it happens (decisions 3, Approvals). */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+
+export const approvalTypes = ['hire_agent', 'plan', 'action', 'budget_override', 'install'] as const;
+export type ApprovalType = (typeof approvalTypes)[number];
+
+export const approvalStatuses = [
+  'pending',
+  'approved',
+  'rejected',
+  'revision_requested',
+  'cancelled',
+] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+
+export const installKinds = ['note', 'memory', 'skill', 'routine', 'agent', 'federation'] as const;
+export type InstallKind = (typeof installKinds)[number];
+
+/** The payload of an `install`; that of a `hire_agent` is a `CreateAgent` body. */
+export const InstallPayload = Type.Object({
+  kind: OneOf(installKinds),
+  /** The body of that resource's POST; of a skill also the text of its SKILL.md. */
+  body: Type.Union([JsonObject, Text]),
+});
+export type InstallPayload = Static<typeof InstallPayload>;
+
+export const Approval = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  type: OneOf(approvalTypes),
+  title: Type.String(),
+  description: Nullable(Type.String()),
+  payload: JsonObject,
+  status: OneOf(approvalStatuses),
+  issue_id: Nullable(Uuid),
+  requested_by_agent_id: Nullable(Uuid),
+  requested_by_user_id: Nullable(Uuid),
+  decision_note: Nullable(Type.String()),
+  decided_by_user_id: Nullable(Uuid),
+  decided_at: Nullable(Timestamp),
+  /** When what was asked for was carried out; null before, and where there is nothing to carry out. */
+  applied_at: Nullable(Timestamp),
+  /** Why it could not be carried out. */
+  apply_error: Nullable(Type.String()),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Approval = Static<typeof Approval>;
+
+/** What lists of happenings carry: no payload, no description. */
+export const ApprovalSummary = Type.Omit(Approval, ['payload', 'description']);
+export type ApprovalSummary = Static<typeof ApprovalSummary>;
+
+export const CreateApproval = Type.Object({
+  type: OneOf(approvalTypes),
+  title: Name,
+  description: Type.Optional(Nullable(Text)),
+  payload: Type.Optional(JsonObject),
+  issue_id: Type.Optional(Nullable(Uuid)),
+});
+export type CreateApproval = Static<typeof CreateApproval>;
+
+export const ResubmitApproval = Patch({ title: Name, description: Nullable(Text), payload: JsonObject });
+export type ResubmitApproval = Static<typeof ResubmitApproval>;
+
+export const ApprovalDecision = Patch({ note: Nullable(Text) });
+export type ApprovalDecision = Static<typeof ApprovalDecision>;
+
+export const ApprovalComment = Type.Object({
+  id: Uuid,
+  approval_id: Uuid,
+  author_agent_id: Nullable(Uuid),
+  author_user_id: Nullable(Uuid),
+  author_user_name: Nullable(Type.String()),
+  body_markdown: Type.String(),
+  created_at: Timestamp,
+});
+export type ApprovalComment = Static<typeof ApprovalComment>;
+
+const CreateApprovalComment = Type.Object({
+  body_markdown: Type.String({ minLength: 1, maxLength: 1_000_000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }),
+});
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byApproval = { by: 'approval', param: 'approvalId' } as const;
+
+/** Agents pass the role of the row and are refused by the command: they do not resolve approvals. */
+const resolution = {
+  method: 'POST',
+  auth: BEARER,
+  role: 'member',
+  scope: byApproval,
+  body: ApprovalDecision,
+  body_optional: true,
+  response: Approval,
+  status: 200,
+  tx: 'write',
+} as const;
+
+export const approvalEndpoints = {
+  list: endpoint({
+    id: 'approvals.list',
+    method: 'GET',
+    path: '/api/companies/{companyId}/approvals',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byCompany,
+    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...PageQuery }),
+    response: Type.Array(Approval),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Approvals, newest first, 50 a page; `status` takes a comma list.',
+  }),
+  create: endpoint({
+    id: 'approvals.create',
+    method: 'POST',
+    path: '/api/companies/{companyId}/approvals',
+    auth: BEARER,
+    role: 'member',
+    scope: byCompany,
+    permission: 'approvals.request',
+    body: CreateApproval,
+    response: Approval,
+    status: 201,
+    tx: 'write',
+    doc: 'Asks for an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` `{kind, body}`.',
+  }),
+  get: endpoint({
+    id: 'approvals.get',
+    method: 'GET',
+    path: '/api/approvals/{approvalId}',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byApproval,
+    response: Approval,
+    status: 200,
+    tx: 'none',
+    doc: 'One approval.',
+  }),
+  approve: endpoint({
+    ...resolution,
+    id: 'approvals.approve',
+    path: '/api/approvals/{approvalId}/approve',
+    doc: 'Approves; a hire or an install is carried out right after. Repeats one that could not be carried out (`apply_error`); resolved otherwise: 409. Agents: 403.',
+  }),
+  reject: endpoint({
+    ...resolution,
+    id: 'approvals.reject',
+    path: '/api/approvals/{approvalId}/reject',
+    doc: 'Rejects. Resolved already: 409. Agents: 403.',
+  }),
+  requestRevision: endpoint({
+    ...resolution,
+    id: 'approvals.request-revision',
+    path: '/api/approvals/{approvalId}/request-revision',
+    doc: 'Asks the requester for changes. Resolved already: 409. Agents: 403.',
+  }),
+  resubmit: endpoint({
+    id: 'approvals.resubmit',
+    method: 'POST',
+    path: '/api/approvals/{approvalId}/resubmit',
+    auth: BEARER,
+    role: 'member',
+    scope: byApproval,
+    body: ResubmitApproval,
+    body_optional: true,
+    response: Approval,
+    status: 200,
+    tx: 'write',
+    doc: 'The requester alone asks again, after a request for revision or where the approved could not be carried out.',
+  }),
+  listComments: endpoint({
+    id: 'approvals.list-comments',
+    method: 'GET',
+    path: '/api/approvals/{approvalId}/comments',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byApproval,
+    response: Type.Array(ApprovalComment),
+    status: 200,
+    tx: 'none',
+    doc: 'Comments, oldest first.',
+  }),
+  createComment: endpoint({
+    id: 'approvals.create-comment',
+    method: 'POST',
+    path: '/api/approvals/{approvalId}/comments',
+    auth: BEARER,
+    role: 'member',
+    scope: byApproval,
+    body: CreateApprovalComment,
+    response: ApprovalComment,
+    status: 201,
+    tx: 'write',
+    doc: 'Comments on an approval.',
+  }),
+};
