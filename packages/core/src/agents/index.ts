@@ -8,6 +8,7 @@ export { findAgent, listAgents, runtimeState } from './read-agents.ts';
 export { createAgent } from './create-agent.ts';
 export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
 export { deleteAgent } from './delete-agent.ts';
+export { hasAgentEnded, purgeAgent, restoreAgent } from './restore-agent.ts';
 export {
   createAgentKey,
   deleteAgentKey,
@@ -24,3 +25,4 @@ export { noteRunEnded, noteRunStarted } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export type { DueHeartbeat } from './heartbeat.ts';
 export { isWakeable } from './status.ts';
+export { BUDGET_EXCEEDED, budgetHeld, budgetWindowStart, settleBudgetPauses } from './budget-hold.ts';

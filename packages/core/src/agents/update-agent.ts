@@ -5,6 +5,7 @@ import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { type HomeRules, assertHomeDir, findCompany } from '../companies/index.ts';
+import { assertBudgetLetsGo } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayConfigure, assertNotAbove } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
@@ -36,6 +37,8 @@ export async function updateAgent(
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
   const before = await lockAgent(tx, agent.id);
   assertStatusChange(actor, before, input.status);
+  if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
+    await assertBudgetLetsGo(tx, before);
   if (input.adapter_config)
     assertMayConfigure(actor, agent.company_id, configOf(before), input.adapter_config);
 
@@ -47,6 +50,7 @@ export async function updateAgent(
       ...(input.adapter_type === '' ? { adapter_type: 'llm' } : {}),
       ...(next_heartbeat_at === undefined ? {} : { next_heartbeat_at }),
       ...(input.status === undefined || input.status === 'paused' ? {} : { pause_reason: null }),
+      ...(input.status === undefined ? {} : { budget_paused: false }),
       updated_at: sql`now()`,
     })
     .where(eq(agents.id, agent.id))
@@ -68,23 +72,27 @@ export async function pauseAgent(
   assertManageable(before);
   const [row] = await tx
     .update(agents)
-    .set({ status: 'paused', pause_reason: reason, updated_at: sql`now()` })
+    .set({ status: 'paused', pause_reason: reason, budget_paused: false, updated_at: sql`now()` })
     .where(eq(agents.id, agent.id))
     .returning();
   await recordChanges(tx, actor, [updated(row!, { reason }, 'agent.paused')]);
   return presentAgent(row!);
 }
 
-/** Resumes a paused agent and dispatches what waited for it; any other that may be woken stays as it is. @throws conflict */
+/**
+ * Resumes a paused agent and dispatches what waited for it; any other that may be woken stays as it is.
+ * @throws conflict, also `budget exceeded` while a breach stands
+ */
 export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
   if (before.status !== 'paused') return presentAgent(before);
+  await assertBudgetLetsGo(tx, before);
   const status = sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agent.id} and run.status = 'running')
     then 'running' else 'idle' end`;
   const [row] = await tx
     .update(agents)
-    .set({ status, pause_reason: null, updated_at: sql`now()` })
+    .set({ status, pause_reason: null, budget_paused: false, updated_at: sql`now()` })
     .where(eq(agents.id, agent.id))
     .returning();
   await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });

@@ -1,5 +1,28 @@
-/** Owns `cost_events`: what runs and outside reports spent. Money is decimal text or numeric, never a float. */
+/**
+ * Owns `cost_events` and the budgets: policies, their windows, reservations and incidents. Money is decimal text or
+ * numeric, never a float. Invariants: a window holds what was settled in it plus what live runs have reserved; a call
+ * is made only where every `pause` policy of its company, project and agent is below its limit by both; one incident
+ * of a kind is open per policy; while a breach is open nothing in its scope starts. Pausing agents is the job
+ * `settle-budgets`: agents are locked before policies.
+ */
+export { chargeCost } from './charge.ts';
+export type { Spender } from './charge.ts';
 export { insertRunCost } from './cost-events.ts';
 export type { RunCost } from './cost-events.ts';
+export { summarizeCosts } from './cost-summary.ts';
+export { findBudgetIncident, listBudgetIncidents, resolveBudgetIncident } from './incidents.ts';
+export { rolloverDue } from './open-incidents.ts';
+export {
+  createBudgetPolicy,
+  deleteBudgetPolicy,
+  findBudgetPolicy,
+  listBudgetPolicies,
+  updateBudgetPolicy,
+} from './policies.ts';
+export { presentCostEvent, presentIncident, presentPolicy } from './present.ts';
 export { parsePricing, priceOf } from './pricing.ts';
 export type { TokenUsage } from './pricing.ts';
+export { listCostEvents, reportCost } from './report-cost.ts';
+export { reportSpending, reserveCall } from './reserve.ts';
+export type { CallAhead, ReservationOutcome } from './reserve.ts';
+export { rollOverBudgets, settleBudgets, sweepBudgets } from './settle-budgets.ts';

@@ -1,15 +1,18 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { rolloverDue } from '../budgets/index.ts';
 
 export interface DueWork {
   /** `startDueHeartbeats` would find an agent. */
   heartbeats: boolean;
   /** The run that `sweepLostRun` would take first: the one whose lease lapsed longest ago. */
   lost_run_id: string | null;
+  /** `rollOverBudgets` would find an incident of a window that is over. */
+  budget_windows: boolean;
 }
 
 /**
- * What is due by the database's clock: the one statement that an idle scheduler sends every second. Two look-ups in
+ * What is due by the database's clock: the one statement that an idle scheduler sends every second. Look-ups in
  * partial indexes, however many agents and runs there are (the statuses stand word for word as in the index).
  */
 export async function dueWork(tx: Tx): Promise<DueWork> {
@@ -18,6 +21,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from agents where next_heartbeat_at is not null and deleted_at is null
         and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
       (select id from heartbeat_runs where status = 'running' and lease_expires_at < now()
-        order by lease_expires_at limit 1) as lost_run_id`);
-  return rows[0] ?? { heartbeats: false, lost_run_id: null };
+        order by lease_expires_at limit 1) as lost_run_id,
+      ${rolloverDue} as budget_windows`);
+  return rows[0] ?? { heartbeats: false, lost_run_id: null, budget_windows: false };
 }

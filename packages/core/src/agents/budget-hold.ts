@@ -1,0 +1,89 @@
+import { type Tx, schema } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { type AgentRow, summarizeAgent } from './present.ts';
+import { wakeableStatuses } from './status.ts';
+
+const { agents } = schema;
+
+/** The message that the specification names, for invokes and resumes alike (decisions 7.16). */
+export const BUDGET_EXCEEDED = 'budget exceeded';
+
+/** When the present window of the policy `p` began: UTC, weeks from Monday, `lifetime` since ever (decisions 8.4). */
+export const budgetWindowStart = sql`(case p."window" when 'lifetime' then timestamptz 'epoch'
+  else date_trunc(p."window", now() at time zone 'UTC') at time zone 'UTC' end)`;
+
+/**
+ * Whether a breached `pause` policy holds back one of the scopes: an incident stands open in the policy's present
+ * window. The one definition for admission, claim, pauses and resumes.
+ * @param scopes a list of company, project and agent ids; nulls in it match nothing
+ */
+export function budgetHeld(scopes: SQL): SQL {
+  return sql`exists (select from budget_policies p
+    join budget_incidents b on b.policy_id = p.id and b.kind = 'breach' and b.status = 'open'
+    where p.scope_id in (${scopes}) and p.enabled and p.action = 'pause' and b.window_start = ${budgetWindowStart})`;
+}
+
+/** @throws conflict while a budget holds the agent back: nobody resumes it by hand. */
+export async function assertBudgetLetsGo(tx: Tx, agent: AgentRow): Promise<void> {
+  const { rows } = await tx.execute<{ held: boolean }>(
+    sql`select ${budgetHeld(sql`${agent.id}::uuid, ${agent.company_id}::uuid`)} as held`,
+  );
+  if (rows[0]?.held) throw conflict(BUDGET_EXCEEDED);
+}
+
+/**
+ * Brings the pauses of a scope's agents in line with its budgets, as they stand once the agents are locked: those that
+ * may be woken are paused while a budget holds them, those that a budget had paused are resumed when none does any
+ * more. Agents that somebody paused by hand are left alone. Repeated it changes nothing.
+ * @param of the company's agents, or one of them
+ * @returns the changes for the caller's `recordChanges`, and the resumed agents, which are to be dispatched
+ */
+export async function settleBudgetPauses(
+  tx: Tx,
+  of: { company_id: string; agent_id?: string },
+): Promise<{ changes: Change[]; resumed: string[] }> {
+  const which = and(
+    eq(agents.company_id, of.company_id),
+    of.agent_id === undefined ? undefined : eq(agents.id, of.agent_id),
+    isNull(agents.deleted_at),
+  );
+  // A statement of its own: the decision is made on a snapshot that is younger than the locks.
+  await tx.select({ id: agents.id }).from(agents).where(which).orderBy(asc(agents.id)).for('no key update');
+  const held = budgetHeld(sql`agents.id, agents.company_id`);
+  const paused = await tx
+    .update(agents)
+    .set({ status: 'paused', pause_reason: BUDGET_EXCEEDED, budget_paused: true, updated_at: sql`now()` })
+    .where(and(which, inArray(agents.status, [...wakeableStatuses]), held))
+    .returning();
+  const resumed = await tx
+    .update(agents)
+    .set({
+      status: sql`case when exists (select from heartbeat_runs run where run.agent_id = agents.id and run.status = 'running')
+        then 'running' else 'idle' end`,
+      pause_reason: null,
+      budget_paused: false,
+      updated_at: sql`now()`,
+    })
+    .where(and(which, agents.budget_paused, eq(agents.status, 'paused'), sql`not ${held}`))
+    .returning();
+  return {
+    changes: [
+      ...paused.map((row) => statusChange(row, 'agent.paused')),
+      ...resumed.map((row) => statusChange(row, 'agent.resumed')),
+    ],
+    resumed: resumed.map(({ id }) => id),
+  };
+}
+
+function statusChange(row: AgentRow, action: string): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'agent',
+    entity_id: row.id,
+    details: { reason: BUDGET_EXCEEDED },
+    event: { type: 'agent_updated', data: summarizeAgent(row) },
+  };
+}

@@ -1,0 +1,49 @@
+import type { Actor, ApprovalComment } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { asc, eq } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { type ApprovalRow, presentApprovalComment } from './present.ts';
+
+const { approval_comments, users } = schema;
+
+export async function createApprovalComment(
+  tx: Tx,
+  actor: Actor,
+  approval: ApprovalRow,
+  input: { body_markdown: string },
+): Promise<ApprovalComment> {
+  const author = actorColumns(actor);
+  const nameless = author.agent_id === null && author.user_id === null;
+  const [row] = await tx
+    .insert(approval_comments)
+    .values({
+      company_id: approval.company_id,
+      approval_id: approval.id,
+      author_agent_id: author.agent_id,
+      author_user_id: author.user_id,
+      author_label: nameless ? actor.name : null,
+      body_markdown: input.body_markdown,
+    })
+    .returning();
+  await recordChanges(tx, actor, [
+    {
+      company_id: approval.company_id,
+      action: 'approval.commented',
+      entity_type: 'approval',
+      entity_id: approval.id,
+      details: { comment_id: row!.id },
+    },
+  ]);
+  return presentApprovalComment(row!, actor.kind === 'user' ? actor.name : null);
+}
+
+/** Oldest first. */
+export async function listApprovalComments(tx: Tx, approval: ApprovalRow): Promise<ApprovalComment[]> {
+  const rows = await tx
+    .select({ comment: approval_comments, user_name: users.display_name })
+    .from(approval_comments)
+    .leftJoin(users, eq(users.id, approval_comments.author_user_id))
+    .where(eq(approval_comments.approval_id, approval.id))
+    .orderBy(asc(approval_comments.created_at), asc(approval_comments.id));
+  return rows.map((row) => presentApprovalComment(row.comment, row.user_name));
+}

@@ -1,0 +1,15 @@
+/**
+ * Owns `approvals` and `approval_comments`. Invariants: people resolve, agents never; an approval is resolved once,
+ * however many try; what an approved `hire_agent` or `install` asked for is carried out once, in the transaction that
+ * sets `applied_at`; what could not be carried out says why and waits for people (docs/states/approval.md).
+ */
+export { applyApproval, failApproval, sweepUnappliedApprovals } from './apply-approval.ts';
+export type { InstallAppliers } from './apply-approval.ts';
+export { createApprovalComment, listApprovalComments } from './comments.ts';
+export { createApproval, resubmitApproval } from './create-approval.ts';
+export { presentApproval } from './present.ts';
+export type { ApprovalRow } from './present.ts';
+export { findApproval, listApprovals } from './read-approvals.ts';
+export { requestInstallApproval } from './request-install.ts';
+export type { WithheldInstall } from './request-install.ts';
+export { approve, reject, requestRevision } from './resolve-approval.ts';

@@ -1,0 +1,43 @@
+import { type Approval, approvalStatuses } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { invalid, isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
+import { type ApprovalRow, presentApproval } from './present.ts';
+
+const { approvals, companies } = schema;
+
+/** Undefined also where the company lies in the trash. */
+export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(approvals))
+    .from(approvals)
+    .innerJoin(companies, and(eq(companies.id, approvals.company_id), isNull(companies.deleted_at)))
+    .where(eq(approvals.id, id));
+  return row;
+}
+
+/** Newest first. @throws invalid for an unknown status or a cursor that is none */
+export async function listApprovals(
+  tx: Tx,
+  company_id: string,
+  filter: PageRequest & { status?: string } = {},
+): Promise<Page<Approval>> {
+  const statuses = filter.status?.split(',').map((status) => status.trim());
+  const unknown = statuses?.find((status) => !approvalStatuses.some((known) => known === status));
+  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  const plan = newestFirst(approvals.created_at, approvals.id, filter, 50);
+  const rows = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.company_id, company_id),
+        statuses === undefined ? undefined : inArray(approvals.status, statuses),
+        plan.where,
+      ),
+    )
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentApproval);
+}

@@ -1,0 +1,65 @@
+import { type AgentActor, type Approval, type InstallKind, permits } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText, forbidden } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
+import { createApproval } from './create-approval.ts';
+import { presentApproval } from './present.ts';
+
+const { approvals } = schema;
+
+/** Something that an agent wants to make and may not. */
+export interface WithheldInstall {
+  company_id: string;
+  /** The issue that the agent works on. */
+  issue_id: string | null;
+  kind: InstallKind;
+  /** The body of that resource's POST; of a skill also the text of its SKILL.md. */
+  body: Record<string, unknown> | string;
+}
+
+const LONGEST_TITLE_BYTES = 200;
+
+/**
+ * What a permission withholds from an agent becomes an approval (decisions 5): `hire_agent` for an agent, `install`
+ * for the rest. Asked for again while the same is pending, that approval is the answer: a model repeats itself.
+ * @throws forbidden where `approvals.request` is withheld too; invalid for a body that could not be carried out
+ */
+export async function requestInstallApproval(
+  tx: Tx,
+  actor: AgentActor,
+  withheld: WithheldInstall,
+): Promise<Approval> {
+  if (!permits(actor.permissions, 'approvals.request'))
+    throw forbidden('permission withheld: approvals.request');
+  const { company_id, issue_id, kind, body } = withheld;
+  const hire = kind === 'agent' && typeof body !== 'string';
+  const type = hire ? 'hire_agent' : 'install';
+  const payload = hire ? body : { kind, body };
+  const [pending] = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.company_id, company_id),
+        eq(approvals.requested_by_agent_id, actor.agent_id),
+        eq(approvals.status, 'pending'),
+        eq(approvals.type, type),
+        sql`${approvals.payload} = ${JSON.stringify(payload)}::jsonb`,
+      ),
+    )
+    .limit(1);
+  if (pending) return presentApproval(pending);
+  const title = `${hire ? 'Hire' : `Install ${kind}`}: ${nameIn(body)}`;
+  return createApproval(tx, actor, company_id, {
+    type,
+    title: cutText(title, LONGEST_TITLE_BYTES),
+    payload,
+    issue_id,
+  });
+}
+
+/** What people call it, for the title. */
+function nameIn(body: WithheldInstall['body']): string {
+  const text = typeof body === 'string' ? /^\s*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title);
+  return typeof text === 'string' && text.trim() !== '' ? text.trim() : 'unnamed';
+}

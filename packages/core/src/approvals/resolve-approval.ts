@@ -1,0 +1,89 @@
+import type { Actor, Approval, ApprovalDecision, ApprovalStatus } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, forbidden } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
+import { and, eq, sql } from 'drizzle-orm';
+import { humanActor, recordChanges } from '../activity/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+import { hasEffect } from './payload.ts';
+import { type ApprovalRow, approvalChange, presentApproval } from './present.ts';
+
+const { approvals } = schema;
+
+/**
+ * Approves, and has the job `apply-approval` carry out what was asked for. Given again to an approval that could not
+ * be carried out, it is tried once more, with the rights of whoever approves now.
+ * @throws forbidden for agents, conflict when it is resolved already
+ */
+export async function approve(
+  tx: Tx,
+  actor: Actor,
+  approval: ApprovalRow,
+  decision?: ApprovalDecision,
+): Promise<Approval> {
+  const resolved = await resolve(tx, actor, approval, 'approved', decision);
+  if (hasEffect(approval.type)) await enqueue(tx, 'apply-approval', { approval_id: approval.id });
+  return resolved;
+}
+
+/** @throws as `approve` */
+export async function reject(
+  tx: Tx,
+  actor: Actor,
+  approval: ApprovalRow,
+  decision?: ApprovalDecision,
+): Promise<Approval> {
+  return resolve(tx, actor, approval, 'rejected', decision);
+}
+
+/** The requester may resubmit. @throws as `approve` */
+export async function requestRevision(
+  tx: Tx,
+  actor: Actor,
+  approval: ApprovalRow,
+  decision?: ApprovalDecision,
+): Promise<Approval> {
+  return resolve(tx, actor, approval, 'revision_requested', decision);
+}
+
+/** The update decides who was first: of two at once the second finds nothing pending. */
+async function resolve(
+  tx: Tx,
+  actor: Actor,
+  approval: ApprovalRow,
+  status: ApprovalStatus,
+  decision: ApprovalDecision = {},
+): Promise<Approval> {
+  if (!humanActor(actor)) throw forbidden('agents do not resolve approvals');
+  const again = sql`or (${status} = 'approved' and ${approvals.status} = 'approved'
+    and ${approvals.applied_at} is null and ${approvals.apply_error} is not null)`;
+  const [row] = await tx
+    .update(approvals)
+    .set({
+      status,
+      decision_note: decision.note ?? null,
+      decided_by_user_id: actor.kind === 'user' ? actor.user_id : null,
+      decided_by_key_id: actor.kind === 'board_user' ? actor.key_id : null,
+      decided_at: sql`now()`,
+      // With nothing to carry out it is done: the sweep looks for what is approved and not applied.
+      applied_at: status === 'approved' && !hasEffect(approval.type) ? sql`now()` : null,
+      apply_error: null,
+      updated_at: sql`now()`,
+    })
+    .where(and(eq(approvals.id, approval.id), sql`(${approvals.status} = 'pending' ${again})`))
+    .returning();
+  if (row === undefined) throw conflict('approval is resolved already');
+  if (row.requested_by_agent_id !== null) {
+    await requestWakeups(tx, actor, [
+      {
+        company_id: row.company_id,
+        agent_id: row.requested_by_agent_id,
+        issue_id: row.issue_id,
+        reason: 'approval',
+        payload: { approval_id: row.id, title: row.title, status, note: row.decision_note },
+      },
+    ]);
+  }
+  await recordChanges(tx, actor, [approvalChange(row, status, 'approval_resolved')]);
+  return presentApproval(row);
+}

@@ -1,0 +1,75 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { budgetWindowStart } from '../agents/index.ts';
+import { openIncidents } from './open-incidents.ts';
+import { dueIncident, ensureWindows } from './windows.ts';
+
+/** Whose budgets a cost counts towards. */
+export interface Spender {
+  company_id: string;
+  agent_id: string | null;
+  project_id: string | null;
+}
+
+/** Policies `p` that bound the spender. */
+export const policiesOf = ({ company_id, agent_id, project_id }: Spender) =>
+  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid)`;
+
+/**
+ * Counts a cost towards the windows of its policies. Of a run, which ends with this: less what its calls have settled
+ * already, and what it still had reserved is given back. One statement, two more in a window's first moment; policies
+ * are locked in the order of their ids. For the transaction that writes the cost event: the event of a run has to be
+ * there already, any other's must follow.
+ */
+export async function chargeCost(
+  tx: Tx,
+  spender: Spender,
+  cost_usd: string,
+  run_id: string | null = null,
+): Promise<void> {
+  let charged = await charge(tx, spender, cost_usd, run_id);
+  if (!charged.complete) {
+    await ensureWindows(tx, policiesOf(spender), run_id);
+    charged = await charge(tx, spender, cost_usd, run_id);
+  }
+  if (charged.due) await openIncidents(tx, policiesOf(spender));
+}
+
+async function charge(
+  tx: Tx,
+  spender: Spender,
+  cost_usd: string,
+  run_id: string | null,
+): Promise<{ complete: boolean; due: boolean }> {
+  const { rows } = await tx.execute<{ complete: boolean; due: boolean }>(sql`
+    with mine as materialized (
+      select policy_id, window_start, amount_usd, settled_usd from budget_reservations where run_id = ${run_id}::uuid
+    ), target as materialized (
+      select policy_id, window_start, sum(charge) as charge, sum(returned) as returned from (
+        select p.id as policy_id, ${budgetWindowStart} as window_start, 0 as returned,
+          greatest(0, ${cost_usd}::numeric - coalesce((select sum(settled_usd) from mine where mine.policy_id = p.id), 0)) as charge
+        from budget_policies p where ${policiesOf(spender)}
+        union all
+        select policy_id, window_start, amount_usd, 0 from mine
+      ) part group by policy_id, window_start
+    ), held as materialized (
+      select w.policy_id, w.window_start, w.spent_usd, target.charge, target.returned
+      from target join budget_windows w on w.policy_id = target.policy_id and w.window_start = target.window_start
+      order by w.policy_id, w.window_start for update of w
+    ), verdict as materialized (
+      select (select count(*) from held) = (select count(*) from target) as complete
+    ), charged as (
+      update budget_windows w
+      set spent_usd = w.spent_usd + held.charge, reserved_usd = greatest(0, w.reserved_usd - held.returned)
+      from held, verdict
+      where verdict.complete and w.policy_id = held.policy_id and w.window_start = held.window_start
+    ), ended as (
+      delete from budget_reservations using verdict where verdict.complete and run_id = ${run_id}::uuid
+    )
+    select complete, exists (
+      select from held join budget_policies p on p.id = held.policy_id and p.enabled
+      where held.window_start = ${budgetWindowStart}
+        and ${dueIncident(sql`(held.spent_usd + held.charge)`, sql`held.window_start`)} is not null) as due
+    from verdict`);
+  return rows[0] ?? { complete: true, due: false };
+}

@@ -1,0 +1,93 @@
+import {
+  type Actor,
+  type BudgetIncident,
+  budgetIncidentStatuses,
+  type ResolveBudgetIncident,
+} from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, invalid, isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { openIncidents, resolvedChange, settleLater } from './open-incidents.ts';
+import { money } from './policies.ts';
+import { type IncidentRow, presentIncident } from './present.ts';
+
+const { budget_incidents, budget_policies, companies } = schema;
+
+/** Undefined also where the company lies in the trash. */
+export async function findBudgetIncident(tx: Tx, id: string): Promise<IncidentRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(budget_incidents))
+    .from(budget_incidents)
+    .innerJoin(companies, and(eq(companies.id, budget_incidents.company_id), isNull(companies.deleted_at)))
+    .where(eq(budget_incidents.id, id));
+  return row;
+}
+
+/** Newest first. @throws invalid for an unknown status or a cursor that is none */
+export async function listBudgetIncidents(
+  tx: Tx,
+  company_id: string,
+  filter: PageRequest & { status?: string } = {},
+): Promise<Page<BudgetIncident>> {
+  const statuses = filter.status?.split(',').map((status) => status.trim());
+  const unknown = statuses?.find((status) => !budgetIncidentStatuses.some((known) => known === status));
+  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  const plan = newestFirst(budget_incidents.opened_at, budget_incidents.id, filter, 50);
+  const rows = await tx
+    .select()
+    .from(budget_incidents)
+    .where(
+      and(
+        eq(budget_incidents.company_id, company_id),
+        statuses === undefined ? undefined : inArray(budget_incidents.status, statuses),
+        plan.where,
+      ),
+    )
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ opened_at, id }) => ({ at: opened_at, id }), presentIncident);
+}
+
+/**
+ * With `limit_usd` the policy's limit is raised; without, the incident is waived until the window rolls over
+ * (decisions 7.16). A limit that is spent already opens a new breach at once.
+ * @throws conflict when it is resolved already; invalid for a limit that is not higher than the policy's
+ */
+export async function resolveBudgetIncident(
+  tx: Tx,
+  actor: Actor,
+  incident: IncidentRow,
+  input: ResolveBudgetIncident = {},
+): Promise<BudgetIncident> {
+  const [policy] = await tx
+    .select({ limit_usd: budget_policies.limit_usd })
+    .from(budget_policies)
+    .where(eq(budget_policies.id, incident.policy_id))
+    .for('no key update');
+  const raised = input.limit_usd;
+  const [row] = await tx
+    .update(budget_incidents)
+    .set({
+      status: 'resolved',
+      resolved_at: sql`now()`,
+      resolved_by_user_id: actor.kind === 'user' ? actor.user_id : null,
+      waived: raised === undefined,
+      note: input.note ?? null,
+    })
+    .where(and(eq(budget_incidents.id, incident.id), eq(budget_incidents.status, 'open')))
+    .returning();
+  if (row === undefined || policy === undefined) throw conflict('incident is resolved already');
+  if (raised !== undefined) {
+    if (raised <= Number(policy.limit_usd)) throw invalid('limit_usd must be above the present limit');
+    await tx
+      .update(budget_policies)
+      .set({ limit_usd: money(raised), updated_at: sql`now()` })
+      .where(eq(budget_policies.id, incident.policy_id));
+    await openIncidents(tx, sql`p.id = ${incident.policy_id}`);
+  }
+  await settleLater(tx, [row]);
+  await recordChanges(tx, actor, [resolvedChange(row)]);
+  return presentIncident(row);
+}

@@ -1,0 +1,132 @@
+import { schema, type Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { inArray, type SQL, sql } from 'drizzle-orm';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { budgetWindowStart } from '../agents/index.ts';
+import { type IncidentRow, presentIncident } from './present.ts';
+import { dueIncident } from './windows.ts';
+
+const { budget_incidents } = schema;
+const budgets = systemActor('budgets');
+
+/**
+ * Opens the incidents that are due: a breach at the limit, a warning at its percentage, one at a time of each kind
+ * while it is open. Admins get a notification; the agents of a breached `pause` policy are paused by the job
+ * `settle-budgets`, new runs are refused from this commit on.
+ * @param which condition over the policy `p`
+ * @returns how many were opened
+ */
+export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
+  // An incident of an earlier window would stand in the way of this window's.
+  await rollOver(tx, which);
+  const { rows } = await tx.execute<{ id: string; pauses: boolean; scope_type: string }>(sql`
+    with due as (
+      select p.id as policy_id, p.company_id, p.limit_usd, w.spent_usd, w.window_start,
+        ${dueIncident(sql`w.spent_usd`, sql`w.window_start`)} as kind
+      from budget_policies p join budget_windows w on w.policy_id = p.id and w.window_start = ${budgetWindowStart}
+      where p.enabled and ${which}
+    )
+    insert into budget_incidents (company_id, policy_id, kind, spent_usd, limit_usd, window_start)
+    select company_id, policy_id, kind, spent_usd, limit_usd, window_start from due where kind is not null
+    order by policy_id on conflict do nothing
+    returning id,
+      (select p.action = 'pause' from budget_policies p where p.id = policy_id) as pauses,
+      (select p.scope_type from budget_policies p where p.id = policy_id) as scope_type`);
+  if (rows.length === 0) return 0;
+  const opened = await incidentsByIds(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  await recordChanges(
+    tx,
+    budgets,
+    opened.flatMap((row) => openedChanges(row, byId.get(row.id)?.scope_type ?? 'company')),
+  );
+  const breached = opened.filter((row) => row.kind === 'breach' && byId.get(row.id)?.pauses === true);
+  await settleLater(tx, breached);
+  return opened.length;
+}
+
+/**
+ * Resolves what a window that is over has left open, and has its agents resumed.
+ * @param which condition over the policy `p`
+ * @returns how many
+ */
+export async function rollOver(tx: Tx, which: SQL): Promise<number> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    update budget_incidents b set status = 'resolved', resolved_at = now(), note = 'the window rolled over'
+    from budget_policies p
+    where p.id = b.policy_id and b.status = 'open' and b.window_start <> ${budgetWindowStart} and ${which}
+    returning b.id`);
+  if (rows.length === 0) return 0;
+  const resolved = await incidentsByIds(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  await recordChanges(tx, budgets, resolved.map(resolvedChange));
+  await settleLater(
+    tx,
+    resolved.filter(({ kind }) => kind === 'breach'),
+  );
+  return resolved.length;
+}
+
+/** What a breach does to agents is a transaction of its own: agents are locked before policies. */
+export async function settleLater(tx: Tx, of: readonly { company_id: string }[]): Promise<void> {
+  const ids = new Set(of.map(({ company_id }) => company_id));
+  await enqueueMany(
+    tx,
+    'settle-budgets',
+    [...ids].map((company_id) => ({ company_id })),
+  );
+}
+
+/** Whether a window is over that left an incident open; for the statement that runs every second. */
+export const rolloverDue = sql`exists (select from budget_incidents b join budget_policies p on p.id = b.policy_id
+  where b.status = 'open' and b.window_start <> ${budgetWindowStart})`;
+
+async function incidentsByIds(tx: Tx, ids: string[]): Promise<IncidentRow[]> {
+  return tx
+    .select()
+    .from(budget_incidents)
+    .where(inArray(budget_incidents.id, ids))
+    .orderBy(budget_incidents.opened_at, budget_incidents.id);
+}
+
+function openedChanges(row: IncidentRow, scope_type: string): Change[] {
+  const breach = row.kind === 'breach';
+  const { company_id, policy_id } = row;
+  const incident = presentIncident(row);
+  const details = { policy_id, spent_usd: incident.spent_usd, limit_usd: incident.limit_usd };
+  const message = `${scope_type} budget ${breach ? 'exceeded' : 'warning'}: ${incident.spent_usd} of ${incident.limit_usd} USD`;
+  const entity = { entity_type: 'budget_incident', entity_id: row.id };
+  return [
+    {
+      company_id,
+      ...entity,
+      action: breach ? 'budget.breached' : 'budget.warned',
+      details,
+      event: { type: breach ? 'budget_breached' : 'budget_incident', data: incident },
+    },
+    {
+      company_id,
+      ...entity,
+      event: {
+        type: 'notification',
+        data: { topic: 'budget', level: breach ? 'error' : 'warning', message, ...entity },
+      },
+    },
+  ];
+}
+
+export function resolvedChange(row: IncidentRow): Change {
+  return {
+    company_id: row.company_id,
+    action: 'budget.resolved',
+    entity_type: 'budget_incident',
+    entity_id: row.id,
+    details: { policy_id: row.policy_id, kind: row.kind, waived: row.waived, note: row.note },
+    event: { type: 'budget_incident', data: presentIncident(row) },
+  };
+}

@@ -1,0 +1,157 @@
+import type { Actor, BudgetPolicy, CreateBudgetPolicy, UpdateBudgetPolicy } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { invalid, isUuid, notFound } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { findProject } from '../projects/index.ts';
+import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
+import { type PolicyRow, presentPolicy } from './present.ts';
+import { ensureWindows } from './windows.ts';
+
+const { budget_incidents, budget_policies, companies } = schema;
+
+/** Undefined also where the company lies in the trash. */
+export async function findBudgetPolicy(tx: Tx, id: string): Promise<PolicyRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(budget_policies))
+    .from(budget_policies)
+    .innerJoin(companies, and(eq(companies.id, budget_policies.company_id), isNull(companies.deleted_at)))
+    .where(eq(budget_policies.id, id));
+  return row;
+}
+
+/** Newest first. */
+export async function listBudgetPolicies(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest = {},
+): Promise<Page<BudgetPolicy>> {
+  const plan = newestFirst(budget_policies.created_at, budget_policies.id, page, 50);
+  const rows = await tx
+    .select()
+    .from(budget_policies)
+    .where(and(eq(budget_policies.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPolicy);
+}
+
+/** What the present window has spent already counts at once. @throws invalid for a scope that is not the company's */
+export async function createBudgetPolicy(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateBudgetPolicy,
+): Promise<BudgetPolicy> {
+  const scope_id = await scopeOf(tx, company_id, input);
+  const [row] = await tx
+    .insert(budget_policies)
+    .values({
+      company_id,
+      scope_type: input.scope_type,
+      scope_id,
+      window: input.window,
+      limit_usd: money(input.limit_usd),
+      warn_percent: input.warn_percent,
+      action: input.action ?? 'notify',
+      enabled: input.enabled,
+    })
+    .returning();
+  const this_policy = sql`p.id = ${row!.id}`;
+  await ensureWindows(tx, this_policy);
+  await openIncidents(tx, this_policy);
+  await recordChanges(tx, actor, [policyChange(row!, 'created')]);
+  return presentPolicy(row!);
+}
+
+/** A breach that the change undoes is resolved; one that it makes is opened. */
+export async function updateBudgetPolicy(
+  tx: Tx,
+  actor: Actor,
+  policy: PolicyRow,
+  input: UpdateBudgetPolicy,
+): Promise<BudgetPolicy> {
+  const { limit_usd, ...rest } = input;
+  const [row] = await tx
+    .update(budget_policies)
+    .set({
+      ...known(rest),
+      ...(limit_usd === undefined ? {} : { limit_usd: money(limit_usd) }),
+      updated_at: sql`now()`,
+    })
+    .where(eq(budget_policies.id, policy.id))
+    .returning();
+  if (row === undefined) throw notFound();
+  const resolved = await resolveUndone(tx, actor, row.id);
+  await ensureWindows(tx, sql`p.id = ${row.id}`);
+  await openIncidents(tx, sql`p.id = ${row.id}`);
+  await settleLater(tx, [row]);
+  await recordChanges(tx, actor, [policyChange(row, 'updated'), ...resolved]);
+  return presentPolicy(row);
+}
+
+/** Final: with its incidents. What only it held back goes on. */
+export async function deleteBudgetPolicy(tx: Tx, actor: Actor, policy: PolicyRow): Promise<void> {
+  const [row] = await tx.delete(budget_policies).where(eq(budget_policies.id, policy.id)).returning();
+  if (row === undefined) throw notFound();
+  await settleLater(tx, [row]);
+  await recordChanges(tx, actor, [policyChange(row, 'deleted')]);
+}
+
+/**
+ * Resolves the open incidents of a policy that is below its limit (or the percentage) now, or switched off.
+ * @returns the changes for the caller's `recordChanges`
+ */
+export async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<Change[]> {
+  const below = sql`not exists (select from budget_policies p join budget_windows w
+    on w.policy_id = p.id and w.window_start = ${budget_incidents.window_start}
+    where p.id = ${policy_id} and p.enabled and w.spent_usd >= case ${budget_incidents.kind}
+      when 'breach' then p.limit_usd else p.limit_usd * p.warn_percent / 100 end)`;
+  const rows = await tx
+    .update(budget_incidents)
+    .set({
+      status: 'resolved',
+      resolved_at: sql`now()`,
+      resolved_by_user_id: actor.kind === 'user' ? actor.user_id : null,
+      note: 'the policy was changed',
+    })
+    .where(and(eq(budget_incidents.policy_id, policy_id), eq(budget_incidents.status, 'open'), below))
+    .returning();
+  return rows.map(resolvedChange);
+}
+
+/** Decimal text with the column's eight places: numbers in exponent notation and float noise end here. */
+export function money(usd: number): string {
+  return usd.toFixed(8);
+}
+
+async function scopeOf(tx: Tx, company_id: string, input: CreateBudgetPolicy): Promise<string> {
+  const { scope_type, scope_id = company_id } = input;
+  if (scope_type === 'company') {
+    if (scope_id !== company_id) throw invalid('scope_id is not the company');
+  } else if (scope_type === 'project') {
+    if (!(await findProject(tx, company_id, scope_id)))
+      throw invalid('scope_id is no project of the company');
+  } else if ((await findAgent(tx, scope_id))?.company_id !== company_id) {
+    throw invalid('scope_id is no agent of the company');
+  }
+  return scope_id;
+}
+
+function known({ window, warn_percent, action, enabled }: UpdateBudgetPolicy): Partial<PolicyRow> {
+  const given = Object.entries({ window, warn_percent, action, enabled });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+function policyChange(row: PolicyRow, act: string): Change {
+  const { scope_type, scope_id, window, action, enabled } = row;
+  return {
+    company_id: row.company_id,
+    action: `budget_policy.${act}`,
+    entity_type: 'budget_policy',
+    entity_id: row.id,
+    details: { scope_type, scope_id, window, limit_usd: Number(row.limit_usd), action, enabled },
+  };
+}

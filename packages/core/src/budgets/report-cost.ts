@@ -1,0 +1,84 @@
+import type { Actor, CostEvent, CreateCostEvent } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { forbidden, invalid } from '@acp/kernel';
+import { and, eq } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { findIssue } from '../issues/index.ts';
+import { findProject } from '../projects/index.ts';
+import { chargeCost } from './charge.ts';
+import { money } from './policies.ts';
+import { presentCostEvent } from './present.ts';
+
+const { cost_events } = schema;
+
+/** Newest first. */
+export async function listCostEvents(
+  tx: Tx,
+  company_id: string,
+  page: PageRequest = {},
+): Promise<Page<CostEvent>> {
+  const plan = newestFirst(cost_events.occurred_at, cost_events.id, page, 50);
+  const rows = await tx
+    .select()
+    .from(cost_events)
+    .where(and(eq(cost_events.company_id, company_id), plan.where))
+    .orderBy(...plan.order)
+    .limit(plan.limit);
+  return plan.cut(rows, ({ occurred_at, id }) => ({ at: occurred_at, id }), presentCostEvent);
+}
+
+/**
+ * Spending that the service did not see itself. It counts towards the budgets at once, and may breach them. An agent
+ * reports its own only: else it could spend another's budget.
+ * @throws forbidden, invalid for references outside of the company
+ */
+export async function reportCost(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateCostEvent,
+): Promise<CostEvent> {
+  const own = actor.kind === 'agent' ? actor.agent_id : null;
+  const agent_id = input.agent_id ?? own;
+  if (own !== null && agent_id !== own) throw forbidden('an agent reports its own costs');
+  const { issue_id, project_id } = await references(tx, company_id, { ...input, agent_id });
+  const cost_usd = money(input.cost_usd);
+  await chargeCost(tx, { company_id, agent_id, project_id }, cost_usd);
+  const [row] = await tx
+    .insert(cost_events)
+    .values({
+      company_id,
+      agent_id,
+      issue_id,
+      project_id,
+      provider: input.provider,
+      model: input.model,
+      input_tokens: input.input_tokens ?? 0,
+      output_tokens: input.output_tokens ?? 0,
+      cached_tokens: input.cached_tokens ?? 0,
+      cost_usd,
+    })
+    .returning();
+  const details = { cost_usd: input.cost_usd, provider: row!.provider, model: row!.model };
+  await recordChanges(tx, actor, [
+    { company_id, action: 'cost.reported', entity_type: 'cost_event', entity_id: row!.id, details },
+  ]);
+  return presentCostEvent(row!);
+}
+
+/** An issue brings its project along. */
+async function references(
+  tx: Tx,
+  company_id: string,
+  { agent_id, issue_id, project_id }: Pick<CreateCostEvent, 'agent_id' | 'issue_id' | 'project_id'>,
+): Promise<{ issue_id: string | null; project_id: string | null }> {
+  if (agent_id && (await findAgent(tx, agent_id))?.company_id !== company_id)
+    throw invalid('agent_id is no agent of the company');
+  if (project_id && !(await findProject(tx, company_id, project_id)))
+    throw invalid('project_id is no project of the company');
+  if (!issue_id) return { issue_id: null, project_id: project_id ?? null };
+  const issue = await findIssue(tx, issue_id);
+  if (issue?.company_id !== company_id) throw invalid('issue_id is no issue of the company');
+  return { issue_id, project_id: project_id ?? issue.project_id };
+}

@@ -1,0 +1,56 @@
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { budgetHeld, settleBudgetPauses } from '../agents/index.ts';
+import { openIncidents, rollOver, settleLater } from './open-incidents.ts';
+
+/**
+ * The job `settle-budgets`: pauses and resumes the company's agents as its incidents stand now, and dispatches those
+ * with work that was refused meanwhile. A company's breach pauses all its agents, an agent's that agent. A project has
+ * no agents of its own: while its budget is breached runs on its issues are refused, by admission and claim.
+ */
+export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
+  const { changes, resumed } = await settleBudgetPauses(tx, { company_id });
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select distinct work.agent_id from (
+      select agent_id, issue_id from wakeup_requests
+      where company_id = ${company_id} and status = 'pending' and run_id is null
+      union all
+      select agent_id, issue_id from heartbeat_runs where company_id = ${company_id} and status = 'queued'
+    ) work
+    where not ${budgetHeld(sql`work.agent_id, ${company_id}::uuid, (select i.project_id from issues i where i.id = work.issue_id)`)}`);
+  const agent_ids = new Set([...resumed, ...rows.map(({ agent_id }) => agent_id)]);
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    [...agent_ids].map((agent_id) => ({ agent_id })),
+  );
+  await recordChanges(tx, systemActor('budgets'), changes);
+}
+
+const present = sql`exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
+
+/** Resolves the incidents of all windows that are over. @returns how many */
+export async function rollOverBudgets(tx: Tx): Promise<number> {
+  return rollOver(tx, present);
+}
+
+/**
+ * Catches what a crash left undone: incidents that are due and not open, agents that a breach should have paused, and
+ * pauses that no breach keeps up any more. @returns how many companies are settled again
+ */
+export async function sweepBudgets(tx: Tx): Promise<number> {
+  await openIncidents(tx, present);
+  const held = budgetHeld(sql`a.id, a.company_id`);
+  const { rows } = await tx.execute<{ company_id: string }>(sql`
+    select distinct a.company_id from budget_incidents open_breach
+    join agents a on a.company_id = open_breach.company_id and a.deleted_at is null
+      and a.status in ('idle', 'active', 'running', 'error')
+    where open_breach.status = 'open' and open_breach.kind = 'breach' and ${held}
+    union
+    select a.company_id from agents a
+    where a.budget_paused and a.status = 'paused' and a.deleted_at is null and not ${held}`);
+  await settleLater(tx, rows);
+  return rows.length;
+}

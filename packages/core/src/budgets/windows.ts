@@ -1,0 +1,40 @@
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { budgetWindowStart } from '../agents/index.ts';
+
+/**
+ * Makes the missing windows of policies `p` for the present, each with what was spent in it before. Callers charge
+ * what they add themselves after this, under the window's lock: so a window begins with the spending that was
+ * committed by then, and nothing is counted twice or lost.
+ * @param which condition over the policy `p`
+ * @param charging the run whose cost event is in the table already and whose cost the caller is about to charge
+ */
+export async function ensureWindows(tx: Tx, which: SQL, charging: string | null = null): Promise<void> {
+  await tx.execute(sql`
+    insert into budget_windows (policy_id, window_start, spent_usd)
+    select p.id, ${budgetWindowStart}, coalesce((
+      select sum(e.cost_usd) from cost_events e
+      where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart}
+        and case p.scope_type when 'agent' then e.agent_id = p.scope_id when 'project' then e.project_id = p.scope_id else true end
+        and e.run_id is distinct from ${charging}::uuid), 0)
+    from budget_policies p where ${which}
+    order by p.id on conflict do nothing`);
+}
+
+/**
+ * The kind of incident that `spent` makes due for the policy `p` in the window that began at `start`, null for none
+ * and for one that is open, was waived, or (a warning) was given already for this window and limit.
+ */
+export function dueIncident(spent: SQL, start: SQL): SQL {
+  const known = (kind: SQL) => sql`exists (select from budget_incidents i
+    where i.policy_id = p.id and i.kind = ${kind} and i.window_start = ${start} and i.limit_usd = p.limit_usd
+      and (i.status = 'open' or i.waived or i.kind = 'warning'))`;
+  return sql`(case
+    when ${spent} >= p.limit_usd then case when not ${known(sql`'breach'`)} then 'breach' end
+    when ${spent} >= p.limit_usd * p.warn_percent / 100 then case when not ${known(sql`'warning'`)} then 'warning' end
+  end)`;
+}
+
+/** A human let this window of the policy `p` go on beyond its present limit. */
+export const breachWaived = sql`exists (select from budget_incidents i where i.policy_id = p.id and i.kind = 'breach'
+  and i.waived and i.window_start = ${budgetWindowStart} and i.limit_usd = p.limit_usd)`;
