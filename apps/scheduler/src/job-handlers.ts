@@ -2,10 +2,12 @@ import { jobNames } from '@acp/contract';
 import type { JobName } from '@acp/contract';
 import type { ConsumeOptions, JobHandler } from '@acp/queue';
 import type { SchedulerContext } from './context.ts';
+import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
 import { executeRunJob } from './jobs/execute-run.ts';
 import { commandHandlers } from './jobs/run-command.ts';
 import { settleAgentJob } from './jobs/settle-agent.ts';
+import { settleBudgetsJob } from './jobs/settle-budgets.ts';
 import { settleCompanyJob } from './jobs/settle-company.ts';
 import { settleIssueJob } from './jobs/settle-issue.ts';
 
@@ -38,6 +40,8 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-agent': consumer('settle-agent', settleAgentJob, few),
   'settle-issue': consumer('settle-issue', settleIssueJob, few),
   'settle-company': consumer('settle-company', settleCompanyJob, few),
+  'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
+  'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   'run-command': ({ queue }) => queue.serveCommands({ handlers: commandHandlers }),
 };
 

@@ -9,10 +9,13 @@ import {
   deleteRunsBefore,
   dueWork,
   getSetting,
+  rollOverBudgets,
   startDueHeartbeats,
   storeTicks,
+  sweepBudgets,
   sweepLostRun,
   sweepQueuedRuns,
+  sweepUnappliedApprovals,
   sweepUnsettled,
   sweepWakeups,
 } from '@acp/core';
@@ -60,6 +63,20 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => sweepUnsettled(tx));
     },
   },
+  {
+    name: 'budgets',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepBudgets(tx));
+    },
+  },
+  {
+    name: 'approvals',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepUnappliedApprovals(tx));
+    },
+  },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
@@ -74,6 +91,7 @@ export function createTimers(context: TimerContext): Timer[] {
 
 async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
   const due = await dueWork(context.database.db);
+  if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await beatHearts(context, signal);
   if (due.lost_run_id !== null) await sweepLostRuns(context, due.lost_run_id, signal);
 }

@@ -1,21 +1,33 @@
 /** Every slice's routes, in slice order. */
 import type { Route } from '../http/handle.ts';
 import { agentRoutes } from './agents/routes.ts';
+import { approvalRoutes } from './approvals/routes.ts';
+import { budgetRoutes } from './budgets/routes.ts';
+import { attachmentRoutes } from './attachments/routes.ts';
 import { commentRoutes } from './comments/routes.ts';
 import { inviteRoutes } from './companies/invite-routes.ts';
+import { logoRoutes } from './companies/logo-routes.ts';
 import { companyRoutes } from './companies/routes.ts';
+import { documentRoutes } from './documents/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
 import { runRoutes } from './runs/routes.ts';
+import { workProductRoutes } from './work-products/routes.ts';
 
 export const apiRoutes: readonly Route[] = [
   identityRoutes,
   companyRoutes,
+  logoRoutes,
   inviteRoutes,
   agentRoutes,
   issueRoutes,
   commentRoutes,
+  documentRoutes,
+  attachmentRoutes,
+  workProductRoutes,
+  approvalRoutes,
+  budgetRoutes,
   runRoutes,
   inboxRoutes,
 ].flat();

@@ -6,12 +6,17 @@ import type { Actor, EndpointRow, Scope, ScopeEntity } from '@acp/contract';
 import {
   findAgent,
   findAgentKey,
+  findApproval,
+  findAttachment,
   findBoardUserKey,
+  findBudgetIncident,
+  findBudgetPolicy,
   findCompany,
   findIssue,
   findJoinRequest,
   findRelation,
   findRun,
+  findWorkProduct,
 } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
@@ -25,8 +30,13 @@ const loaders = {
   issue: findIssue,
   run: findRun,
   relation: findRelation,
+  attachment: findAttachment,
+  work_product: findWorkProduct,
   board_user_key: findBoardUserKey,
   join_request: findJoinRequest,
+  approval: findApproval,
+  budget_policy: findBudgetPolicy,
+  budget_incident: findBudgetIncident,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

@@ -1,0 +1,29 @@
+import { approvalEndpoints as rows } from '@acp/contract';
+import {
+  approve,
+  createApproval,
+  createApprovalComment,
+  listApprovalComments,
+  listApprovals,
+  presentApproval,
+  reject,
+  requestRevision,
+  resubmitApproval,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+
+export const approvalRoutes: Route[] = [
+  handle(rows.list, async (c) => {
+    const page = await listApprovals(c.tx, c.company_id, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.create, (c) => createApproval(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.get, (c) => presentApproval(c.subject)),
+  handle(rows.approve, (c) => approve(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.reject, (c) => reject(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.requestRevision, (c) => requestRevision(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.resubmit, (c) => resubmitApproval(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.listComments, (c) => listApprovalComments(c.tx, c.subject)),
+  handle(rows.createComment, (c) => createApprovalComment(c.tx, c.actor, c.subject, c.body)),
+];

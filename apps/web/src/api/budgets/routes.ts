@@ -1,0 +1,37 @@
+import { budgetEndpoints as rows } from '@acp/contract';
+import {
+  createBudgetPolicy,
+  deleteBudgetPolicy,
+  listBudgetIncidents,
+  listBudgetPolicies,
+  listCostEvents,
+  reportCost,
+  resolveBudgetIncident,
+  summarizeCosts,
+  updateBudgetPolicy,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+
+export const budgetRoutes: Route[] = [
+  handle(rows.listPolicies, async (c) => {
+    const page = await listBudgetPolicies(c.tx, c.company_id, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.createPolicy, (c) => createBudgetPolicy(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.updatePolicy, (c) => updateBudgetPolicy(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.deletePolicy, (c) => deleteBudgetPolicy(c.tx, c.actor, c.subject)),
+  handle(rows.listIncidents, async (c) => {
+    const page = await listBudgetIncidents(c.tx, c.company_id, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.resolveIncident, (c) => resolveBudgetIncident(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.listCostEvents, async (c) => {
+    const page = await listCostEvents(c.tx, c.company_id, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.createCostEvent, (c) => reportCost(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.summary, (c) => summarizeCosts(c.tx, c.company_id, c.query)),
+];
