@@ -4,7 +4,22 @@
  */
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
+export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
 export { execute } from './execute.ts';
+export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';
 export type { ModelsProbe } from './probe-models.ts';
-export type { AdapterEvent, AdapterTask, ProviderFamily, ProviderSpec, UsageEvent } from './task.ts';
+export { smokeTest } from './smoke-test.ts';
+export type { SmokeTest } from './smoke-test.ts';
+export type {
+  AdapterEvent,
+  AdapterTask,
+  CliSession,
+  CloudSpec,
+  ContainerSpec,
+  ProgramSpec,
+  ProviderFamily,
+  ProviderSpec,
+  SessionTotals,
+  UsageEvent,
+} from './task.ts';

@@ -24,6 +24,63 @@ export interface AdapterTask {
   /** Without a byte from the provider, and in all, retries included. */
   timeouts: { idle_sec: number; total_sec: number };
   adapter_config: unknown;
+  /** For adapters that start a program: CLIs and containers. */
+  program?: ProgramSpec;
+  /** For `lambda`. */
+  cloud?: CloudSpec;
+  /** The task payload (specification, Remote workers), for `docker` and `lambda`. */
+  payload?: Record<string, unknown>;
+}
+
+export interface ProgramSpec {
+  /** The CLI's program and the operator's own arguments; unused by `docker`. */
+  command: readonly string[];
+  /** The agent's home and working folder, both existing. */
+  home: string;
+  cwd: string;
+  /** The whole environment of the agent's program; SERVICE_RUN_ID in it marks every process that comes of it. */
+  env: Record<string, string>;
+  /** In all; what is left then is killed. */
+  timeout_sec: number;
+  session: CliSession | null;
+  /** Null: on this machine as it is. */
+  container: ContainerSpec | null;
+}
+
+/** The operator's rules for containers. */
+export interface ContainerSpec {
+  /** The engine's command line. */
+  cli: readonly string[];
+  /** What the engine's command line itself needs of the environment. */
+  cli_env: Record<string, string>;
+  image: string;
+  memory: string;
+  cpus: number;
+  pids: number;
+  /** `none`: no network. */
+  network: string;
+}
+
+export interface CloudSpec {
+  region: string;
+  /** In place of the region's own. */
+  endpoint: string | null;
+  fetch?: typeof fetch;
+}
+
+/** What a CLI has reported of a session up to the end of a run; later reports go on from here. */
+export interface SessionTotals {
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cost_usd: number;
+}
+
+export interface CliSession {
+  id: string;
+  /** The working folder of its runs. */
+  cwd: string;
+  totals: SessionTotals;
 }
 
 export interface UsageEvent {
@@ -36,6 +93,20 @@ export interface UsageEvent {
   cached_tokens: number;
   /** The provider reported none, or the call broke off: the numbers are an estimate of four characters a token. */
   usage_missing?: boolean;
+  /** In USD, where the adapter reports it itself; else it is priced by the model's rates. */
+  cost_usd?: number;
 }
 
-export type AdapterEvent = { kind: 'output'; text: string } | UsageEvent | { kind: 'log'; message: string };
+export type AdapterEvent =
+  | { kind: 'output'; text: string }
+  /**
+   * What comes now is another message than the output so far. Only the last message with prose is the agent's answer;
+   * verbs count in each.
+   */
+  | { kind: 'boundary' }
+  | UsageEvent
+  | { kind: 'log'; message: string }
+  /** A tool of the CLI's own: its call, or what it came to. */
+  | { kind: 'tool'; name: string; [detail: string]: unknown }
+  /** The session to go on from next time; null: forget the one that was given. */
+  | { kind: 'session'; session: CliSession | null };

@@ -57,7 +57,7 @@ export interface SigningKeys {
 let chain: Promise<() => Promise<SigningKeys>> | undefined;
 
 // One provider for the process: it keeps temporary keys until they expire.
-async function defaultChain(): Promise<SigningKeys> {
+export async function defaultSigningKeys(): Promise<SigningKeys> {
   chain ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) => defaultProvider());
   const provide = await chain;
   try {
@@ -73,6 +73,6 @@ async function defaultChain(): Promise<SigningKeys> {
 /** The keys to sign with: the blob's, else those of the platform's default chain. */
 export async function signingKeys(credentials: CloudCredentials): Promise<SigningKeys> {
   const { access_key_id: id, secret_access_key: secret, session_token: token } = credentials;
-  if (id === undefined || secret === undefined) return defaultChain();
+  if (id === undefined || secret === undefined) return defaultSigningKeys();
   return { accessKeyId: id, secretAccessKey: secret, sessionToken: token };
 }

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { isUuid } from '@acp/kernel';
+import { AdapterError } from '../adapter-error.ts';
+import { containerCall } from '../container/container-call.ts';
+import { jsonObject } from '../process/lines.ts';
+import { runProgram, type ProgramCall, type ProgramEnd } from '../process/run-program.ts';
+import { TimeLimit } from '../process/time-limit.ts';
+import type { AdapterEvent, AdapterTask, ProgramSpec } from '../task.ts';
+import type { CliCall, CliDialect, CliReader } from './cli-dialect.ts';
+
+/** Below the homes of all agents a name that no CLI uses. */
+const TEMP_FOLDER = '.service-tmp';
+const RETRIES = 4;
+
+/**
+ * One run of a CLI in the agent's home: what it says and does as it comes, then its usage and its session. A session
+ * that the CLI does not know any more is forgotten, and the run begins afresh. Throws AdapterError; no process is left
+ * behind, however it ends.
+ */
+export async function* executeCli(
+  dialect: CliDialect,
+  task: AdapterTask,
+  signal: AbortSignal,
+): AsyncGenerator<AdapterEvent, void> {
+  const { program } = task;
+  if (program === undefined) throw new AdapterError('config', 'CLI adapters do not run here');
+  const prompt = promptText(task);
+  if (prompt.length > dialect.longest_prompt)
+    throw new AdapterError('permanent', `the prompt is longer than ${dialect.longest_prompt} characters`);
+  const limit = new TimeLimit(signal, program.timeout_sec);
+  try {
+    let { session } = program;
+    for (;;) {
+      const resume = session !== null && isUuid(session.id) ? session : null;
+      const call: CliCall = {
+        model: task.model.trim() === '' ? null : task.model,
+        resume,
+        dangerous: isDangerous(task.adapter_config, program),
+        temp_dir: program.container === null ? join(program.home, TEMP_FOLDER) : '/tmp',
+        prompt_length: prompt.length,
+        retries: RETRIES,
+      };
+      const reader = dialect.reader(call);
+      const end = yield* readProgram(programCall(dialect, call, program, prompt), reader, limit);
+      const outcome = reader.finish(end);
+      const mayStartAfresh = outcome.lost_session && !limit.signal.aborted;
+      if (outcome.lost_session) {
+        yield { kind: 'session', session: null };
+        yield { kind: 'log', message: 'the session is unknown to the CLI: beginning a new one' };
+        session = null;
+        if (mayStartAfresh) continue;
+      }
+      yield* outcome.usage;
+      if (outcome.session !== null) {
+        yield { kind: 'session', session: { ...outcome.session, cwd: program.cwd } };
+      }
+      limit.check();
+      if (outcome.failure !== null) throw outcome.failure;
+      return;
+    }
+  } finally {
+    limit.close();
+  }
+}
+
+async function* readProgram(
+  call: ProgramCall,
+  reader: CliReader,
+  limit: TimeLimit,
+): AsyncGenerator<AdapterEvent, ProgramEnd> {
+  limit.check();
+  const lines = runProgram(call, limit.signal);
+  try {
+    for (;;) {
+      const next = await lines.next();
+      if (next.done === true) return next.value;
+      if (next.value === undefined) yield { kind: 'log', message: 'a line that was too long was left out' };
+      const line = next.value === undefined ? undefined : jsonObject(next.value);
+      // What is no JSON object is a warning of a launcher or a shell.
+      if (line !== undefined) yield* reader.read(line);
+    }
+  } finally {
+    // Left early by the caller: the program ends before the iteration does.
+    await lines.return({ code: null, signal: null, stderr: '' });
+  }
+}
+
+function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, prompt: string): ProgramCall {
+  const run_id = program.env.SERVICE_RUN_ID ?? '';
+  const args = dialect.arguments(call);
+  if (program.container !== null) {
+    const command = [...program.command, ...args];
+    return containerCall({ program, container: program.container, command, run_id, stdin: prompt });
+  }
+  return {
+    command: [...program.command, ...args],
+    cwd: program.cwd,
+    env: program.env,
+    stdin: prompt,
+    run_id,
+  };
+}
+
+/** A container is the sandbox: there the CLI asks for nothing, unless its agent is told otherwise. */
+function isDangerous(config: unknown, { container }: ProgramSpec): boolean {
+  const told: unknown =
+    typeof config === 'object' && config !== null
+      ? Reflect.get(config, 'allow_dangerous_permissions')
+      : undefined;
+  return container === null ? told === true : told !== false;
+}
+
+/** Begins with a word: what begins with a slash would be a command of the CLI's own. */
+function promptText({ system_prompt, messages }: AdapterTask): string {
+  const said = messages.map(({ content }) => content).join('\n\n');
+  return system_prompt.trim() === ''
+    ? `Task\n\n${said}`
+    : `Instructions\n\n${system_prompt}\n\nTask\n\n${said}`;
+}

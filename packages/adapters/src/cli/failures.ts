@@ -1,0 +1,31 @@
+import { AdapterError, type AdapterErrorCategory } from '../adapter-error.ts';
+import type { ProgramEnd } from '../process/run-program.ts';
+import { cut } from './fields.ts';
+
+const LONGEST = 2000;
+
+/** By the HTTP status that the CLI met, where it tells one, else by its words. */
+export function failureOf(message: string, status: number | null): AdapterError {
+  return new AdapterError(
+    categoryOf(message, status),
+    cut(message, LONGEST),
+    status === null ? {} : { status },
+  );
+}
+
+function categoryOf(message: string, status: number | null): AdapterErrorCategory {
+  if (status === 401 || status === 403 || /not logged in|invalid api key|unauthorized/i.test(message))
+    return 'auth';
+  if (status === 402 || /usage limit|quota|credit balance/i.test(message)) return 'quota';
+  if (status === 404) return 'config';
+  if (status === 408 || status === 429 || (status !== null && status >= 500)) return 'transient';
+  return 'permanent';
+}
+
+/** Where the output says nothing about why: the end of what stood on standard error, else the code or signal. */
+export function failureOfEnd(name: string, { code, signal, stderr }: ProgramEnd): AdapterError {
+  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const said = stderr.trim();
+  const message = `${name} ended with ${how}${said === '' ? '' : `: ${said.slice(-LONGEST)}`}`;
+  return failureOf(message.toWellFormed(), null);
+}

@@ -1,0 +1,60 @@
+import { createValidator, DockerConfig } from '@acp/contract';
+import { AdapterError } from '../adapter-error.ts';
+import { failureOfEnd } from '../cli/failures.ts';
+import { TimeLimit } from '../process/time-limit.ts';
+import { runProgram } from '../process/run-program.ts';
+import { resultEvents } from '../result-body.ts';
+import type { AdapterEvent, AdapterTask } from '../task.ts';
+import { containerCall, environmentFile } from './container-call.ts';
+
+const validate = createValidator(DockerConfig, 'adapter_config');
+/** In characters, of what a container may write. */
+const MAX_OUTPUT = 8 * 1024 * 1024;
+const LOG_LINES = 1000;
+const LOG_LENGTH = 2000;
+
+/**
+ * A container per run: the task payload comes by its standard input, the worker result body goes out by its standard
+ * output, as a whole or as its last line; other lines become log entries. Throws AdapterError.
+ */
+export async function* executeDocker(
+  task: AdapterTask,
+  signal: AbortSignal,
+): AsyncGenerator<AdapterEvent, void> {
+  const { program, payload } = task;
+  if (program?.container === undefined || program.container === null || payload === undefined)
+    throw new AdapterError('config', 'containers do not run here');
+  const config = validate(task.adapter_config);
+  const envFile = await environmentFile(config.env ?? {});
+  const limit = new TimeLimit(signal, program.timeout_sec);
+  try {
+    limit.check();
+    const call = containerCall({
+      program,
+      container: program.container,
+      command: config.command ?? [],
+      run_id: program.env.SERVICE_RUN_ID ?? '',
+      stdin: JSON.stringify(payload),
+      env_file: envFile.path,
+    });
+    const lines = runProgram(call, limit.signal);
+    let output = '';
+    let logged = 0;
+    for (let next = await lines.next(); ; next = await lines.next()) {
+      limit.check();
+      if (next.done === true) {
+        if (next.value.code !== 0) throw failureOfEnd('the container', next.value);
+        break;
+      }
+      const line = next.value ?? '';
+      output += `${line}\n`;
+      if (output.length > MAX_OUTPUT) throw new AdapterError('permanent', 'the container wrote too much');
+      if (!/^\s*[{}"\]]/.test(line) && line.trim() !== '' && (logged += 1) <= LOG_LINES)
+        yield { kind: 'log', message: line.slice(0, LOG_LENGTH).toWellFormed() };
+    }
+    yield* resultEvents(output, task.model);
+  } finally {
+    limit.close();
+    await envFile.remove();
+  }
+}

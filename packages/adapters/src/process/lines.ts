@@ -1,0 +1,53 @@
+/** Longer lines are left out: the CLIs' own stay below 1 MB. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+
+const NEWLINE = 0x0a;
+
+/**
+ * Lines of a byte stream, without their ends; also the last one without. Each is decoded as a whole, so that no
+ * character is torn at the border of two chunks. Of a line that is too long undefined is given.
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  limit = MAX_LINE_BYTES,
+): AsyncGenerator<string | undefined, void> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  const take = (): string | undefined => {
+    const line = length > limit ? undefined : Buffer.concat(parts).toString('utf8').replace(/\r$/, '');
+    parts = [];
+    length = 0;
+    return line;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+      keep(chunk.subarray(from, at));
+      yield take();
+      from = at + 1;
+    }
+    keep(chunk.subarray(from));
+  }
+  if (length > 0) yield take();
+
+  function keep(part: Buffer): void {
+    length += part.length;
+    if (length <= limit) parts.push(part);
+    else parts = [];
+  }
+}
+
+/** The object that a line holds; undefined for any other text. */
+export function jsonObject(line: string): Record<string, unknown> | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,138 @@
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { AdapterError } from '../adapter-error.ts';
+import { splitLines } from './lines.ts';
+import { killMarked, sendSignal } from './marked.ts';
+
+export interface ProgramCall {
+  /** Program and arguments, never a shell's line. */
+  command: readonly string[];
+  cwd: string;
+  env: Record<string, string>;
+  stdin: string;
+  run_id: string;
+  /** Ends what a program started where no signal of ours reaches: its container. */
+  cleanUp?: () => Promise<void>;
+}
+
+export interface ProgramEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** The last of it. */
+  stderr: string;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Between the polite signal and the one that can't be refused. */
+const GRACE_MS = 3000;
+const GIVE_UP_MS = 1000;
+const STDERR_KEPT = 8192;
+
+/**
+ * Runs a program in a process group of its own and gives the lines of its standard output as they come; undefined for
+ * one that was too long. However the iteration ends (the program's end, the signal, the caller's leaving it), no
+ * process of it is left behind: first the group is asked and then killed, then all that carry the run's mark.
+ */
+export async function* runProgram(
+  call: ProgramCall,
+  signal: AbortSignal,
+): AsyncGenerator<string | undefined, ProgramEnd> {
+  signal.throwIfAborted();
+  const child = await start(call);
+  const exited = exitOf(child);
+  const stderr = tailOf(child.stderr);
+  const ending = new Ending(child, exited, call);
+  const onAbort = () => void ending.begin().then(() => giveUpReading(child));
+  signal.addEventListener('abort', onAbort, { once: true });
+  // What the program leaves behind may hold its output open: it goes as soon as the program is gone.
+  void exited.then(async () => ending.begin());
+  try {
+    // A program that does not read its input to the end has its reasons.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(call.stdin);
+    yield* splitLines(untilClosed(child.stdout));
+    return { ...(await exited), stderr: stderr() };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    await ending.begin();
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+async function start({ command, cwd, env }: ProgramCall): Promise<Child> {
+  const [program = '', ...args] = command;
+  try {
+    const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    await once(child, 'spawn');
+    return child;
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
+    throw new AdapterError('config', `the program ${program} could not be started: ${code}`);
+  }
+}
+
+/** For an output that stays open although all that could be killed is gone. */
+function giveUpReading({ stdout }: Child): void {
+  setTimeout(() => stdout.destroy(), GIVE_UP_MS).unref();
+}
+
+/** The stream's chunks; one that is destroyed meanwhile has just ended. */
+async function* untilClosed(stream: Readable): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of stream) yield chunk as Buffer;
+  } catch (err) {
+    if (!stream.destroyed) throw err;
+  }
+}
+
+/** The whole end of a program, begun once however many reasons there are. */
+class Ending {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  readonly #call: ProgramCall;
+  #begun: Promise<void> | undefined;
+
+  constructor(child: ChildProcess, exited: Promise<unknown>, call: ProgramCall) {
+    this.#child = child;
+    this.#exited = exited;
+    this.#call = call;
+  }
+
+  async begin(): Promise<void> {
+    this.#begun ??= this.#end();
+    await this.#begun;
+  }
+
+  async #end(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    const running = this.#child.exitCode === null && this.#child.signalCode === null;
+    if (running) {
+      sendSignal(-pid, 'SIGTERM');
+      let timer: NodeJS.Timeout | undefined;
+      const grace = new Promise((resolve) => (timer = setTimeout(resolve, GRACE_MS)));
+      await Promise.race([this.#exited, grace]);
+      clearTimeout(timer);
+    }
+    sendSignal(-pid, 'SIGKILL');
+    await Promise.all([this.#call.cleanUp?.(), killMarked(this.#call.run_id)]);
+  }
+}
+
+async function exitOf(child: Child): Promise<Omit<ProgramEnd, 'stderr'>> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+function tailOf(stream: Readable): () => string {
+  let tail = Buffer.alloc(0);
+  stream.on('error', () => undefined);
+  stream.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-STDERR_KEPT);
+  });
+  return () => tail.toString('utf8');
+}

@@ -1,0 +1,42 @@
+import { AdapterError } from './adapter-error.ts';
+import { count, object, text } from './cli/fields.ts';
+import { isObject, jsonObject } from './process/lines.ts';
+import type { AdapterEvent } from './task.ts';
+
+/**
+ * The worker result body (specification, Remote workers) of a program that is told its task as a payload: its summary
+ * is what the agent says. Throws AdapterError where there is none.
+ */
+export function resultEvents(output: string, model: string): AdapterEvent[] {
+  const body = parseResult(output);
+  if (typeof body?.summary !== 'string')
+    throw new AdapterError('permanent', 'the output is no result body: a JSON object with a summary');
+  const cost = body.cost_usd;
+  const usage = ['model', 'input_tokens', 'output_tokens', 'cost_usd'].some(
+    (field) => body[field] !== undefined,
+  );
+  return [
+    { kind: 'output', text: body.summary },
+    ...(usage
+      ? [
+          {
+            kind: 'usage' as const,
+            model: text(body.model) || model || 'unknown',
+            input_tokens: Math.trunc(count(body.input_tokens)),
+            output_tokens: Math.trunc(count(body.output_tokens)),
+            cached_tokens: Math.trunc(count(body.cached_tokens)),
+            ...(typeof cost === 'number' ? { cost_usd: count(cost) } : {}),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** The whole text, else its last line. */
+function parseResult(output: string): Record<string, unknown> | undefined {
+  const whole = jsonObject(output);
+  if (whole !== undefined) return whole;
+  const last = output.trimEnd().split('\n').at(-1) ?? '';
+  const parsed = jsonObject(last);
+  return isObject(parsed) ? object(parsed) : undefined;
+}
