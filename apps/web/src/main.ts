@@ -56,7 +56,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     services: createServices({ database, config, listener }),
     routes: [...apiRoutes, ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
-    ui: uiRouter({ config, database, credentials }),
+    ui: uiRouter({ config, database, credentials, logger }),
   });
   const server = await listen(app, config);
   logger.info('the web tier is listening', { url: server.url });

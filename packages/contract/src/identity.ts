@@ -77,3 +77,13 @@ export const NewcomerForm = Type.Object({
   display_name: Type.String({ minLength: 1, maxLength: 200 }),
   password: Password,
 });
+
+/** What is read of GitHub's API at a sign-in. */
+export const GithubUser = Type.Object({
+  id: Type.Integer(),
+  login: Type.String(),
+  name: Type.Optional(Nullable(Type.String())),
+});
+export const GithubEmails = Type.Array(
+  Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
+);

@@ -28,3 +28,9 @@ export { killServices, processesIn, spawnService, startService } from './process
 export type { LogLine, ProcessExit, ServiceProcess } from './processes.ts';
 export { startS3Server } from './s3-server.ts';
 export type { S3Server } from './s3-server.ts';
+export { startFakeOidc, signInAt } from './fake-oidc.ts';
+export type { FakeOidc, FakeOidcOptions, OidcAccount } from './fake-oidc.ts';
+export { startFakeGithub } from './fake-github.ts';
+export type { FakeGithub, GithubAccount } from './fake-github.ts';
+export { fakeCliCommand, fakeCliJournal } from './fake-cli-command.ts';
+export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli.ts';

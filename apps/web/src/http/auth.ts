@@ -1,5 +1,5 @@
 /** Who calls (specification, Authentication): session before bearer, and only kinds that the row admits. */
-import type { Actor, AuthKind, EndpointRow } from '@acp/contract';
+import type { Actor, AuthKind, EndpointRow, UserActor } from '@acp/contract';
 import { unauthenticated } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
 import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
@@ -33,7 +33,7 @@ export async function authenticate(
 export async function sessionUser(
   credentials: Credentials,
   request: IncomingMessage,
-): Promise<Extract<Actor, { kind: 'user' }> | undefined> {
+): Promise<UserActor | undefined> {
   const token = readCookie(request, SESSION_COOKIE);
   const actor = token === undefined ? undefined : await credentials.session(token);
   return actor?.kind === 'user' ? actor : undefined;

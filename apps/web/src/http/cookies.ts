@@ -5,6 +5,9 @@ export const SESSION_COOKIE = 'service_session';
 /** An API key that a browser carries; it stands in for a missing `Authorization` header. */
 export const KEY_COOKIE = 'service_key';
 
+/** Binds a sign-in at a provider to the browser that began it; minutes long, and spent by the provider's answer. */
+export const OAUTH_COOKIE = 'service_oauth';
+
 /** The value of one cookie; undefined where it is absent or empty. Our own cookies need no decoding. */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;

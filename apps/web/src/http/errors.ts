@@ -62,8 +62,9 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
-/** Without the query string, which may hold a token (decisions 7.42). */
+/** For logs: without the query string, which may hold a token (decisions 7.42), and without an invite's token. */
 export function pathOf(url: string): string {
   const mark = url.indexOf('?');
-  return mark === -1 ? url : url.slice(0, mark);
+  const path = mark === -1 ? url : url.slice(0, mark);
+  return path.replace(/\/invites\/[^/]+/, '/invites/…');
 }

@@ -2,7 +2,28 @@
 import { html } from 'ghtml';
 import { errorLine, field, page } from './page.ts';
 
-export function loginPage(email: string, error: string | null): string {
+/** A sign-in provider as the pages offer it. */
+export interface ProviderLink {
+  name: string;
+  label: string;
+}
+
+/** Links, not forms: the way to the provider is a redirect. An invite goes along and comes back. */
+export function providerLinks(
+  providers: readonly ProviderLink[],
+  invite_token: string | null = null,
+): string {
+  const query = invite_token === null ? '' : `?invite=${invite_token}`;
+  return providers
+    .map(({ name, label }) => html`<p><a href="/auth/${name}${query}">Continue with ${label}</a></p>`)
+    .join('');
+}
+
+export function loginPage(
+  email: string,
+  error: string | null,
+  providers: readonly ProviderLink[] = [],
+): string {
   return page(
     'Sign in',
     html`<main class="narrow">
@@ -12,6 +33,7 @@ export function loginPage(email: string, error: string | null): string {
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button>Sign in</button>
+        !${providerLinks(providers)}
       </form>
     </main>`,
   );

@@ -40,6 +40,8 @@ export async function signIn(database: Database, form: Credentials): Promise<{ t
   }
 }
 
+const refused = () => unauthenticated('wrong e-mail or password');
+
 async function attemptSignIn(
   database: Database,
   { email, password, address }: Credentials,
@@ -48,7 +50,6 @@ async function attemptSignIn(
   if (locked_sec !== null) throw rateLimited('too many failed logins; try again later', locked_sec);
   const user = await findUserByEmail(database.db, email);
   const matches = await verifyPassword(user?.password_hash, password);
-  const refused = () => unauthenticated('wrong e-mail or password');
   if (!user?.password_hash || !matches || !user.is_active) throw refused();
   const { id, password_hash } = user;
   return transaction(database, async (tx) => {

@@ -73,9 +73,14 @@ export async function createInvite(
 export async function previewInvite(
   tx: Tx,
   token: string,
-): Promise<{ company_name: string; role: CompanyRole; expires_at: Date } | undefined> {
+): Promise<{ company_id: string; company_name: string; role: CompanyRole; expires_at: Date } | undefined> {
   const [row] = await tx
-    .select({ company_name: companies.name, role: invites.role, expires_at: invites.expires_at })
+    .select({
+      company_id: companies.id,
+      company_name: companies.name,
+      role: invites.role,
+      expires_at: invites.expires_at,
+    })
     .from(invites)
     .innerJoin(companies, and(eq(companies.id, invites.company_id), isNull(companies.deleted_at)))
     .where(open(token));

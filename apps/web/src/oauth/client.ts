@@ -1,0 +1,96 @@
+/** The certified client library, the same for all providers: PKCE, state, nonce, and errors in words of our own. */
+import { forbidden, ServiceError, unauthenticated, unavailable } from '@acp/kernel';
+import {
+  authorizationCodeGrant,
+  AuthorizationResponseError,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  ClientError,
+  type Configuration,
+  ResponseBodyError,
+} from 'openid-client';
+import type { Expected, ProviderTokens } from './provider.ts';
+
+export type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
+
+export interface AuthorizationRequest {
+  redirect_uri: string;
+  scope: string;
+  /** Only OpenID Connect has one. */
+  nonce?: string;
+}
+
+export async function authorizationUrl(
+  client: Configuration,
+  request: AuthorizationRequest,
+  { state, code_verifier }: Expected,
+): Promise<URL> {
+  return buildAuthorizationUrl(client, {
+    ...request,
+    state,
+    code_challenge: await calculatePKCECodeChallenge(code_verifier),
+    code_challenge_method: 'S256',
+  });
+}
+
+/** Exchanges the code. `nonce` is checked against the ID token, which then must be there. */
+export async function exchangeCode(
+  client: Configuration,
+  callback: string,
+  { state, code_verifier, nonce }: Omit<Expected, 'nonce'> & { nonce?: string },
+): Promise<Tokens> {
+  return authorizationCodeGrant(client, new URL(callback), {
+    expectedState: state,
+    pkceCodeVerifier: code_verifier,
+    ...(nonce === undefined ? {} : { expectedNonce: nonce, idTokenExpected: true }),
+  });
+}
+
+export function keptTokens(tokens: Tokens): ProviderTokens {
+  return {
+    access_token: tokens.access_token,
+    refresh_token: tokens.refresh_token ?? null,
+    scope: tokens.scope ?? null,
+    expires_in_sec: tokens.expires_in ?? null,
+  };
+}
+
+// The library's codes for a provider that is away or no provider at all, as against an answer that is not ours.
+const AWAY = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+]);
+
+/** Runs a step at the provider; its failure becomes one that a page can tell. The library's error stays the cause. */
+export async function atProvider<T>(label: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    throw withCause(told(label, error), error);
+  }
+}
+
+function told(label: string, error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof AuthorizationResponseError) {
+    return forbidden(
+      `${label} did not sign you in${error.error === 'access_denied' ? '' : `: ${error.error}`}`,
+    );
+  }
+  if (error instanceof ResponseBodyError)
+    return unauthenticated(`${label} refused the sign-in: ${error.error}`);
+  if (error instanceof ClientError && error.code !== undefined && !AWAY.has(error.code)) {
+    return unauthenticated(`the answer of ${label} could not be verified`);
+  }
+  return away(label);
+}
+
+export const away = (label: string) => unavailable(`${label} cannot be reached`);
+
+export function withCause(error: ServiceError, cause: unknown): ServiceError {
+  error.cause ??= cause;
+  return error;
+}

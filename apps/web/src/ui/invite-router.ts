@@ -1,0 +1,103 @@
+/** `/invites/{token}`: the page of an invite's holder, who may create an account there (decisions 7.39). */
+import { createValidator, NewcomerForm, type UserActor } from '@acp/contract';
+import { acceptInvite, hashPassword, joinByInvite, noteLogin, openSession, previewInvite } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { type Config, notFound } from '@acp/kernel';
+import express, { type Request, type Response, Router } from 'express';
+import { sessionUser } from '../http/auth.ts';
+import { SESSION_COOKIE } from '../http/cookies.ts';
+import type { Credentials } from '../http/credentials.ts';
+import { refuseCrossSite } from '../http/csrf.ts';
+import { answerPage } from './answer-page.ts';
+import { inviteClosedPage, invitePage } from './invite-pages.ts';
+import type { ProviderLink } from './login-pages.ts';
+import { sessionCookie } from './sign-in.ts';
+
+interface InviteDependencies {
+  config: Config;
+  database: Database;
+  credentials: Credentials;
+  providers: readonly ProviderLink[];
+}
+
+const newcomerForm = createValidator(NewcomerForm, 'form');
+const closed = (response: Response) => response.status(404).type('html').send(inviteClosedPage());
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+
+export function inviteRouter({ config, database, credentials, providers }: InviteDependencies): Router {
+  const router = Router();
+
+  async function render(request: Request<{ token: string }>, user: UserActor | undefined) {
+    const { token } = request.params;
+    const invite = await previewInvite(database.db, token);
+    const body: Record<string, unknown> = request.body ?? {};
+    return (error: string | null) =>
+      invite
+        ? invitePage(
+            {
+              ...invite,
+              token,
+              user_name: user?.name ?? null,
+              providers,
+              email: text(body.email),
+              display_name: text(body.display_name),
+            },
+            error,
+          )
+        : undefined;
+  }
+
+  router.get('/invites/:token', async (request, response) => {
+    response.set('cache-control', 'no-store');
+    const html = (await render(request, await sessionUser(credentials, request)))(null);
+    return html === undefined ? closed(response) : response.type('html').send(html);
+  });
+
+  router.post(
+    '/invites/:token',
+    express.urlencoded({ extended: false, limit: '64kb' }),
+    async (request: Request<{ token: string }>, response: Response) => {
+      refuseCrossSite(request, config);
+      const { token } = request.params;
+      const user = await sessionUser(credentials, request);
+      const page = await render(request, user);
+      // Before a password is hashed for nothing.
+      if (page(null) === undefined) return closed(response);
+      return answerPage(
+        response,
+        (error) => page(error) ?? inviteClosedPage(),
+        async () => {
+          if (request.body?.accept === 'yes') await joinAsUser(database, user, token);
+          else {
+            const session = await joinAsNewcomer(database, token, newcomerForm(request.body ?? {}));
+            response.cookie(SESSION_COOKIE, session.token, sessionCookie(config.public_url));
+          }
+          response.redirect(303, '/companies');
+        },
+      );
+    },
+  );
+  return router;
+}
+
+async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<void> {
+  // The session ended while the page was open: the form of a newcomer comes back.
+  if (!user) throw notFound('you are not signed in any more');
+  await transaction(database, (tx) => acceptInvite(tx, user, token));
+}
+
+/** Creates the account and signs it in. Nobody vouches for its address yet. */
+async function joinAsNewcomer(
+  database: Database,
+  token: string,
+  form: { email: string; display_name: string; password: string },
+): Promise<{ token: string }> {
+  const { email, display_name } = form;
+  const password_hash = await hashPassword(form.password);
+  return transaction(database, async (tx) => {
+    const newcomer = { email, display_name, password_hash, email_verified: false };
+    const { id } = await joinByInvite(tx, token, newcomer);
+    await noteLogin(tx, id);
+    return openSession(tx, id);
+  });
+}

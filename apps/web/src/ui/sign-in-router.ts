@@ -1,0 +1,84 @@
+/** /login, /logout and the first-run /setup (specification, Public endpoints). */
+import { createValidator, LoginForm, SetupForm } from '@acp/contract';
+import { closeSession, setupTokenValid } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { clientAddress, type Config } from '@acp/kernel';
+import express, { type Request, type Response, Router } from 'express';
+import { sessionUser } from '../http/auth.ts';
+import { SESSION_COOKIE } from '../http/cookies.ts';
+import type { Credentials } from '../http/credentials.ts';
+import { refuseCrossSite } from '../http/csrf.ts';
+import { answerPage } from './answer-page.ts';
+import { loginPage, type ProviderLink, setupClosedPage, setupPage } from './login-pages.ts';
+import { sessionCookie, setUp, signIn } from './sign-in.ts';
+
+interface SignInDependencies {
+  config: Config;
+  database: Database;
+  credentials: Credentials;
+}
+
+const loginForm = createValidator(LoginForm, 'form');
+const setupForm = createValidator(SetupForm, 'form');
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+
+export function signInRouter(deps: SignInDependencies, links: readonly ProviderLink[]): Router {
+  const { config, database, credentials } = deps;
+  const router = Router();
+  const forms = express.urlencoded({ extended: false, limit: '64kb' });
+  const signedIn = (response: Response, token: string) => {
+    response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, '/companies');
+  };
+
+  router.get('/login', (_request, response) => response.type('html').send(loginPage('', null, links)));
+  router.post('/login', forms, async (request, response) => {
+    refuseCrossSite(request, config);
+    await answerPage(
+      response,
+      (error) => loginPage(text(request.body?.email), error, links),
+      async () => {
+        const form = loginForm(request.body ?? {});
+        const { token } = await signIn(database, { ...form, address: addressOf(request, config) });
+        signedIn(response, token);
+      },
+    );
+  });
+  router.post('/logout', async (request, response) => {
+    refuseCrossSite(request, config);
+    const user = await sessionUser(credentials, request);
+    const session_id = user?.session_id;
+    if (session_id) await transaction(database, (tx) => closeSession(tx, session_id));
+    response.clearCookie(SESSION_COOKIE, { path: '/' }).redirect(303, '/login');
+  });
+
+  router.get('/setup', async (request, response) => {
+    const token = text(request.query.token);
+    const open = token !== '' && (await setupTokenValid(database.db, token));
+    response.type('html').status(open ? 200 : 403);
+    response.send(open ? setupPage({ token, email: '', display_name: '' }, null) : setupClosedPage());
+  });
+  router.post('/setup', forms, async (request, response) => {
+    refuseCrossSite(request, config);
+    const body: Record<string, unknown> = request.body ?? {};
+    const values = {
+      token: text(body.token),
+      email: text(body.email),
+      display_name: text(body.display_name),
+    };
+    await answerPage(
+      response,
+      (error) => setupPage(values, error),
+      async () => {
+        const { token } = await setUp(database, setupForm(body));
+        signedIn(response, token);
+      },
+    );
+  });
+  return router;
+}
+
+function addressOf(request: Request, config: Config): string {
+  const forwarded = request.headers['x-forwarded-for'];
+  const header = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
+  return clientAddress(request.socket.remoteAddress, header, config.trusted_proxies);
+}

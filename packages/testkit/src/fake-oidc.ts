@@ -1,0 +1,119 @@
+// A real OpenID Connect provider (oidc-provider) on loopback whose users sign in at once: the account comes with the
+// browser's requests, in place of a password.
+
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Configuration, default as Provider } from 'oidc-provider';
+import { memoryAdapter, signingKeys } from './oidc-memory.ts';
+
+export interface OidcAccount {
+  sub: string;
+  email?: string;
+  email_verified?: boolean;
+  name?: string;
+}
+
+export interface FakeOidcOptions {
+  client_id: string;
+  client_secret: string;
+  redirect_uris: string[];
+  /** The ID token tells everything itself, as Google's does; else the address has to be asked for. */
+  claims_in_id_token?: boolean;
+}
+
+export interface FakeOidc {
+  issuer: string;
+  /** Requests to the token endpoint so far. */
+  exchanges(): number;
+  close(): Promise<void>;
+}
+
+const ACCOUNT_HEADER = 'x-test-account';
+
+export async function startFakeOidc(options: FakeOidcOptions): Promise<FakeOidc> {
+  // Loaded here and not above: every test file imports the kit.
+  const { default: OidcProvider } = await import('oidc-provider');
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const accounts = new Map<string, OidcAccount>();
+  const provider = new OidcProvider(issuer, configuration(options, accounts));
+  let exchanges = 0;
+  const handle = provider.callback();
+  server.on('request', (request, response) => {
+    if (request.url?.startsWith('/token')) exchanges += 1;
+    if (!request.url?.startsWith('/interaction/')) return void handle(request, response);
+    const account = JSON.parse(String(request.headers[ACCOUNT_HEADER])) as OidcAccount;
+    accounts.set(account.sub, account);
+    void consent(provider, options.client_id, account.sub).then((consented) =>
+      provider.interactionFinished(request, response, {
+        login: { accountId: account.sub },
+        consent: { grantId: consented },
+      }),
+    );
+  });
+  return { issuer, exchanges: () => exchanges, close: async () => close(server) };
+}
+
+/** A browser on its way through the provider: gives back the URL at which it leaves it, the service's callback. */
+export async function signInAt(authorize: string, account: OidcAccount): Promise<string> {
+  const { origin } = new URL(authorize);
+  const cookies = new Map<string, string>();
+  let url = authorize;
+  while (new URL(url).origin === origin) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { cookie, [ACCOUNT_HEADER]: JSON.stringify(account) };
+    const response = await fetch(url, { redirect: 'manual', headers });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      cookies.set(name!, value!);
+    }
+    const location = response.headers.get('location');
+    if (location === null)
+      throw new Error(`the provider answered ${response.status}: ${await response.text()}`);
+    url = new URL(location, url).href;
+  }
+  return url;
+}
+
+function configuration(options: FakeOidcOptions, accounts: ReadonlyMap<string, OidcAccount>): Configuration {
+  const { client_id, client_secret, redirect_uris, claims_in_id_token = true } = options;
+  return {
+    adapter: memoryAdapter(),
+    jwks: signingKeys(),
+    clients: [{ client_id, client_secret, redirect_uris, token_endpoint_auth_method: 'client_secret_post' }],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    conformIdTokenClaims: !claims_in_id_token,
+    cookies: { keys: ['test'] },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({ ...accounts.get(sub), sub }),
+    }),
+    interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    ttl: {
+      AccessToken: 600,
+      AuthorizationCode: 60,
+      Grant: 600,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 600,
+    },
+    pkce: { required: () => true },
+  };
+}
+
+async function consent(provider: Provider, clientId: string, accountId: string): Promise<string> {
+  const grant = new provider.Grant({ accountId, clientId });
+  grant.addOIDCScope('openid email profile');
+  return grant.save();
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,78 @@
+/** The web tier with its pages, and a browser that keeps cookies. */
+import { createCredentials, forgettingAtOnce } from '../../apps/web/src/http/credentials.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { uiRouter } from '../../apps/web/src/ui/router.ts';
+import type { Database } from '@acp/db';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import type { Express } from 'express';
+import request from 'supertest';
+
+export const PUBLIC_URL = 'http://localhost:3100';
+
+export interface Pages {
+  app: Express;
+  database: Database;
+}
+
+/** @param env in the place of the environment */
+export async function startPages(env: Record<string, string> = {}): Promise<Pages> {
+  const kit = await testDatabase();
+  const database = await databaseWithQueue();
+  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
+  const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: PUBLIC_URL, ...env });
+  const credentials = createCredentials({ database, logger });
+  database.notifier = forgettingAtOnce(kit.notifier, credentials);
+  const ui = uiRouter({ config, database, credentials, logger });
+  return { app: createApp({ database, logger, config, credentials, ui }), database };
+}
+
+export class Browser {
+  readonly #app: Express;
+  readonly cookies = new Map<string, string>();
+  /** As the server set it, with its flags. */
+  lastSetCookie: string[] = [];
+
+  constructor(app: Express) {
+    this.#app = app;
+  }
+
+  async get(path: string): Promise<request.Response> {
+    return this.#keep(await request(this.#app).get(path).set(this.#headers()));
+  }
+
+  async post(
+    path: string,
+    form: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<request.Response> {
+    const sent = request(this.#app).post(path).type('form').set(this.#headers()).set(headers);
+    return this.#keep(await sent.send(new URLSearchParams(form).toString()));
+  }
+
+  /** A call of the API with the browser's cookies. */
+  async api(
+    method: 'get' | 'post' | 'patch' | 'delete',
+    path: string,
+    body?: object,
+  ): Promise<request.Response> {
+    const sent = request(this.#app)[method](path).set(this.#headers());
+    return body === undefined ? sent : sent.send(body);
+  }
+
+  #headers(): Record<string, string> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return { 'Sec-Fetch-Site': 'same-origin', ...(cookie === '' ? {} : { Cookie: cookie }) };
+  }
+
+  #keep(response: request.Response): request.Response {
+    const lines = (response.headers['set-cookie'] ?? []) as unknown as string[];
+    this.lastSetCookie = [...lines];
+    for (const line of lines) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      if (value === '') this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
+    return response;
+  }
+}
