@@ -14,6 +14,7 @@ import { persist } from './persist.ts';
 import { buildPrompt } from './prompt.ts';
 import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
 import type { ModelChoice } from './provider.ts';
+import { reserveTurn } from './run-budget.ts';
 import { failureOf, RunFailure } from './run-failure.ts';
 import { Transcript } from './transcript.ts';
 import { runTurns } from './turn-loop.ts';
@@ -69,6 +70,8 @@ async function work(
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
   const choice = chooseModel(facts.agent, config, settings.provider);
   if (choice.provider.api_key !== null) scrubber.addSecret(choice.provider.api_key);
+  const { pricing } = settings;
+  const budget = { database, logger, run, held, pricing, model: choice.model, metered: true };
   await runTurns(
     {
       held,
@@ -78,6 +81,7 @@ async function work(
       execute: (turn, signal) =>
         execute({ ...turn, ...taskOf(config, run, choice, facts.agent.adapter_config) }, signal),
       apply: async (action) => applyAction({ database, logger, run, held, scrubber }, action),
+      reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
     },
     buildPrompt(facts),
     outcome,

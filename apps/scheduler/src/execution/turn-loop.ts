@@ -25,6 +25,11 @@ export interface TurnLoopSettings {
     signal: AbortSignal,
   ) => AsyncIterable<AdapterEvent>;
   apply: (action: ParsedAction) => Promise<AppliedAction>;
+  /** Before each call, with what the run has used so far. Throws where its budgets have no money for it. */
+  reserve: (
+    turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
+    usage: readonly TurnUsage[],
+  ) => Promise<void>;
 }
 
 /** What the turns came to; also of a run that was stopped or failed on its way. */
@@ -62,6 +67,7 @@ export async function runTurns(
     });
     let text: string;
     try {
+      await settings.reserve({ system_prompt, messages }, outcome.usage);
       text = await callModel(settings, { system_prompt, messages }, outcome);
     } catch (err) {
       settings.held.assertHeld();

@@ -54,6 +54,7 @@ async function scene(permissions: Record<string, boolean> = {}) {
     trigger_detail: null,
     retry_of_run_id: null,
     held_before: false,
+    budgeted: false,
     actor: actors.agent(ada, { run_id, depth: 2 }),
   };
   const held = new HeldRun(run, 30, performance.now());

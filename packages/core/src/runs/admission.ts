@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { isWakeable } from '../agents/index.ts';
+import { BUDGET_EXCEEDED, isWakeable } from '../agents/index.ts';
 import { bindWakeupsToRuns, MAX_STALLED_RUNS, MAX_WAKE_DEPTH } from '../wakeups/index.ts';
 import { queuedChange } from './changes.ts';
 import { runRow } from './rows.ts';
@@ -19,6 +19,8 @@ export interface AgentFacts {
   max_issues_per_run: number;
   /** The emergency stop (decisions 7.7). */
   runs_paused: boolean;
+  /** A breached budget of the company or the agent holds it back. */
+  over_budget: boolean;
 }
 
 /** A run that somebody wants. */
@@ -50,6 +52,8 @@ type Check = (agent: AgentFacts, proposal: Proposal) => string | undefined;
  * That the issue has no other live run is left to the unique index, which alone can know.
  */
 const checks: readonly Check[] = [
+  // Ahead of the status: an agent that a budget has paused answers so (decisions 7.16).
+  (agent) => (agent.over_budget ? BUDGET_EXCEEDED : undefined),
   (agent) => (isWakeable(agent.status) ? undefined : `agent is ${agent.status.replaceAll('_', ' ')}`),
   (agent) => (agent.runs_paused ? 'runs are paused on this instance' : undefined),
   (_, { held_by_other: held }) => (held ? 'issue is checked out by another agent' : undefined),

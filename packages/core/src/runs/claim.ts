@@ -2,11 +2,11 @@ import type { Tx } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { noteRunStarted } from '../agents/index.ts';
+import { budgetHeld, noteRunStarted } from '../agents/index.ts';
 import { checkoutForRun } from '../issues/index.ts';
 import { consumeWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange, startedChange } from './changes.ts';
-import { type Pick, pickRun } from './pick.ts';
+import { type Pick, pickRun, runScopes } from './pick.ts';
 import { runRow } from './rows.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
@@ -19,6 +19,7 @@ interface Started {
   agent_name: string;
   permissions: Record<string, boolean>;
   has_wakeups: boolean;
+  budgeted: boolean;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function claimRun(
 }
 
 /**
- * The oldest queued run of the agent. Under the agent's lock no other claim and no end of a run of this agent can come
+ * The oldest queued run of the agent that no budget holds back. Under the agent's lock no other claim and no end of a run of this agent can come
  * in between: what is checked here holds. The issue's row is locked ahead of the run's (agent > issue > run).
  */
 async function startRun(
@@ -64,7 +65,9 @@ async function startRun(
   const { rows } = await tx.execute(sql`
     with oldest as materialized (
       select r.id, r.issue_id from heartbeat_runs r
-      where r.agent_id = ${agent_id} and r.status = 'queued' order by r.created_at, r.id limit 1
+      where r.agent_id = ${agent_id} and r.status = 'queued'
+        and not ${budgetHeld(runScopes)}
+      order by r.created_at, r.id limit 1
     ), issue as materialized (
       select i.id from issues i, oldest where i.id = oldest.issue_id for no key update of i
     )
@@ -75,7 +78,8 @@ async function startRun(
       and a.deleted_at is null and a.status in ('idle', 'active', 'running', 'error')
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
     returning r.*, a.name as agent_name, a.permissions as agent_permissions,
-      exists (select from wakeup_requests w where w.run_id = r.id and w.status = 'pending') as has_wakeups`);
+      exists (select from wakeup_requests w where w.run_id = r.id and w.status = 'pending') as has_wakeups,
+      exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted`);
   const [raw] = rows;
   if (raw === undefined) return undefined;
   return {
@@ -83,6 +87,7 @@ async function startRun(
     agent_name: String(raw.agent_name),
     permissions: raw.agent_permissions as Record<string, boolean>,
     has_wakeups: raw.has_wakeups === true,
+    budgeted: raw.budgeted === true,
   };
 }
 
@@ -128,6 +133,7 @@ function claimedRun(started: Started, held_before: boolean): ClaimedRun {
     adapter_type: run.adapter_type,
     retry_of_run_id: run.retry_of_run_id,
     held_before,
+    budgeted: started.budgeted,
     actor: {
       kind: 'agent',
       agent_id: run.agent_id,

@@ -3,7 +3,7 @@ import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { noteRunEnded } from '../agents/index.ts';
-import { insertRunCost, type RunCost } from '../budgets/index.ts';
+import { chargeCost, insertRunCost, type RunCost } from '../budgets/index.ts';
 import { type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
 import { agentsWaiting } from '../wakeups/index.ts';
 import { runRow } from './rows.ts';
@@ -23,6 +23,11 @@ export interface Ended {
   issue: IssueRow | null;
   /** A queued run of the same agent, which the limit may have kept from being claimed. */
   next_run_id: string | null;
+  /** The company has budgets: what the run cost and held is to be charged. */
+  budgeted: boolean;
+  project_id: string | null;
+  /** Of the whole run, as decimal text. */
+  cost_usd: string;
 }
 
 /**
@@ -49,7 +54,8 @@ export async function endRow(
       where r.id = ${run.id} and ${condition}
       returning r.*
     )${usage ? sql`, cost as (${insertRunCost('ended', usage)})` : sql``}
-    select ended.*, to_jsonb(issue) as issue,
+    select ended.*, to_jsonb(issue) as issue, issue.project_id,
+      exists (select from budget_policies p where p.company_id = ended.company_id) as budgeted,
       (select q.id from heartbeat_runs q
         where q.agent_id = ended.agent_id and q.status = 'queued' and q.id <> ended.id
         order by q.created_at, q.id limit 1) as next_run_id
@@ -61,6 +67,9 @@ export async function endRow(
     run: runRow(raw),
     issue: issue?.deleted_at === null ? issue : null,
     next_run_id: typeof raw.next_run_id === 'string' ? raw.next_run_id : null,
+    budgeted: raw.budgeted === true,
+    project_id: typeof raw.project_id === 'string' ? raw.project_id : null,
+    cost_usd: usage?.cost_usd ?? '0',
   };
 }
 
@@ -72,7 +81,7 @@ function usageColumns(usage: RunCost & { usage_missing: boolean }): SQL {
 
 /**
  * What the end of a run that had started does to the others: checkout given back, agent idle, loop breaker counted,
- * those dispatched that waited for it. The agent's lock is held since `endRow`.
+ * those dispatched that waited for it, budgets charged. The agent's lock is held since `endRow`.
  * @param counted whether the issue changed; undefined leaves the loop breaker alone.
  * @param dispatched agents that this transaction has enqueued a dispatch for already.
  * @returns changes for the caller's `recordChanges`.
@@ -92,6 +101,11 @@ export async function afterRun(
     agent_locked: true,
   });
   await offerNext(tx, ended, dispatched);
+  if (ended.budgeted) {
+    // Policies are the last to be locked.
+    const { company_id, agent_id } = run;
+    await chargeCost(tx, { company_id, agent_id, project_id: ended.project_id }, ended.cost_usd, run.id);
+  }
   return [...issueChanges, ...agentChanges];
 }
 

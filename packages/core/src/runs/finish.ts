@@ -4,11 +4,14 @@ import { sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
 import type { IssueRow } from '../issues/index.ts';
-import { requestWakeups } from '../wakeups/index.ts';
+import { requestWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange } from './changes.ts';
 import { afterRun, endRow, type FinalState } from './end-run.ts';
 import { storableText } from './storable.ts';
 import type { ClaimedRun, RunOutcome } from './types.ts';
+
+/** The `error_category` of a run that a budget ended. */
+export const BUDGET_CATEGORY = 'budget';
 
 // In bytes.
 const SUMMARY = 2000;
@@ -31,7 +34,10 @@ export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): P
   if (ended === undefined) return false;
   const said = await postProse(tx, run, ended.issue, outcome.comment);
   // A run that was called off says nothing about whether the issue gets on.
-  const counted = outcome.status === 'cancelled' && !outcome.changed ? undefined : outcome;
+  // The same goes for one that found no money left: its wakeups wait until there is some again.
+  const broke = outcome.error_category === BUDGET_CATEGORY && !outcome.changed;
+  if (broke) await returnWakeups(tx, run.run_id);
+  const counted = broke || (outcome.status === 'cancelled' && !outcome.changed) ? undefined : outcome;
   const changes = await afterRun(tx, ended, counted && { changed: counted.changed }, said.woken);
   await recordChanges(tx, run.actor, [...said.changes, ...changes, endedChange(ended.run)]);
   return true;

@@ -8,7 +8,7 @@ export { claimRun } from './claim.ts';
 export { dispatchAgent } from './dispatch.ts';
 export { dueWork } from './due-work.ts';
 export type { DueWork } from './due-work.ts';
-export { finishRun } from './finish.ts';
+export { BUDGET_CATEGORY, finishRun } from './finish.ts';
 export { invokeAgent, triggerIssue } from './invoke.ts';
 export { recordAction, renewLeases } from './lease.ts';
 export { presentRun } from './present.ts';

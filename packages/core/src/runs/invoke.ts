@@ -3,6 +3,7 @@ import type { Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { humanActor } from '../activity/index.ts';
+import { budgetHeld } from '../agents/index.ts';
 import { admitRuns, type AgentFacts, type Proposal } from './admission.ts';
 import { agentFactColumns, agentPresent, readWork, type Work } from './plan.ts';
 import { presentRun } from './present.ts';
@@ -36,7 +37,7 @@ export async function triggerIssue(
 ): Promise<Run> {
   if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
   const { rows } = await tx.execute<TriggerFacts>(sql`
-    select ${agentFactColumns}, i.stalled_runs,
+    select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
       coalesce(i.checked_out_by_agent_id, a.id) <> a.id as held_by_other,
       (select r.id from heartbeat_runs r where r.issue_id = i.id and r.status in ('queued', 'running')) as live_run_id,
       w.id as wakeup_id, coalesce(w.depth, 0) as wakeup_depth
@@ -48,19 +49,26 @@ export async function triggerIssue(
   if (facts === undefined) throw conflict('the assignee is gone');
   const live = facts.live_run_id === null ? undefined : await findRun(tx, facts.live_run_id);
   if (live) return presentRun(live);
-  return admitOne(tx, actor, facts, {
-    issue_id: issue.id,
-    wake_reason: 'manual',
-    trigger_detail: `triggered by ${actor.name}`,
-    depth: depthOf(actor, facts.wakeup_depth),
-    stalled_runs: facts.stalled_runs,
-    held_by_other: facts.held_by_other,
-    human: humanActor(actor),
-    wakeup_ids: facts.wakeup_id === null ? [] : [facts.wakeup_id],
-  });
+  const over_budget = facts.over_budget || facts.project_over_budget;
+  return admitOne(
+    tx,
+    actor,
+    { ...facts, over_budget },
+    {
+      issue_id: issue.id,
+      wake_reason: 'manual',
+      trigger_detail: `triggered by ${actor.name}`,
+      depth: depthOf(actor, facts.wakeup_depth),
+      stalled_runs: facts.stalled_runs,
+      held_by_other: facts.held_by_other,
+      human: humanActor(actor),
+      wakeup_ids: facts.wakeup_id === null ? [] : [facts.wakeup_id],
+    },
+  );
 }
 
 type TriggerFacts = { [K in keyof AgentFacts]: AgentFacts[K] } & {
+  project_over_budget: boolean;
   stalled_runs: number;
   held_by_other: boolean;
   live_run_id: string | null;

@@ -1,5 +1,6 @@
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { budgetHeld } from '../agents/index.ts';
 
 /** `waiting_run_id` alone: all candidates were being claimed or ended at that moment; this is one of them. */
 export interface Pick {
@@ -7,13 +8,16 @@ export interface Pick {
   waiting_run_id: string | null;
 }
 
+/** What a budget may bound of the run `r`. */
+export const runScopes = sql`r.agent_id, r.company_id, (select i.project_id from issues i where i.id = r.issue_id)`;
+
 // Oldest runs looked at per company: where the agent of the first is being claimed by another scheduler at this
 // moment, the next ones give this one something to do.
 const PER_COMPANY = 4;
 
 /**
  * The agent of the fairest run that may start, its row locked: of the company with the fewest running runs, oldest
- * first; agents at their limit, held back or in the trash, companies in the trash or at their limit, and the emergency
+ * first; agents at their limit, held back (by people or a budget) or in the trash, companies in the trash or at their limit, and the emergency
  * stop are passed over. What is running fits into the schedulers' pools, so the sums over it are small; companies with
  * something queued are found by skipping through the index, not by reading the queue.
  *
@@ -50,6 +54,7 @@ export function pickStatement(wait: boolean): SQL {
         on busy.company_id = tenant.company_id
       cross join setting
       where not setting.paused and (setting.company_limit is null or coalesce(busy.runs, 0) < setting.company_limit)
+        and not ${budgetHeld(sql`tenant.company_id`)}
     ), candidate as materialized (
       select q.id, q.agent_id, load.runs, q.created_at
       from load cross join lateral (
@@ -57,6 +62,7 @@ export function pickStatement(wait: boolean): SQL {
         from heartbeat_runs r join agents a on a.id = r.agent_id
         where r.company_id = load.company_id and r.status = 'queued' and a.deleted_at is null
           and a.status in ('idle', 'active', 'running', 'error') and r.agent_id not in (select id from full_agent)
+          and not ${budgetHeld(runScopes)}
         order by r.created_at, r.id limit ${PER_COMPANY}
       ) q
     )

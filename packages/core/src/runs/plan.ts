@@ -1,5 +1,6 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { budgetHeld } from '../agents/index.ts';
 import { actionableFor, mostUrgentFirst, notTrashed } from '../issues/index.ts';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import type { AgentFacts, Proposal } from './admission.ts';
@@ -31,7 +32,8 @@ export interface Work extends AgentFacts {
 
 /** Columns of `AgentFacts` where `a` is the agent. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, a.adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
-  coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused`;
+  coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
+  ${budgetHeld(sql`a.id, a.company_id`)} as over_budget`;
 
 /** `a` is neither in the trash nor in a trashed company. */
 export const agentPresent = sql`a.deleted_at is null
@@ -41,8 +43,10 @@ const live = sql`status in ('queued', 'running')`;
 
 // One live run per issue: other work on it waits for the end of that run.
 const withoutRun = sql`not exists (select from heartbeat_runs r where r.issue_id = i.id and r.${live})`;
+// A breached budget of the issue's project; the agent's and the company's are facts of the agent.
+const affordable = sql`not ${budgetHeld(sql`i.project_id`)}`;
 // What another agent holds is its own.
-const free = sql`${notTrashed('i')} and coalesce(i.checked_out_by_agent_id, a.id) = a.id and ${withoutRun}`;
+const free = sql`${notTrashed('i')} and ${affordable} and coalesce(i.checked_out_by_agent_id, a.id) = a.id and ${withoutRun}`;
 
 /** Undefined for an agent that is trashed or gone. One statement; at most `limit` wakeups. */
 export async function readWork(tx: Tx, agent_id: string, limit: number): Promise<Work | undefined> {
@@ -60,7 +64,7 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
       coalesce((
         select jsonb_agg(jsonb_build_object('id', id, 'stalled_runs', stalled_runs) order by place) from (
           select i.id, i.stalled_runs, row_number() over (order by ${mostUrgentFirst}) as place
-          from issues i where ${actionableFor(sql`a.id`)} and ${withoutRun}
+          from issues i where ${actionableFor(sql`a.id`)} and ${withoutRun} and ${affordable}
           order by place limit ${limit} + a.max_issues_per_run
         ) assigned), '[]') as issues,
       (select r.id from heartbeat_runs r join issues i on i.id = r.issue_id

@@ -20,6 +20,8 @@ export interface ClaimedRun extends RunLease {
   retry_of_run_id: string | null;
   /** The agent held the issue before the run: the end of the run does not release it. */
   held_before: boolean;
+  /** There is a budget that its calls have to reserve from; one made meanwhile is found by its next call. */
+  budgeted: boolean;
   /** The agent as the actor of this run's verbs and comment: carries the run's id and depth. */
   actor: AgentActor;
 }

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdapterTask } from '@acp/adapters';
+import type { Pricing } from '@acp/contract';
+import { BUDGET_CATEGORY, BUDGET_EXCEEDED, priceOf, reportSpending, reserveCall } from '@acp/core';
+import type { ClaimedRun } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+import { RunStopped } from './held-run.ts';
+import type { HeldRun } from './held-run.ts';
+import { persist } from './persist.ts';
+import { MAX_OUTPUT_TOKENS } from './provider.ts';
+import { RunFailure } from './run-failure.ts';
+import { totalUsage } from './usage.ts';
+import type { TurnUsage } from './usage.ts';
+
+export interface RunBudgetSettings {
+  database: Database;
+  logger: Logger;
+  run: ClaimedRun;
+  held: HeldRun;
+  pricing: Pricing;
+  model: string;
+  /** Whether the adapter's calls can be priced ahead; else the agent's usual run is reserved. */
+  metered: boolean;
+}
+
+/** No tokenizer is asked: text in any language has fewer tokens than a third of its bytes, but for rare scripts. */
+const BYTES_PER_TOKEN = 3;
+/** Other calls hold what is left: one of them may give something back. Longer the slot is needed elsewhere. */
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 500;
+
+/**
+ * Reserves the run's next model call with its budgets (decisions 8.4). A run's first call where the company had no
+ * budget at the claim costs no statement. Throws RunFailure `budget` where there is no money left, and RunStopped.
+ */
+export async function reserveTurn(
+  settings: RunBudgetSettings,
+  turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
+  usage: readonly TurnUsage[],
+): Promise<void> {
+  const { run, held, database, logger, pricing } = settings;
+  if (usage.length === 0 && !run.budgeted) return;
+  const call = {
+    run_id: run.run_id,
+    company_id: run.company_id,
+    fence: run.fence,
+    estimate_usd: settings.metered ? mostOf(settings, turn) : null,
+    spent_usd: totalUsage('', usage, pricing)?.cost_usd ?? '0',
+  };
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    held.assertHeld();
+    // Repeated it reserves no more than once: what the run holds already is given back first.
+    const { outcome, due } = await persist(held, logger, async () => reserveCall(database.db, call));
+    if (due) {
+      await persist(held, logger, async () =>
+        transaction(database, async (tx) => reportSpending(tx, run.run_id)),
+      );
+    }
+    if (outcome === 'granted') return;
+    if (outcome === 'lost') {
+      held.stop('lost');
+      throw new RunStopped('lost');
+    }
+    if (outcome === 'exceeded' || performance.now() > until) {
+      throw new RunFailure(BUDGET_CATEGORY, BUDGET_EXCEEDED);
+    }
+    await delay(PAUSE_MS * (0.5 + Math.random()), undefined, { signal: held.signal }).catch(() => undefined);
+  }
+}
+
+/** What the turn costs when the model says as much as it may. */
+function mostOf(
+  { pricing, model }: RunBudgetSettings,
+  { system_prompt, messages }: Pick<AdapterTask, 'system_prompt' | 'messages'>,
+): string {
+  const texts = [system_prompt, ...messages.map(({ content }) => content)];
+  const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
+  return priceOf(pricing, model, {
+    input_tokens: Math.ceil(bytes / BYTES_PER_TOKEN),
+    output_tokens: MAX_OUTPUT_TOKENS,
+    cached_tokens: 0,
+  });
+}
