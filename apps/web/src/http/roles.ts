@@ -33,7 +33,11 @@ export function requireUser(actor: Actor): UserActor {
 }
 
 /** Throws 403 unless the caller, already known to see the company, may do what the row does. */
-export function requireRole(row: EndpointRow, actor: Actor, companyId: string): void {
+export function requireRole(
+  row: Pick<EndpointRow, 'role' | 'permission'>,
+  actor: Actor,
+  companyId: string,
+): void {
   if (row.role === 'instance_admin') {
     if (!isInstanceAdmin(actor)) throw forbidden('instance admin only');
   } else if (row.role !== 'none') {

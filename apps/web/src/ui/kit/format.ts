@@ -1,0 +1,48 @@
+/** How instants, money and numbers are read by people: short, and exact on hover. */
+import { html, type Html } from './html.ts';
+
+const MINUTE = 60;
+const HOUR = 3600;
+const DAY = 86_400;
+
+/** `3 min ago`; the exact instant in UTC on hover, and as data for the script that keeps it fresh. */
+export function timeAgo(instant: Date | string | null, now = Date.now()): Html {
+  if (instant === null) return html`<span class="soft">never</span>`;
+  const date = new Date(instant);
+  const iso = date.toISOString();
+  return html`<time datetime="${iso}" title="${iso.replace('T', ' ').slice(0, 19)} UTC"
+    >${ago((now - date.getTime()) / 1000)}</time
+  >`;
+}
+
+export function ago(seconds: number): string {
+  if (seconds < 10) return 'just now';
+  if (seconds < MINUTE) return `${Math.floor(seconds)} s ago`;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
+  return `${Math.floor(seconds / DAY)} d ago`;
+}
+
+/** `1.4 s`, `2 min 5 s`. */
+export function duration(from: Date | string | null, to: Date | string | null): string {
+  if (from === null || to === null) return '';
+  const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
+  if (seconds < MINUTE) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
+}
+
+/** `$0.12`; small amounts keep two significant digits, all of them on hover. */
+export function money(usd: number): Html {
+  const short = usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toPrecision(2);
+  return html`<span class="number" title="$${usd.toFixed(8)}">$${short}</span>`;
+}
+
+/** `12,345`; `1.2 M` from a million on. */
+export function count(value: number): string {
+  return value >= 1_000_000 ? `${(value / 1_000_000).toFixed(1)} M` : value.toLocaleString('en-US');
+}
+
+/** `in_progress` as people read it. */
+export function words(value: string): string {
+  return value.replaceAll('_', ' ');
+}

@@ -1,0 +1,153 @@
+/** The small parts that pages are put together from. */
+import { words } from './format.ts';
+import { attributes, each, html, type Html, when } from './html.ts';
+
+/** A status as a coloured word; its colour is the style sheet's affair. */
+export function status(value: string): Html {
+  return html`<span class="status" data-status="${value}">${words(value)}</span>`;
+}
+
+export function priority(value: string): Html {
+  return html`<span class="priority" data-priority="${value}" title="priority: ${value}">${value}</span>`;
+}
+
+/** Initials in a disc, with the name for readers that see none. */
+export function avatar(name: string): Html {
+  const initials = name
+    .split(/\s+/)
+    .map((word) => word[0] ?? '')
+    .join('')
+    .slice(0, 2)
+    .toUpperCase();
+  return html`<span class="avatar" data-tone="${tone(name)}" title="${name}" aria-hidden="true"
+    >${initials}</span
+  >`;
+}
+
+/** One of eight tones, always the same for a name. */
+function tone(name: string): number {
+  let sum = 0;
+  for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) % 4096;
+  return sum % 8;
+}
+
+/** Nothing here yet, and what to do about it. */
+export function emptyState(title: string, hint: Html): Html {
+  return html`<div class="empty">
+    <p class="empty-title">${title}</p>
+    <p>!${hint}</p>
+  </div>`;
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+export interface FieldOptions {
+  name: string;
+  label: string;
+  value?: string | number | null;
+  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'search';
+  hint?: string;
+  error?: string | null;
+  required?: boolean;
+  autocomplete?: string;
+  minlength?: number;
+  min?: number;
+  autofocus?: boolean;
+}
+
+/** A labelled input with its hint and its error beside it. */
+export function input(options: FieldOptions): Html {
+  const { name, type = 'text', value, required, autocomplete, minlength, min, autofocus } = options;
+  const rest = attributes({
+    value,
+    required,
+    autocomplete: autocomplete ?? 'off',
+    minlength,
+    min,
+    autofocus,
+  });
+  return labelled(
+    options,
+    html`<input id="f-${name}" name="${name}" type="${type}" !${rest}!${describedBy(options)} />`,
+  );
+}
+
+export function textarea(options: FieldOptions & { rows?: number; mono?: boolean }): Html {
+  const { name, value, rows = 5, mono, required } = options;
+  const rest = attributes({ rows, required, class: mono ? 'mono' : null });
+  const text = String(value ?? '');
+  return labelled(
+    options,
+    html`<textarea id="f-${name}" name="${name}" !${rest}!${describedBy(options)}>${text}</textarea>`,
+  );
+}
+
+export function select(options: FieldOptions & { choices: readonly Choice[] }): Html {
+  const { name, value, choices, required } = options;
+  const items = each(
+    choices,
+    (choice) =>
+      html`<option value="${choice.value}" !${attributes({ selected: choice.value === String(value ?? '') })}>
+        ${choice.label}
+      </option>`,
+  );
+  const rest = attributes({ required });
+  return labelled(
+    options,
+    html`<select id="f-${name}" name="${name}" !${rest}!${describedBy(options)}>
+      !${items}
+    </select>`,
+  );
+}
+
+/** The hidden twin tells an unticked box from a form without one. */
+export function checkbox({ name, label, checked }: { name: string; label: string; checked: boolean }): Html {
+  return html`<label class="check"
+    ><input type="hidden" name="${name}" value="" /><input
+      type="checkbox"
+      name="${name}"
+      value="on"
+      !${attributes({ checked })}
+    />
+    <span>${label}</span></label
+  >`;
+}
+
+function labelled({ name, label, hint, error }: FieldOptions, control: Html): Html {
+  return html`<div class="field!${error ? ' has-error' : ''}">
+    <label for="f-${name}">${label}</label>
+    !${control}!${when(hint, (text) => html`<p class="hint" id="h-${name}">${text}</p>`)}!${when(
+      error,
+      (text) => html`<p class="error" id="e-${name}" role="alert">${text}</p>`,
+    )}
+  </div>`;
+}
+
+function describedBy({ name, hint, error }: FieldOptions): Html {
+  const ids = [error ? `e-${name}` : '', hint ? `h-${name}` : ''].filter((id) => id !== '');
+  return attributes({ 'aria-describedby': ids.join(' ') || null, 'aria-invalid': error ? 'true' : null });
+}
+
+/** An error that belongs to no single field. */
+export function formError(message: string | null): Html {
+  return when(message, (text) => html`<p class="error form-error" role="alert">${text}</p>`);
+}
+
+/** A button that posts by itself: every act works without script. */
+export function postButton(
+  path: string,
+  label: string,
+  options: { class?: string; confirm?: string; fields?: Readonly<Record<string, string>> } = {},
+): Html {
+  const fields = each(
+    Object.entries(options.fields ?? {}),
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  const confirm = attributes({ 'data-confirm': options.confirm });
+  return html`<form method="post" action="${path}" class="inline" !${confirm}>
+    !${fields}<button class="${options.class ?? 'quiet'}">${label}</button>
+  </form>`;
+}
