@@ -2,16 +2,23 @@
 import {
   createComment,
   createCompany,
+  createGoal,
   createInvite,
   createIssue,
   createLabel,
+  createNote,
+  createProject,
   createRelation,
+  createSkill,
+  deleteNote,
   findIssue,
+  findNote,
+  listTrash,
   systemActor,
 } from '@acp/core';
 import type { EndpointRow } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
-import type { Database } from '@acp/db';
+import type { Database, Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
@@ -46,7 +53,9 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
         set: { message: 'Staged' },
       })
       .returning();
+    const things = await stageThings(tx, company_id, issue.id);
     return {
+      ...things,
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -63,6 +72,38 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       role: 'ceo',
     };
   });
+}
+
+/** What a company has beside its issues, and a note in the trash. */
+async function stageThings(tx: Tx, company_id: string, unique: string): Promise<Stage> {
+  const project = await createProject(tx, director, company_id, { name: 'Staged' });
+  const goal = await createGoal(tx, director, company_id, { title: 'Staged' });
+  const note = await createNote(tx, director, company_id, { title: 'Staged' });
+  const slug = `staged-${unique.slice(0, 8)}`;
+  const skill = await createSkill(tx, director, company_id, { slug, name: 'Staged', description: 'Staged' });
+  const [secret] = await tx
+    .insert(schema.secrets)
+    .values({
+      company_id,
+      name: `STAGED_${unique.replaceAll('-', '').toUpperCase()}`,
+      sealed: 'never opened',
+    })
+    .returning();
+  const thrown = await createNote(tx, director, company_id, { title: 'Thrown away' });
+  await deleteNote(tx, director, (await findNote(tx, thrown.id))!);
+  const [entry] = (await listTrash(tx, { company_id, type: 'note', limit: 1 })).items;
+  return {
+    projectId: project.id,
+    goalId: goal.id,
+    noteId: note.id,
+    skillId: skill.id,
+    secretId: secret!.id,
+    type: 'note',
+    entityId: thrown.id,
+    trashId: entry!.trash_id,
+    name: 'councils',
+    adapterType: 'llm',
+  };
 }
 
 type Named = Pick<EndpointRow, 'path' | 'scope'>;

@@ -9,11 +9,13 @@ import {
   deleteRunsBefore,
   dueWork,
   getSetting,
+  purgeOutlived,
   rollOverBudgets,
   startDueHeartbeats,
   storeTicks,
   sweepBudgets,
   sweepLostRun,
+  sweepPendingTexts,
   sweepQueuedRuns,
   sweepUnappliedApprovals,
   sweepUnsettled,
@@ -23,6 +25,7 @@ import { transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
+import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
 export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool'>;
@@ -77,7 +80,22 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => sweepUnappliedApprovals(tx));
     },
   },
+  {
+    name: 'pending-texts',
+    interval_sec: 300,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepPendingTexts(tx));
+    },
+  },
+  {
+    name: 'storage',
+    interval_sec: 300,
+    work: async ({ database, storage }, signal) => {
+      await sweepStorage(database, storage, signal);
+    },
+  },
   { name: 'retention', interval_sec: 300, work: forget },
+  { name: 'trash-retention', interval_sec: 3600, work: forgetTrash },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
 
@@ -150,4 +168,15 @@ async function forgetRuns({ database: { db }, config }: TimerContext, signal: Ab
   const days = (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
   let deleted = RUN_BATCH;
   while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);
+}
+
+/** How long things lie in the trash where no setting says otherwise (decisions 7.6). */
+const TRASH_KEPT_DAYS = 30;
+
+/** One thing a transaction. */
+async function forgetTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  const days = (await getSetting(database.db, 'trash_retention_days')) ?? TRASH_KEPT_DAYS;
+  let purged = true;
+  while (purged && !signal.aborted)
+    purged = await transaction(database, async (tx) => purgeOutlived(tx, days));
 }

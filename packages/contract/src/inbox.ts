@@ -1,8 +1,33 @@
-/** What waits for an agent (specification, Agents: inbox-lite). */
-import { Type } from 'typebox';
+/** What waits for somebody (specification, Agents: inbox-lite; decisions 3, Inbox; 7.15). */
+import { Type, type Static } from 'typebox';
+import { Approval } from './approvals.ts';
+import { BudgetIncident } from './budgets.ts';
 import { endpoint } from './endpoint.ts';
 import { IssueSummary } from './issues.ts';
 import { Wakeup } from './runs.ts';
+
+export const Inbox = Type.Object({
+  unread_issues: Type.Array(IssueSummary),
+  /** Pending ones. */
+  approvals: Type.Array(Approval),
+  /** Issues whose agent has asked the humans something. */
+  awaiting_input: Type.Array(IssueSummary),
+  /** Issues on which agents went round in circles. */
+  needs_attention: Type.Array(IssueSummary),
+  /** Open ones. */
+  budget_incidents: Type.Array(BudgetIncident),
+});
+export type Inbox = Static<typeof Inbox>;
+
+const reading = {
+  method: 'POST',
+  auth: ['user', 'board_user'],
+  role: 'viewer',
+  scope: { by: 'issue', param: 'issueId' },
+  response: null,
+  status: 204,
+  tx: 'write',
+} as const;
 
 export const inboxEndpoints = {
   lite: endpoint({
@@ -16,5 +41,29 @@ export const inboxEndpoints = {
     status: 200,
     tx: 'write',
     doc: 'The agent’s open issues and pending wakeups; the wakeups are consumed.',
+  }),
+  get: endpoint({
+    id: 'inbox.get',
+    method: 'GET',
+    path: '/api/companies/{companyId}/inbox',
+    auth: ['user', 'board_user'],
+    role: 'viewer',
+    scope: { by: 'company', param: 'companyId' },
+    response: Inbox,
+    status: 200,
+    tx: 'none',
+    doc: 'What waits for the caller in the company, 100 of each at most, changed last comes first.',
+  }),
+  read: endpoint({
+    ...reading,
+    id: 'inbox.read',
+    path: '/api/issues/{issueId}/read',
+    doc: 'The caller has read the issue: only what comes later makes it unread again.',
+  }),
+  unread: endpoint({
+    ...reading,
+    id: 'inbox.unread',
+    path: '/api/issues/{issueId}/unread',
+    doc: 'The issue is unread by the caller.',
   }),
 };

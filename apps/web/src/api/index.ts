@@ -14,20 +14,38 @@ import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
 import { runRoutes } from './runs/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
+import { activityRoutes } from './activity/routes.ts';
+import { goalRoutes } from './goals/routes.ts';
+import { noteRoutes } from './notes/routes.ts';
+import { projectRoutes } from './projects/routes.ts';
+import { referenceRoutes } from './references/routes.ts';
+import { secretRoutes } from './secrets/routes.ts';
+import { settingsRoutes } from './settings/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { trashRoutes } from './trash/routes.ts';
 
 export const apiRoutes: readonly Route[] = [
+  activityRoutes,
+  settingsRoutes,
   identityRoutes,
   companyRoutes,
   logoRoutes,
   inviteRoutes,
+  secretRoutes,
   agentRoutes,
+  projectRoutes,
+  goalRoutes,
   issueRoutes,
   commentRoutes,
   documentRoutes,
   attachmentRoutes,
   workProductRoutes,
+  noteRoutes,
+  skillRoutes,
   approvalRoutes,
   budgetRoutes,
   runRoutes,
   inboxRoutes,
+  trashRoutes,
+  referenceRoutes,
 ].flat();

@@ -14,9 +14,14 @@ import {
   findCompany,
   findIssue,
   findJoinRequest,
+  findNote,
   findRelation,
   findRun,
+  findSecret,
+  findSkill,
   findWorkProduct,
+  loadGoal,
+  loadProject,
 } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
@@ -37,6 +42,11 @@ const loaders = {
   approval: findApproval,
   budget_policy: findBudgetPolicy,
   budget_incident: findBudgetIncident,
+  secret: findSecret,
+  project: loadProject,
+  goal: loadGoal,
+  note: findNote,
+  skill: findSkill,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;
@@ -57,7 +67,12 @@ export interface Scoped {
 const UNSCOPED: Scoped = { company_id: '', subject: undefined };
 
 /** @param id the scope's path parameter: already known to be a UUID, in lower case. */
-export async function loadScope(tx: Tx, actor: Actor, row: EndpointRow, id: string): Promise<Scoped> {
+export async function loadScope(
+  tx: Tx,
+  actor: Actor,
+  row: Pick<EndpointRow, 'scope'>,
+  id: string,
+): Promise<Scoped> {
   const { scope } = row;
   switch (scope.by) {
     case 'none':

@@ -1,4 +1,4 @@
-import { liveEndpoints as rows } from '@acp/contract';
+import { adminEndpoints, liveEndpoints as rows } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { handle, type Route } from '../http/handle.ts';
@@ -42,6 +42,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
       response.on('close', () => hub.unsubscribe(subscriber));
       if (response.destroyed) hub.unsubscribe(subscriber);
     }),
+    handle(adminEndpoints.streamMetrics, () => ({ streams: hub.size, companies: hub.metrics.snapshot() })),
   ];
 }
 

@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
 import { revokeAgentKeys } from './keys.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 
@@ -30,6 +31,8 @@ export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   if (!row) throw notFound();
   signal(tx, 'credentials', agent.id);
   await revokeAgentKeys(tx, { agent_id: agent.id });
+  const { id: entity_id, company_id, name } = row;
+  await moveToTrash(tx, actor, { type: 'agent', entity_id, company_id, name });
   await enqueue(tx, 'settle-agent', { agent_id: agent.id });
   await recordChanges(tx, actor, [
     {

@@ -90,6 +90,15 @@ export async function deleteBoardUserKey(
   ]);
 }
 
+/** All keys of a company that is deleted, for good and in every process. */
+export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<void> {
+  const revoked = await tx
+    .delete(board_user_keys)
+    .where(eq(board_user_keys.company_id, company_id))
+    .returning({ id: board_user_keys.id });
+  for (const { id } of revoked) signal(tx, 'credentials', id);
+}
+
 /** `last_used_at` of keys that were used lately: batched, off the request. Ids of other kinds of keys are passed over. */
 export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx

@@ -4,6 +4,8 @@ import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { revokeBoardUserKeys } from './board-user-keys.ts';
 import { assertHomeDir, type HomeRules } from './home-dir.ts';
 
 const { companies, memberships } = schema;
@@ -94,20 +96,50 @@ async function assertOwnHome(
 }
 
 /**
- * Moves the company to the trash. Everything under it counts as absent from now on, its keys and its members' roles
- * end at once; the job frees what runs hold.
+ * Moves the company to the trash. Everything under it counts as absent from now on, its members' roles with it; its
+ * keys are gone for good. The job ends what runs, and the agents' keys, which a restore ends too where it comes first.
  */
 export async function deleteCompany(tx: Tx, actor: Actor, company_id: string): Promise<{ deleted: string }> {
   const [company] = await tx
     .update(companies)
     .set({ deleted_at: sql`now()` })
     .where(and(eq(companies.id, company_id), alive))
-    .returning({ id: companies.id });
+    .returning({ name: companies.name });
   if (!company) throw notFound();
   signal(tx, 'credentials', company_id);
+  await revokeBoardUserKeys(tx, company_id);
+  await moveToTrash(tx, actor, { type: 'company', entity_id: company_id, company_id, name: company.name });
   await enqueue(tx, 'settle-company', { company_id });
   await recordChanges(tx, actor, [entry(company_id, 'company.deleted', {})]);
   return { deleted: company_id };
+}
+
+/** Out of the trash. @throws conflict when its slug is taken again */
+export async function restoreCompany(tx: Tx, actor: Actor, company_id: string): Promise<void> {
+  const set = { deleted_at: null, updated_at: sql`now()` };
+  const company = await takingSlug(
+    async () =>
+      (
+        await tx
+          .update(companies)
+          .set(set)
+          .where(eq(companies.id, company_id))
+          .returning({ id: companies.id })
+      )[0],
+  );
+  if (!company) throw conflict('the company is gone');
+  signal(tx, 'credentials', company_id);
+  await recordChanges(tx, actor, [entry(company_id, 'company.restored', {})]);
+}
+
+/** Whether it lies in the trash: jobs that end what a deleted company left behind ask before they do. Its row is locked. */
+export async function isCompanyTrashed(tx: Tx, company_id: string): Promise<boolean> {
+  const [company] = await tx
+    .select({ deleted_at: companies.deleted_at })
+    .from(companies)
+    .where(eq(companies.id, company_id))
+    .for('no key update');
+  return company !== undefined && company.deleted_at !== null;
 }
 
 export async function findCompany(tx: Tx, company_id: string): Promise<CompanyRow | undefined> {

@@ -9,8 +9,10 @@ export {
   deleteCompany,
   findCompany,
   findCompanyBySlug,
+  isCompanyTrashed,
   listCompanies,
   presentCompany,
+  restoreCompany,
   updateCompany,
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
@@ -29,3 +31,7 @@ export {
   mintBoardUserKey,
 } from './board-user-keys.ts';
 export type { BoardUserKeyRow } from './board-user-keys.ts';
+export { checkLogoHeader, deleteLogo, findLogo, findLogoImage, setLogo } from './logo.ts';
+export type { LogoImage, NewLogo } from './logo.ts';
+export { readImageHeader } from './image-header.ts';
+export type { ImageHeader } from './image-header.ts';

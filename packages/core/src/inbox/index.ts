@@ -1,2 +1,3 @@
 /** Owns nothing: it puts together what waits for somebody, agent or human, from the slices that own it. */
 export { inboxLite } from './inbox-lite.ts';
+export { readInbox } from './inbox.ts';

@@ -2,10 +2,13 @@
 import type { Actor, Issue } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict, forbidden } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { agentsWaitingFor } from '../wakeups/index.ts';
+import { freeCheckout } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
-import { type IssueRow, selectIssues } from './rows.ts';
+import { type IssueRow, selectIssues, toIssueRow } from './rows.ts';
 
 const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null`;
 
@@ -39,8 +42,38 @@ export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Pro
         returning i.*`,
   );
   if (!issue) throw forbidden('only the holder can release an issue');
+  await dispatchWaiting(tx, [issue.id]);
   await recordChanges(tx, actor, [issueUpdated(issue, 'issue.released')]);
   return presentIssue(issue);
+}
+
+/** Frees the checkout, whoever holds it (decisions 7.41). A run that works on the issue goes on without it. */
+export async function forceReleaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
+  // The old row's holder, for the activity: `returning` has the new row only.
+  const { rows } = await tx.execute(sql`
+    with held as (
+      select id, checked_out_by_agent_id as holder from issues
+      where id = ${subject.id} and checked_out_by_agent_id is not null and deleted_at is null for no key update
+    )
+    update issues i set ${freed} from held where i.id = held.id returning i.*, held.holder`);
+  const [raw] = rows;
+  if (!raw) return presentIssue({ ...subject, ...freeCheckout });
+  const issue = toIssueRow(raw);
+  await dispatchWaiting(tx, [issue.id]);
+  await recordChanges(tx, actor, [
+    issueUpdated(issue, 'issue.force_released', { held_by_agent_id: raw.holder }),
+  ]);
+  return presentIssue(issue);
+}
+
+/** What a checkout held up goes on: the end of a run is not the only way in which an issue becomes free. */
+async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<void> {
+  const waiting = await agentsWaitingFor(tx, issue_ids);
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    waiting.map((agent_id) => ({ agent_id })),
+  );
 }
 
 /** Frees every checkout of an agent that is gone. Answers how many there were. */
@@ -48,6 +81,10 @@ export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Prom
   const issues = await selectIssues(
     tx,
     sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} returning i.*`,
+  );
+  await dispatchWaiting(
+    tx,
+    issues.map(({ id }) => id),
   );
   await recordChanges(
     tx,

@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import type { IssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
@@ -21,6 +22,12 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
     where id = ${issue.id}`);
   const waiting = await unblockDependents(tx, issue, dependents);
   await requestWakeups(tx, actor, waiting.wakeups);
+  await moveToTrash(tx, actor, {
+    type: 'issue',
+    entity_id: issue.id,
+    company_id: issue.company_id,
+    name: `${issue.identifier} ${issue.title}`,
+  });
   await enqueue(tx, 'settle-issue', { issue_id: issue.id });
   await recordChanges(tx, actor, [
     {

@@ -7,6 +7,7 @@ import {
   createAgent,
   createCompany,
   createIssue,
+  createKeyOf,
   queuedJobs,
   type TestDatabase,
   waitFor,
@@ -26,7 +27,8 @@ import {
   storeRunEvents,
 } from './index.ts';
 
-const { heartbeat_runs, issues, outbox, run_events, wakeup_requests } = schema;
+const { agent_api_keys, agents, companies, heartbeat_runs, issues, outbox, run_events, wakeup_requests } =
+  schema;
 
 let test: TestDatabase;
 let database: Database;
@@ -113,13 +115,16 @@ describe('a cancel', () => {
 });
 
 describe('what a deletion leaves behind is settled', () => {
-  it('for an agent: live runs cancelled, checkouts freed, wakeups cancelled; a second time changes nothing', async () => {
+  it('for an agent that ended: live runs cancelled, checkouts freed, wakeups cancelled; a second time changes nothing', async () => {
     const { agent, company, run, wake, wakeups } = await queued(2);
     await claim();
     const other = await createIssue(database.db, company, { checked_out_by_agent_id: agent.id });
     const waiting = await transaction(database, async (tx) => invokeAgent(tx, human, agent));
     await wake(other.id);
     const settle = async () => transaction(database, async (tx) => settleAgent(tx, agent.id));
+    await settle();
+    expect((await rowOf(run.id)).cancel_requested_at).toBeNull();
+    await database.db.update(agents).set({ deleted_at: new Date() }).where(eq(agents.id, agent.id));
     await settle();
     const asked = await rowOf(run.id);
     expect(asked).toMatchObject({ status: 'running', cancel_requested_at: expect.any(Date) });
@@ -131,7 +136,7 @@ describe('what a deletion leaves behind is settled', () => {
     expect(await rowOf(run.id)).toEqual(asked);
   });
 
-  it('for an issue: its runs and those of the issues below it', async () => {
+  it('for an issue in the trash: its runs and those of the issues below it', async () => {
     const { company, agent, issue, run, wakeups } = await queued(3);
     const child = await createIssue(database.db, company, {
       parent_issue_id: issue.id,
@@ -139,16 +144,27 @@ describe('what a deletion leaves behind is settled', () => {
     });
     const below = await transaction(database, async (tx) => invokeAgent(tx, human, agent));
     expect(below.issue_id).toBe(child.id);
-    await transaction(database, async (tx) => settleIssue(tx, issue.id));
+    const settle = async () => transaction(database, async (tx) => settleIssue(tx, issue.id));
+    await settle();
+    expect((await rowOf(run.id)).status).toBe('queued');
+    await database.db.update(issues).set({ deleted_at: new Date() }).where(eq(issues.id, issue.id));
+    await settle();
     expect(await rowOf(run.id)).toMatchObject({ status: 'cancelled', error: 'issue was deleted' });
     expect((await rowOf(below.id)).status).toBe('cancelled');
     expect(await wakeups()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('for a company: all its runs and wakeups, and nobody else’s', async () => {
-    const { company, run, wakeups } = await queued();
+  it('for a company in the trash: all its runs, wakeups and agents’ keys, and nobody else’s', async () => {
+    const { company, agent, run, wakeups } = await queued();
     const elsewhere = await queued();
-    await transaction(database, async (tx) => settleCompany(tx, company.id));
+    await createKeyOf(database.db, agent);
+    const keys = async () => database.db.$count(agent_api_keys, eq(agent_api_keys.agent_id, agent.id));
+    const settle = async () => transaction(database, async (tx) => settleCompany(tx, company.id));
+    await settle();
+    expect([(await rowOf(run.id)).status, await keys()]).toEqual(['queued', 1]);
+    await database.db.update(companies).set({ deleted_at: new Date() }).where(eq(companies.id, company.id));
+    await settle();
+    expect(await keys()).toBe(0);
     expect((await rowOf(run.id)).status).toBe('cancelled');
     expect(await wakeups()).toMatchObject([{ status: 'cancelled' }]);
     expect((await rowOf(elsewhere.run.id)).status).toBe('queued');

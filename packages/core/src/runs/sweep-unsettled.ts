@@ -7,8 +7,8 @@ const MOST = 500;
 
 /**
  * Catches lost `settle-…` jobs: agents, issues and companies that are gone and still have live runs, pending wakeups or
- * checkouts get another one. Begins at what is live, which is little, not at what is in the trash. Runs that are asked
- * to end already are left to their schedulers.
+ * checkouts, or keys of a company's agents, get another one. Begins at what is live, which is little, not at what is in
+ * the trash. Runs that are asked to end already are left to their schedulers.
  * @returns how many jobs were made.
  */
 export async function sweepUnsettled(tx: Tx): Promise<number> {
@@ -29,7 +29,8 @@ export async function sweepUnsettled(tx: Tx): Promise<number> {
       where i.id in (select issue_id from live) and not (${notTrashed('i')}) limit ${MOST})
     union all
     (select 'company', c.id from companies c
-      where c.id in (select company_id from live) and c.deleted_at is not null limit ${MOST})`);
+      where c.deleted_at is not null and c.id in (select company_id from live union select company_id from agent_api_keys)
+      limit ${MOST})`);
   const idsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
   const agents = idsOf('agent').map((agent_id) => ({ agent_id }));
   const issues = idsOf('issue').map((issue_id) => ({ issue_id }));

@@ -8,6 +8,7 @@ export { MAX_STALLED_RUNS, MAX_WAKE_DEPTH, requestWakeups } from './request-wake
 export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';
 export {
   agentsWaiting,
+  agentsWaitingFor,
   bindWakeups,
   bindWakeupsToRuns,
   cancelWakeups,

@@ -113,6 +113,16 @@ export async function cancelWakeups(
   return result.rowCount ?? 0;
 }
 
+/** Agents to dispatch when checkouts are given back: those with something pending on one of the issues. */
+export async function agentsWaitingFor(tx: Tx, issue_ids: readonly string[]): Promise<string[]> {
+  if (issue_ids.length === 0) return [];
+  const rows = await tx
+    .selectDistinct({ agent_id: wakeup_requests.agent_id })
+    .from(wakeup_requests)
+    .where(and(pending, isNull(wakeup_requests.run_id), inArray(wakeup_requests.issue_id, [...issue_ids])));
+  return rows.map((row) => row.agent_id);
+}
+
 /** Agents to dispatch at the end of a run: those with something pending that the agent's or the issue's run held up. */
 export async function agentsWaiting(
   tx: Tx,

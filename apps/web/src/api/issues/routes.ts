@@ -3,11 +3,13 @@ import {
   addLabel,
   checkoutIssue,
   createIssue,
+  createIssueWithAttachments,
   createLabel,
   createRelation,
   deleteIssue,
   deleteLabel,
   deleteRelation,
+  forceReleaseIssue,
   issueDetail,
   listIssues,
   listLabels,
@@ -24,12 +26,17 @@ export const issueRoutes: Route[] = [
     ctx.nextPage(page.next_cursor);
     return page.items;
   }),
-  handle(rows.create, (ctx) => createIssue(ctx.tx, ctx.actor, ctx.company_id, ctx.body)),
+  handle(rows.create, ({ tx, actor, company_id, body, files }) =>
+    files === undefined
+      ? createIssue(tx, actor, company_id, body)
+      : createIssueWithAttachments(tx, actor, company_id, body, files),
+  ),
   handle(rows.get, (ctx) => issueDetail(ctx.tx, ctx.subject)),
   handle(rows.update, (ctx) => updateIssue(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
   handle(rows.delete, (ctx) => deleteIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.checkout, (ctx) => checkoutIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.release, (ctx) => releaseIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.forceRelease, (ctx) => forceReleaseIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.addLabel, (ctx) => addLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
   handle(rows.removeLabel, (ctx) => removeLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
   handle(rows.listLabels, (ctx) => listLabels(ctx.tx, ctx.company_id)),

@@ -1,0 +1,64 @@
+/** What each type of thing does when it comes out of the trash or goes for good: owned by the slices, gathered here. */
+import type { Actor, TrashType } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { purgeAgent, restoreAgent, revokeAgentKeys } from '../agents/index.ts';
+import { restoreCompany } from '../companies/index.ts';
+import { loadGoal, purgeGoal, restoreGoal } from '../goals/index.ts';
+import { clearIssueReference, findIssue, purgeIssue, restoreIssue } from '../issues/index.ts';
+import { purgeNote, restoreNote } from '../notes/index.ts';
+import { purgeProject, restoreProject } from '../projects/index.ts';
+import { purgeSkill, restoreSkill } from '../skills/index.ts';
+import { purgeCompany } from './purge-company.ts';
+
+interface Restorer {
+  /** @throws conflict where a unique name is taken again, or the thing would not be there even then */
+  restore(tx: Tx, actor: Actor, id: string): Promise<void>;
+  /** @returns the ids of what is gone: the thing and all below it */
+  purge(tx: Tx, id: string): Promise<string[]>;
+}
+
+export const restorers: Partial<Record<TrashType, Restorer>> = {
+  company: {
+    async restore(tx, actor, id) {
+      // The job that ends the keys may be on its way still; keys stay revoked (decisions 7.6).
+      await revokeAgentKeys(tx, { company_id: id });
+      await restoreCompany(tx, actor, id);
+    },
+    purge: purgeCompany,
+  },
+  agent: {
+    restore: restoreAgent,
+    async purge(tx, id) {
+      await clearIssueReference(tx, 'assignee_agent_id', [id]);
+      return purgeAgent(tx, id);
+    },
+  },
+  issue: {
+    async restore(tx, actor, id) {
+      await restoreIssue(tx, actor, id);
+      if (!(await findIssue(tx, id))) throw conflict('what it belongs to is in the trash');
+    },
+    purge: purgeIssue,
+  },
+  project: {
+    restore: restoreProject,
+    async purge(tx, id) {
+      await clearIssueReference(tx, 'project_id', [id]);
+      return purgeProject(tx, id);
+    },
+  },
+  goal: {
+    async restore(tx, actor, id) {
+      await restoreGoal(tx, actor, id);
+      if (!(await loadGoal(tx, id))) throw conflict('what it belongs to is in the trash');
+    },
+    async purge(tx, id) {
+      const gone = await purgeGoal(tx, id);
+      await clearIssueReference(tx, 'goal_id', gone);
+      return gone;
+    },
+  },
+  note: { restore: restoreNote, purge: purgeNote },
+  skill: { restore: restoreSkill, purge: purgeSkill },
+};

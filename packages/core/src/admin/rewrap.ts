@@ -1,0 +1,87 @@
+/** Rotation of the encryption key (decisions 1): data keys are rewrapped, values are not touched. */
+import { schema, type Tx } from '@acp/db';
+import type { Vault } from '@acp/kernel';
+import { and, asc, eq, gt, isNotNull } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+
+const { oauth_accounts, providers, routine_triggers, secrets } = schema;
+
+export interface SealedColumn {
+  name: string;
+  table: PgTable;
+  id: PgColumn;
+  column: PgColumn;
+  /** The column's key in the table: what an UPDATE sets. */
+  key: string;
+  /** Where a row's value lies, as it was sealed. */
+  place: (id: string) => string;
+}
+
+const sealed = (name: string, table: PgTable, id: PgColumn, key: string, column: PgColumn): SealedColumn => ({
+  name: `${name}.${key}`,
+  table,
+  id,
+  column,
+  key,
+  place: (row_id) => `${name}/${row_id}`,
+});
+
+/** Every column that holds what the vault has sealed. A new one gets a line here. */
+export const sealedColumns: readonly SealedColumn[] = [
+  sealed('secrets', secrets, secrets.id, 'sealed', secrets.sealed),
+  sealed('providers', providers, providers.id, 'api_key_sealed', providers.api_key_sealed),
+  sealed('providers', providers, providers.id, 'custom_headers_sealed', providers.custom_headers_sealed),
+  sealed(
+    'routine_triggers',
+    routine_triggers,
+    routine_triggers.id,
+    'secret_sealed',
+    routine_triggers.secret_sealed,
+  ),
+  sealed('oauth_accounts', oauth_accounts, oauth_accounts.id, 'tokens_sealed', oauth_accounts.tokens_sealed),
+];
+
+export interface RewrappedBatch {
+  /** Where the next batch begins; null when there is none. */
+  after: string | null;
+  rewrapped: number;
+  /** Rows that no configured key opens: they stay as they are. */
+  unreadable: string[];
+}
+
+/** One batch of a column in the order of ids, rows locked. @throws unavailable without a current key */
+export async function rewrapBatch(
+  tx: Tx,
+  vault: Vault,
+  { table, id, column, key, place }: SealedColumn,
+  after: string | null,
+  limit: number,
+): Promise<RewrappedBatch> {
+  const rows = await tx
+    .select({ id, value: column })
+    .from(table)
+    .where(and(isNotNull(column), after === null ? undefined : gt(id, after)))
+    .orderBy(asc(id))
+    .limit(limit)
+    .for('update');
+  const unreadable: string[] = [];
+  let rewrapped = 0;
+  for (const row of rows as { id: string; value: string }[]) {
+    const again = rewrapOne(vault, row.value, place(row.id));
+    if (again === undefined) unreadable.push(row.id);
+    if (again === undefined || again === row.value) continue;
+    rewrapped += 1;
+    // Each row has a value of its own, and a rotation is a rare act of the operator.
+    await tx
+      .update(table)
+      .set({ [key]: again })
+      .where(eq(id, row.id));
+  }
+  const last = rows.length === limit ? (rows.at(-1) as { id: string }).id : null;
+  return { after: last, rewrapped, unreadable };
+}
+
+function rewrapOne(vault: Vault, value: string, place: string): string | undefined {
+  const [, fingerprint = ''] = value.split('.');
+  return vault.opens(fingerprint) ? vault.rewrap(value, place) : undefined;
+}

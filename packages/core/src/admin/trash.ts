@@ -1,0 +1,60 @@
+import type { Actor, TrashType } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { recordInstanceAct, systemActor } from '../activity/index.ts';
+import { findCompany } from '../companies/index.ts';
+import { forgetTrash, lockOutlivedEntry, lockTrashEntry, type TrashRow } from '../trash/index.ts';
+import { restorers } from './restorers.ts';
+
+export interface WantedEntry {
+  type: string;
+  entity_id: string;
+  trash_id: string;
+}
+
+/** Puts a thing back. @throws notFound, conflict (decisions 7.6) */
+export async function restoreFromTrash(
+  tx: Tx,
+  actor: Actor,
+  wanted: WantedEntry,
+): Promise<{ status: 'restored' }> {
+  const entry = await lockTrashEntry(tx, wanted);
+  if (!entry) throw notFound();
+  if (entry.type !== 'company' && !(await findCompany(tx, entry.company_id)))
+    throw conflict('its company is in the trash');
+  await restorerOf(entry).restore(tx, actor, entry.entity_id);
+  await forgetTrash(tx, [entry.entity_id]);
+  return { status: 'restored' };
+}
+
+/** Deletes a thing for good, with all that lies under it. @throws notFound */
+export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry): Promise<void> {
+  const entry = await lockTrashEntry(tx, wanted);
+  if (!entry) throw notFound();
+  await purge(tx, actor, entry);
+}
+
+/**
+ * Retention: purges the oldest thing that has lain in the trash for so many days. One a transaction: a company may take
+ * its time. @returns false when there is none
+ */
+export async function purgeOutlived(tx: Tx, days: number): Promise<boolean> {
+  const entry = await lockOutlivedEntry(tx, days);
+  if (!entry) return false;
+  await purge(tx, systemActor('retention'), entry);
+  return true;
+}
+
+async function purge(tx: Tx, actor: Actor, entry: TrashRow): Promise<void> {
+  const gone = await restorerOf(entry).purge(tx, entry.entity_id);
+  // The thing itself may have been gone already, with its parent.
+  await forgetTrash(tx, [entry.entity_id, ...gone]);
+  const { type, entity_id, company_id, name } = entry;
+  await recordInstanceAct(tx, actor, 'trash.purged', { type, entity_id, company_id, name });
+}
+
+function restorerOf(entry: TrashRow) {
+  const restorer = restorers[entry.type as TrashType];
+  if (!restorer) throw conflict(`a ${entry.type} cannot be restored or purged by this release`);
+  return restorer;
+}

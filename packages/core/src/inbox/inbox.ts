@@ -1,0 +1,20 @@
+import type { Actor, Inbox } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { listApprovals } from '../approvals/index.ts';
+import { listBudgetIncidents } from '../budgets/index.ts';
+import { issuesAskingFor, unreadBy } from '../issues/index.ts';
+
+/** Of each part: more than anyone works off at once; the lists of the slices have pages. */
+const MOST = 100;
+
+/** What waits for the caller, a user or a board-user key, in the company (decisions 3, Inbox). */
+export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promise<Inbox> {
+  // One after the other: the parts share a connection anyway.
+  return {
+    unread_issues: await unreadBy(tx, actor, company_id, MOST),
+    approvals: (await listApprovals(tx, company_id, { status: 'pending', limit: MOST })).items,
+    awaiting_input: await issuesAskingFor(tx, company_id, 'input', MOST),
+    needs_attention: await issuesAskingFor(tx, company_id, 'attention', MOST),
+    budget_incidents: (await listBudgetIncidents(tx, company_id, { status: 'open', limit: MOST })).items,
+  };
+}
