@@ -52,7 +52,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(csrfGuard(config));
   if (deps.health) app.use(deps.health);
   const routes = [...(deps.routes ?? apiRoutes), ...docsRoutes()];
-  const services = deps.services ?? createServices({ database, config });
+  const services = deps.services ?? createServices({ database, config, logger });
   const validate_responses = deps.validate_responses ?? false;
   app.use(mount(routes, { database, credentials, services, validate_responses }));
   app.use('/api', unknownPath);

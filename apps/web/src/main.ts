@@ -11,6 +11,7 @@ import { healthRouter } from './health/router.ts';
 import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
 import { createServices } from './http/services.ts';
+import { openInstanceStorage } from './instance-storage.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
 import { uiRouter } from './ui/router.ts';
@@ -46,6 +47,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const hub = new LiveHub({ database, listener, logger });
   await listener.ready();
   await hub.start();
+  const storage = await openInstanceStorage(config, database, logger);
   const setupUrl = await prepareFirstSignIn(database, config, logger);
 
   const app = createApp({
@@ -53,7 +55,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     credentials,
-    services: createServices({ database, config, listener }),
+    services: createServices({ database, config, listener, storage, logger }),
     routes: [...apiRoutes, ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
     ui: uiRouter({ config, database, credentials, logger }),
@@ -73,6 +75,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
       await notifier.close();
       await listener.close();
       await database.close();
+      storage.close();
     },
   };
 }

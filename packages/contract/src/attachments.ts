@@ -82,7 +82,7 @@ export const attachmentEndpoints = {
     scope: byAttachment,
     response: null,
     status: 200,
-    also: [206, 304, 416],
+    also: [206],
     tx: 'none',
     streams: 'bytes',
     doc: 'The bytes, always as a download; takes `Range`.',

@@ -18,7 +18,7 @@ export interface CallDeps {
 const ANONYMOUS: Actor = systemActor('anonymous');
 
 /** One request; what the handler sees of it is `Context`. */
-export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body'> {
+export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body' | 'files'> {
   readonly mounted: MountedRow;
   readonly services: Services;
   readonly request: Request;
@@ -30,6 +30,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   subject: unknown;
   query: unknown = NO_QUERY;
   body: unknown;
+  files: unknown;
   #status: number;
 
   constructor(mounted: MountedRow, deps: CallDeps, request: Request, response: Response) {

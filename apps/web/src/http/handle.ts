@@ -1,9 +1,24 @@
 /** Joins an endpoint row to its handler, typed by the row. `mount` does the rest (docs/adding-an-endpoint.md). */
 import type { Actor, BodyOf, EndpointRow, QueryOf, ResponseOf } from '@acp/contract';
+import type { FailedFile, StoredFile } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Request, Response } from 'express';
 import type { SubjectOf } from './scope.ts';
 import type { Services } from './services.ts';
+import type { MemoryFile } from './upload.ts';
+
+type FileOf<F> = F extends { into: 'memory' }
+  ? MemoryFile
+  : F extends { tolerant: true }
+    ? StoredFile | FailedFile
+    : StoredFile;
+
+/** The files of a multipart row; undefined where the body came as JSON. */
+export type FilesOf<R extends EndpointRow> = R extends { body_kind: 'multipart'; files: infer F }
+  ? readonly FileOf<F>[]
+  : R extends { body_kind: 'json_or_multipart'; files: infer F }
+    ? readonly FileOf<F>[] | undefined
+    : undefined;
 
 export interface Context<R extends EndpointRow> {
   /** The transaction of a `write` row; the plain database of a `none` row. */
@@ -16,6 +31,7 @@ export interface Context<R extends EndpointRow> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
+  readonly files: FilesOf<R>;
   readonly services: Services;
   readonly request: Request;
   readonly response: Response;

@@ -2,6 +2,7 @@
  * What every endpoint has in common, once (architecture, 'An endpoint is a row of data'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
+import type { FileRule } from '@acp/contract';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import type { RequestHandler, Response } from 'express';
@@ -14,13 +15,15 @@ import type { Credentials } from './credentials.ts';
 import type { Route } from './handle.ts';
 import { idempotencyKey, onlyOnce } from './idempotency.ts';
 import type { Answer } from './idempotency.ts';
-import { NO_QUERY, readBody, readParams, readQuery } from './input.ts';
+import { NO_QUERY, readBody, readFields, readParams, readQuery } from './input.ts';
 import type { Query } from './input.ts';
 import { prepareRow } from './mounted-row.ts';
 import type { MountedRow } from './mounted-row.ts';
+import { isMultipart, readMultipart } from './multipart.ts';
 import { requireRole } from './roles.ts';
 import { RouteTable } from './route-table.ts';
 import { loadScope } from './scope.ts';
+import { Upload } from './upload.ts';
 
 export interface MountDeps extends CallDeps {
   readonly credentials: Credentials;
@@ -34,8 +37,8 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
   for (const route of routes) {
     const mounted = prepareRow(route, deps.validate_responses);
     table.add(route.row, mounted);
-    // A stream has no head to ask for.
-    if (route.row.method === 'GET' && !route.row.streams)
+    // A stream has no head to ask for; bytes have.
+    if (route.row.method === 'GET' && route.row.streams !== true)
       table.add({ ...route.row, method: 'HEAD' }, mounted);
   }
   return async (request, response, next) => {
@@ -65,13 +68,38 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   call.subject = scoped.subject;
   requireRole(row, call.actor, scoped.company_id);
   call.query = readQuery(mounted, query);
-  call.body = await readBody(mounted, request, response);
-  const answer = row.tx === 'write' ? await inTransaction(deps.database, call) : await call.run();
+  const answer =
+    row.files && isMultipart(request) ? await withFiles(call, row.files, deps) : await withBody(call, deps);
   if (!row.streams) send(response, answer);
 }
 
+async function withBody(call: Call, deps: MountDeps): Promise<Answer> {
+  call.body = await readBody(call.mounted, call.request, call.response);
+  return act(call, deps);
+}
+
+/** The bytes are stored before the transaction begins; what it does not keep is removed. */
+async function withFiles(call: Call, rule: FileRule, deps: MountDeps): Promise<Answer> {
+  const { files, upload_limits: limits } = deps.services;
+  const upload = new Upload(rule, limits, files, call.company_id);
+  try {
+    const fields = await readMultipart(call.request, call.response, upload);
+    call.files = await upload.files();
+    call.body = readFields(call.mounted, fields);
+    return await act(call, deps);
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+}
+
+async function act(call: Call, deps: MountDeps): Promise<Answer> {
+  return call.mounted.row.tx === 'write' ? inTransaction(deps.database, call) : call.run();
+}
+
 async function inTransaction(database: Database, call: Call): Promise<Answer> {
-  const key = call.mounted.idempotent ? idempotencyKey(call.request) : undefined;
+  // Not with files (decisions 8.5): the key would have to stand for their bytes.
+  const key = call.mounted.idempotent && call.files === undefined ? idempotencyKey(call.request) : undefined;
   return transaction(database, async (tx) => {
     call.tx = tx;
     if (key === undefined) return call.run();

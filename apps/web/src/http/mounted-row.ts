@@ -11,6 +11,8 @@ export interface MountedRow {
   readonly scopeParam: string | undefined;
   readonly query: Validator<unknown> | undefined;
   readonly body: Validator<unknown> | undefined;
+  /** Of the text fields of a multipart body: numbers and booleans come as text. */
+  readonly fields: Validator<unknown> | undefined;
   /** Undefined where the body is a free map. */
   readonly bodyFields: ReadonlySet<string> | undefined;
   readonly checkResponse: ((text: string) => void) | undefined;
@@ -25,6 +27,9 @@ export function prepareRow({ row, handler }: Route, validateResponses: boolean):
   if (row.auth.length === 0 && (row.role !== 'none' || row.scope.by !== 'none')) {
     throw new Error(`${row.id}: a public row has neither role nor scope`);
   }
+  if ((row.files !== undefined) !== (row.body_kind?.includes('multipart') ?? false)) {
+    throw new Error(`${row.id}: files come with a multipart body, and only with one`);
+  }
   return {
     row,
     handler,
@@ -32,6 +37,7 @@ export function prepareRow({ row, handler }: Route, validateResponses: boolean):
     scopeParam: 'param' in row.scope ? row.scope.param : undefined,
     query: row.query && createValidator(row.query, 'query', true),
     body: row.body && createValidator(row.body, 'body'),
+    fields: row.files && row.body && createValidator(row.body, 'body', true),
     bodyFields:
       row.body && 'properties' in row.body ? new Set(Object.keys(propertiesOf(row.body))) : undefined,
     checkResponse: validateResponses && row.response !== null ? responseCheck(row) : undefined,

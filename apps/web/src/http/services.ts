@@ -1,15 +1,24 @@
-/** What handlers need beside the transaction: the operator's rules, the vault, and commands that a scheduler answers. */
+/** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor } from '@acp/contract';
 import type { HomeRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
-import { type Config, unavailable, Vault } from '@acp/kernel';
+import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
+import { LocalStorage, type Storage } from '@acp/storage';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FileStore } from './file-store.ts';
+import type { UploadLimits } from './upload.ts';
 
 export interface Services {
   readonly vault: Vault;
   /** Where homes of agents and companies may lie (decisions 7.32). */
   readonly homes: HomeRules;
   readonly public_url: string;
+  readonly storage: Storage;
+  /** Bytes on their way to a row, or without one. */
+  readonly files: FileStore;
+  readonly upload_limits: UploadLimits;
   /**
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
@@ -22,13 +31,39 @@ export interface Services {
 export interface ServiceSources {
   database: Database;
   config: Pick<Config, 'public_url'> &
-    Partial<Pick<Config, 'encryption_key' | 'encryption_key_previous' | 'home' | 'home_roots'>>;
+    Partial<
+      Pick<
+        Config,
+        | 'encryption_key'
+        | 'encryption_key_previous'
+        | 'home'
+        | 'home_roots'
+        | 'max_upload_size'
+        | 'attachment_max_upload_bytes'
+        | 'attachment_max_files_per_request'
+      >
+    >;
+  /** The folder under SERVICE_HOME unless given. */
+  storage?: Storage | undefined;
+  logger?: Logger | undefined;
   /** Absent in tests that await no command. */
   listener?: Listener | undefined;
 }
 
-export function createServices({ database, config, listener }: ServiceSources): Services {
+const DEFAULT_UPLOAD_BYTES = 25_000_000;
+const DEFAULT_FILES = 10;
+
+export function createServices({ database, config, listener, logger, ...sources }: ServiceSources): Services {
+  const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
+  const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   return {
+    storage,
+    files: new FileStore({ database, storage, logger }),
+    upload_limits: {
+      upload_bytes,
+      attachment_bytes: config.attachment_max_upload_bytes ?? upload_bytes,
+      attachment_files: config.attachment_max_files_per_request ?? DEFAULT_FILES,
+    },
     vault: new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []),
     homes: { service_home: config.home ?? '', assigned: config.home_roots ?? {} },
     public_url: config.public_url,

@@ -1,0 +1,23 @@
+import { attachmentEndpoints as rows } from '@acp/contract';
+import { createAttachments, deleteAttachment, listAttachments } from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+import { sendFile } from '../../http/send-file.ts';
+
+export const attachmentRoutes: Route[] = [
+  handle(rows.list, async (c) => {
+    const page = await listAttachments(c.tx, c.subject, c.query);
+    c.nextPage(page.next_cursor);
+    return page.items;
+  }),
+  handle(rows.create, async (c) => {
+    const made = await createAttachments(c.tx, c.actor, c.subject, c.files);
+    return made.length === 1 ? made[0]! : made;
+  }),
+  handle(rows.download, ({ services, request, response, subject }) =>
+    sendFile(services.storage, request, response, { ...subject, etag: subject.sha256 }),
+  ),
+  handle(rows.delete, async ({ services, actor, subject }) => {
+    await services.transaction((tx) => deleteAttachment(tx, actor, subject));
+    await services.files.discard([subject.storage_key]);
+  }),
+];

@@ -1,0 +1,37 @@
+/** The thread that decodes a logo: says `decoded`, or anything else. Loaded by logo-decoding.ts only. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { inflateSync } from 'node:zlib';
+import { Jimp } from 'jimp';
+
+const { bytes, type } = workerData as { bytes: Uint8Array; type: string };
+
+const MAX_RAW_BYTES = 2000 * (2000 * 8 + 8);
+
+/**
+ * The decoder unpacks interlaced images without a bound, and a megabyte may unpack to a gigabyte: here it has one.
+ * Throws for more than the largest image that the header may announce.
+ */
+function boundPng(png: Buffer): void {
+  const packed: Buffer[] = [];
+  for (let at = 8; at + 8 <= png.length;) {
+    const length = png.readUInt32BE(at);
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') packed.push(png.subarray(at + 8, at + 8 + length));
+    at += 12 + length;
+  }
+  inflateSync(Buffer.concat(packed), { maxOutputLength: MAX_RAW_BYTES });
+}
+
+async function decode(): Promise<string> {
+  const buffer = Buffer.from(bytes);
+  try {
+    if (type === 'image/png') boundPng(buffer);
+    const image = await Jimp.fromBuffer(buffer, {
+      'image/jpeg': { maxMemoryUsageInMB: 256, maxResolutionInMP: 4 },
+    });
+    return image.width > 0 && image.height > 0 ? 'decoded' : 'empty';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+parentPort?.postMessage(await decode());

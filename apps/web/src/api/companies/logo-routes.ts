@@ -1,0 +1,21 @@
+import { logoEndpoints as rows } from '@acp/contract';
+import { deleteLogo, findLogo, findLogoImage } from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+import { sendFile } from '../../http/send-file.ts';
+import { storeLogo } from './store-logo.ts';
+
+export const logoRoutes: Route[] = [
+  handle(rows.get, (c) => findLogo(c.tx, c.company_id)),
+  handle(rows.image, async ({ tx, company_id, services, request, response }) => {
+    const image = await findLogoImage(tx, company_id);
+    response.setHeader('Cache-Control', 'public, max-age=3600');
+    await sendFile(services.storage, request, response, image);
+  }),
+  handle(rows.put, ({ services, actor, company_id, files, body }) =>
+    storeLogo(services, actor, company_id, files[0]!, body?.theme),
+  ),
+  handle(rows.delete, async ({ services, actor, company_id }) => {
+    const former = await services.transaction((tx) => deleteLogo(tx, actor, company_id));
+    await services.files.discard(former);
+  }),
+];

@@ -1,0 +1,38 @@
+import type { Actor, Logo } from '@acp/contract';
+import { checkLogoHeader, keepStorageKeys, setLogo } from '@acp/core';
+import type { Services } from '../../http/services.ts';
+import type { MemoryFile } from '../../http/upload.ts';
+import { assertDecodes } from './logo-decoding.ts';
+
+/**
+ * Checks the header first, then that the pixels can be decoded, then stores. The former file goes after the commit, or
+ * with the sweep. Throws `unsupported` for what is no such image.
+ */
+export async function storeLogo(
+  { files, transaction }: Pick<Services, 'files' | 'transaction'>,
+  actor: Actor,
+  company_id: string,
+  { bytes, filename, content_type: declared }: MemoryFile,
+  theme: Logo['theme'] = 'light',
+): Promise<Logo> {
+  const content_type = checkLogoHeader(bytes, declared);
+  await assertDecodes(bytes, content_type);
+  const storage_key = await files.reserve('logos', company_id);
+  try {
+    await files.put(storage_key, oneChunk(bytes), { max_bytes: bytes.length, content_type });
+    const file = { storage_key, content_type, filename, size_bytes: bytes.length };
+    const { logo, former } = await transaction(async (tx) => {
+      await keepStorageKeys(tx, [storage_key]);
+      return setLogo(tx, actor, company_id, { ...file, theme });
+    });
+    await files.discard(former);
+    return logo;
+  } catch (error) {
+    await files.discard([storage_key]);
+    throw error;
+  }
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,86 @@
+/** Reads a multipart body: fields into memory, files straight into the storage; nothing stays behind of one refused. */
+import { invalid, ServiceError, tooLarge } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import multer from 'multer';
+import type { StorageEngine } from 'multer';
+import { checkJson } from './json-body.ts';
+import type { Upload } from './upload.ts';
+
+const MAX_FIELDS = 40;
+const MAX_FIELD_BYTES = 1024 * 1024;
+const MAX_FIELD_NAME_BYTES = 200;
+/** What fields and boundaries may add to the files in a body whose length is announced. */
+const FRAME_BYTES = 2 * 1024 * 1024;
+
+const tooMuch: readonly string[] = [
+  'LIMIT_FILE_SIZE',
+  'LIMIT_FILE_COUNT',
+  'LIMIT_PART_COUNT',
+  'LIMIT_FIELD_COUNT',
+  'LIMIT_FIELD_VALUE',
+];
+
+export function isMultipart(request: Request): boolean {
+  return request.is('multipart') === 'multipart';
+}
+
+/** The text fields, an empty one left out as a form means it. Throws 400 or 413; the files are then still to discard. */
+export async function readMultipart(
+  request: Request,
+  response: Response,
+  upload: Upload,
+): Promise<Record<string, unknown>> {
+  if (Number(request.headers['content-length']) > upload.max_bytes + FRAME_BYTES)
+    throw tooLarge('payload too large');
+  const engine: StorageEngine = {
+    _handleFile: (_request, file, done) => {
+      upload.take(file).then(() => done(null, {}), done);
+    },
+    // The upload discards all of its files together.
+    _removeFile: (_request, _file, done) => done(null),
+  };
+  const read = multer({
+    storage: engine,
+    limits: {
+      files: upload.max_files,
+      fields: MAX_FIELDS,
+      fieldSize: MAX_FIELD_BYTES,
+      fieldNameSize: MAX_FIELD_NAME_BYTES,
+      fieldNestingDepth: 0,
+    },
+    defParamCharset: 'utf8',
+  }).any();
+  await new Promise<void>((resolve, reject) => {
+    read(request, response, (error: unknown) => {
+      if (error === undefined || error === null) resolve();
+      else reject(publicError(error));
+    });
+  });
+  const fields = { ...(request.body as Record<string, unknown>) };
+  for (const [name, value] of Object.entries(fields)) if (value === '') delete fields[name];
+  checkJson(fields, 0);
+  return fields;
+}
+
+/** Ours pass; what the parser says of the body is the client's fault, and it tells no status. */
+function publicError(error: unknown): Error {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof multer.MulterError)
+    return tooMuch.includes(error.code)
+      ? tooLarge(error.code === 'LIMIT_FILE_COUNT' ? 'too many files' : 'payload too large')
+      : invalid('malformed multipart body');
+  if (error instanceof Error && isOfParser(error)) return invalid('malformed multipart body');
+  return error instanceof Error ? error : new Error('the multipart parser failed', { cause: error });
+}
+
+const parserMessages = [
+  /^Unexpected end of form$/,
+  /^Malformed (?:part header|content type|urlencoded form)$/,
+  /^Multipart: Boundary not found$/,
+  /^Unsupported content type/,
+  /^Missing Content-Type$/,
+  /^Request (?:aborted|closed|error)$/,
+  /^aborted$/,
+];
+
+const isOfParser = ({ message }: Error) => parserMessages.some((pattern) => pattern.test(message));

@@ -1,0 +1,79 @@
+/** Answers with stored bytes: streamed, never sniffed, never run. */
+import { notFound } from '@acp/kernel';
+import type { ByteRange, Storage } from '@acp/storage';
+import type { Request, Response } from 'express';
+import { pipeline } from 'node:stream/promises';
+import { sendJson } from './answer.ts';
+
+export interface SentFile {
+  readonly storage_key: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+  /** Offered as a download under this name; shown in place where it has none. */
+  readonly filename?: string;
+  /** Strong: the same tag is the same bytes. Takes ranges where given. */
+  readonly etag?: string;
+}
+
+/**
+ * Whatever someone uploaded comes from our own origin: a browser must neither guess another type nor run it, not even
+ * when it is opened in a tab of its own. Throws `notFound` where the bytes are missing.
+ */
+export async function sendFile(
+  storage: Storage,
+  request: Request,
+  response: Response,
+  file: SentFile,
+): Promise<void> {
+  const range = file.etag === undefined ? undefined : rangeOf(request, file.size_bytes, `"${file.etag}"`);
+  if (range === 'unsatisfiable') {
+    response.setHeader('Content-Range', `bytes */${file.size_bytes}`);
+    sendJson(response, 416, '{"error":"range not satisfiable"}');
+    return;
+  }
+  const isHead = request.method === 'HEAD';
+  const body = isHead ? undefined : await storage.get(file.storage_key, range);
+  const found = isHead ? await storage.exists(file.storage_key) : body !== undefined;
+  if (!found) throw notFound();
+  setHeaders(response, file);
+  if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end}/${file.size_bytes}`);
+  response.setHeader('Content-Length', range ? range.end - range.start + 1 : file.size_bytes);
+  response.statusCode = range ? 206 : 200;
+  if (body === undefined) response.end();
+  else await streamed(body, response);
+}
+
+function setHeaders(response: Response, file: SentFile): void {
+  // Sets a type of its own choice too, which the next line replaces.
+  if (file.filename !== undefined) response.attachment(file.filename);
+  response.setHeader('Content-Type', file.content_type);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Content-Security-Policy', "sandbox; default-src 'none'");
+  if (file.etag === undefined) return;
+  response.setHeader('ETag', `"${file.etag}"`);
+  response.setHeader('Accept-Ranges', 'bytes');
+}
+
+/** One range at most: several in one request, and what is no byte range, get the whole file (RFC 9110, 14.2). */
+function rangeOf(request: Request, size: number, etag: string): ByteRange | 'unsatisfiable' | undefined {
+  const condition = request.get('if-range');
+  if (condition !== undefined && condition !== etag) return undefined;
+  const ranges = request.range(size);
+  if (ranges === -1) return 'unsatisfiable';
+  if (!Array.isArray(ranges) || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
+  const { start, end } = ranges[0]!;
+  return { start, end };
+}
+
+/** A client that goes away ends the reading; there is nobody to tell. */
+async function streamed(body: NodeJS.ReadableStream, response: Response): Promise<void> {
+  try {
+    await pipeline(body, response);
+  } catch (error) {
+    if (!response.destroyed && !response.writableEnded) throw error;
+    if (!isHangUp(error)) throw error;
+  }
+}
+
+const isHangUp = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';

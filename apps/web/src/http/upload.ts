@@ -1,0 +1,124 @@
+import type { FileRule } from '@acp/contract';
+import { cleanContentType, cleanFilename } from '@acp/core';
+import type { FailedFile, StoredFile } from '@acp/core';
+import { invalid, ServiceError, tooLarge } from '@acp/kernel';
+import type { Readable } from 'node:stream';
+import type { FileStore } from './file-store.ts';
+
+/** A small file, kept in memory: its handler looks into it before anything is stored. */
+export interface MemoryFile {
+  readonly filename: string;
+  readonly content_type: string;
+  readonly bytes: Buffer;
+}
+
+export type UploadedFile = StoredFile | FailedFile | MemoryFile;
+
+/** Of the operator (SERVICE_MAX_UPLOAD_SIZE, SERVICE_ATTACHMENT_MAX_*). */
+export interface UploadLimits {
+  /** All files of a request together. */
+  readonly upload_bytes: number;
+  readonly attachment_bytes: number;
+  readonly attachment_files: number;
+}
+
+/** A part with a file name, as the parser hands it over. */
+export interface FilePart {
+  readonly fieldname: string;
+  readonly originalname: string;
+  readonly mimetype: string;
+  readonly stream: Readable;
+}
+
+/** The files of one request, from the first byte to the row that keeps them, or to their removal. */
+export class Upload {
+  readonly max_files: number;
+  /** Of all files together. */
+  readonly max_bytes: number;
+  readonly #maxFileBytes: number;
+  readonly #rule: FileRule;
+  readonly #store: FileStore;
+  readonly #companyId: string;
+  readonly #files: Promise<UploadedFile>[] = [];
+  readonly #keys: string[] = [];
+  readonly #abort = new AbortController();
+  #received = 0;
+
+  constructor(rule: FileRule, limits: UploadLimits, store: FileStore, companyId: string) {
+    this.#rule = rule;
+    this.#store = store;
+    this.#companyId = companyId;
+    const { limit } = rule;
+    this.max_files = limit === 'attachments' ? limits.attachment_files : 1;
+    this.max_bytes = limits.upload_bytes;
+    this.#maxFileBytes = Math.min(
+      limits.upload_bytes,
+      typeof limit === 'number' ? limit : limit === 'attachments' ? limits.attachment_bytes : Infinity,
+    );
+  }
+
+  /** Resolves when the part is read to its end. Throws `invalid` for a part of another name, `too_large`. */
+  async take(part: FilePart): Promise<void> {
+    const taken = this.#take(part);
+    this.#files.push(taken);
+    await taken;
+  }
+
+  /** In the order of their parts. Throws `invalid` where the row demands a file and none came. */
+  async files(): Promise<UploadedFile[]> {
+    if (this.#rule.required && this.#files.length === 0)
+      throw invalid(`a file is required in the field ${this.#rule.field}`);
+    return Promise.all(this.#files);
+  }
+
+  /** Removes what no row has kept. Never throws. */
+  async discard(): Promise<void> {
+    this.#abort.abort(invalid('the upload was cut off'));
+    // A put that ended later than the removal would leave bytes that nobody knows of.
+    await Promise.allSettled(this.#files);
+    await this.#store.discard(this.#keys);
+  }
+
+  async #take(part: FilePart): Promise<UploadedFile> {
+    const { field, into } = this.#rule;
+    if (field !== '*' && part.fieldname !== field)
+      throw invalid(`a file is expected in the field ${field} only`);
+    const filename = cleanFilename(part.originalname);
+    const content_type = cleanContentType(part.mimetype);
+    if (into === 'memory') return { filename, content_type, bytes: await this.#collect(part.stream) };
+    try {
+      const storage_key = await this.#store.reserve(into.folder, this.#companyId);
+      this.#keys.push(storage_key);
+      const options = { max_bytes: this.#maxFileBytes, content_type, signal: this.#abort.signal };
+      const stored = await this.#store.put(storage_key, this.#chunks(part.stream), options);
+      return { filename, content_type, storage_key, ...stored };
+    } catch (error) {
+      if (!this.#rule.tolerant || !(error instanceof ServiceError) || error.kind !== 'unavailable')
+        throw error;
+      // The parser goes on to the next part only when this one is read to its end.
+      part.stream.resume();
+      return { filename, error: error.message };
+    }
+  }
+
+  async #collect(stream: Readable): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of this.#chunks(stream)) {
+      size += chunk.length;
+      if (size > this.#maxFileBytes) throw tooLarge('file too large');
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Counts the bytes of all files together. Breaking off leaves the stream alone: it belongs to the parser. */
+  async *#chunks(stream: Readable): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+      const bytes = chunk as Uint8Array;
+      this.#received += bytes.length;
+      if (this.#received > this.max_bytes) throw tooLarge('payload too large');
+      yield bytes;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Type and size of an image, from its first bytes and without decoding a pixel: a small file may say that it is large,
+ * and must be believed before anything is unpacked. Pure; undefined for what is none of the four types.
+ */
+import type { LogoType } from '@acp/contract';
+
+export interface ImageHeader {
+  type: LogoType;
+  width: number;
+  height: number;
+}
+
+export function readImageHeader(bytes: Buffer): ImageHeader | undefined {
+  try {
+    return png(bytes) ?? gif(bytes) ?? webp(bytes) ?? jpeg(bytes);
+  } catch (error) {
+    // A read behind the end: the file is cut off.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const tag = (bytes: Buffer, from: number, to: number) => bytes.toString('latin1', from, to);
+
+function png(bytes: Buffer): ImageHeader | undefined {
+  if (tag(bytes, 0, 8) !== '\x89PNG\r\n\x1a\n' || tag(bytes, 12, 16) !== 'IHDR') return undefined;
+  return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gif(bytes: Buffer): ImageHeader | undefined {
+  if (!/^GIF8[79]a$/.test(tag(bytes, 0, 6))) return undefined;
+  return { type: 'image/gif', width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** Three kinds of first chunk: lossy, lossless, extended. */
+function webp(bytes: Buffer): ImageHeader | undefined {
+  if (tag(bytes, 0, 4) !== 'RIFF' || tag(bytes, 8, 12) !== 'WEBP') return undefined;
+  const type = 'image/webp';
+  switch (tag(bytes, 12, 16)) {
+    case 'VP8 ':
+      if (tag(bytes, 23, 26) !== '\x9d\x01\x2a') return undefined;
+      return { type, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    case 'VP8L': {
+      if (bytes[20] !== 0x2f) return undefined;
+      const bits = bytes.readUInt32LE(21);
+      return { type, width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8X':
+      return { type, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+    default:
+      return undefined;
+  }
+}
+
+/** The size stands in the first frame header (SOF); every segment before it says how long it is. */
+function jpeg(bytes: Buffer): ImageHeader | undefined {
+  if (bytes.readUInt16BE(0) !== 0xffd8) return undefined;
+  for (let at = 2; ;) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes.readUInt8(at + 1);
+    if (marker === 0xff) {
+      // Fill bytes before a marker.
+      at += 1;
+      continue;
+    }
+    // C4, C8 and CC are tables, not frames.
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return { type: 'image/jpeg', width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+    if (marker === 0xd9 || marker === 0xda) return undefined;
+    at += 2 + bytes.readUInt16BE(at + 2);
+  }
+}
