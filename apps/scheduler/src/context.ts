@@ -1,6 +1,7 @@
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import type { Queue } from '@acp/queue';
+import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
 import type { TickCounters } from './tick-counters.ts';
 
@@ -9,6 +10,7 @@ export interface SchedulerContext {
   config: Config;
   logger: Logger;
   database: Database;
+  storage: Storage;
   queue: Queue;
   counters: TickCounters;
   pool: RunPool;

@@ -5,6 +5,7 @@ import type { SchedulerContext } from './context.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
 import { executeRunJob } from './jobs/execute-run.ts';
+import { extractTextJob } from './jobs/extract-text.ts';
 import { commandHandlers } from './jobs/run-command.ts';
 import { settleAgentJob } from './jobs/settle-agent.ts';
 import { settleBudgetsJob } from './jobs/settle-budgets.ts';
@@ -42,6 +43,8 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
+  // Each is a process of its own: one at a time leaves the machine to the runs.
+  'extract-text': consumer('extract-text', extractTextJob, () => ({ concurrency: 1 })),
   'run-command': ({ queue }) => queue.serveCommands({ handlers: commandHandlers }),
 };
 

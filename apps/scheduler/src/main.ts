@@ -1,6 +1,4 @@
 /** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { sweepLostRun } from '@acp/core';
 import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
@@ -11,6 +9,8 @@ import type { SchedulerContext } from './context.ts';
 import { LeaseKeeper } from './execution/lease.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
+import { instanceName } from './instance-name.ts';
+import { openInstanceStorage } from './instance-storage.ts';
 import { registerJobs } from './job-handlers.ts';
 import { loadPricing } from './pricing.ts';
 import { TickCounters } from './tick-counters.ts';
@@ -39,7 +39,7 @@ export interface RunningScheduler {
 export async function startScheduler({
   config,
   logger,
-  instance_name: name = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`,
+  instance_name: name = instanceName(),
 }: SchedulerOptions): Promise<RunningScheduler> {
   const direct_url = config.database_direct_url ?? config.database_url;
   if (config.database_url === null || direct_url === null)
@@ -69,12 +69,14 @@ export async function startScheduler({
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
+  const storage = await openInstanceStorage(config, database, logger);
   const counters = new TickCounters();
   const started_at = new Date();
   const context: SchedulerContext = {
     config,
     logger,
     database,
+    storage,
     queue,
     counters,
     pool,
@@ -108,6 +110,7 @@ export async function startScheduler({
       await notifier.close();
       await listener.close();
       await database.close();
+      storage.close();
     },
   };
 }

@@ -2,8 +2,9 @@
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
 import { createListener, createNotifier, migrationStatus } from '@acp/db';
-import { listUsers } from '@acp/core';
+import { knowsStorageMarker, listUsers } from '@acp/core';
 import { sql } from 'drizzle-orm';
+import { openStorage } from '@acp/storage';
 import type { Answer, Command, CommandContext } from '../command.ts';
 
 export interface Finding {
@@ -47,6 +48,24 @@ const checks: Record<string, Check> = {
       `${config.home}, ${free} MB free`,
       'free disk space or move SERVICE_HOME',
     );
+  },
+  storage: async ({ config, database }) => {
+    const storage = await openStorage(config);
+    try {
+      const marker = await storage.markerId();
+      // An S3 store has to answer: only a listing tells a bucket that is missing from an object that is.
+      for await (const _object of storage.list('doctor/')) break;
+      const known = marker === null || (await knowsStorageMarker(database.db, marker, { remember: false }));
+      const detail = known ? `${storage.kind} storage answers` : `folder ${marker} is not the instance's`;
+      return finding(
+        'storage',
+        known,
+        detail,
+        'share one storage folder among all processes, or use SERVICE_STORAGE=s3',
+      );
+    } finally {
+      storage.close();
+    }
   },
   database: async ({ database }) => {
     const { rows } = await database.db.execute<{ version: string; number: number }>(

@@ -1,0 +1,8 @@
+/** Between extract.ts and its child process: the file comes in by standard input, the text goes out by standard output. */
+
+/** Characters of a text that are kept. */
+export const LONGEST_TEXT = 500_000;
+/** More can't come out of a child that keeps to it. */
+export const LONGEST_OUTPUT_BYTES = 4 * LONGEST_TEXT;
+/** Exit status of a file that its parser refused; the reason is on standard error. */
+export const UNREADABLE = 3;
