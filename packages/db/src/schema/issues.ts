@@ -70,6 +70,12 @@ export const issues = pgTable(
     index('issues_checked_out')
       .on(t.checked_out_by_agent_id)
       .where(sql`${t.checked_out_by_agent_id} is not null`),
+    // Open issues of routines: what a concurrency policy asks for.
+    index('issues_routine_open')
+      .on(t.company_id)
+      .where(
+        sql`${t.deleted_at} is null and ${t.origin_kind} = 'routine' and ${t.status} not in ('done', 'cancelled')`,
+      ),
     index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
   ],
 );

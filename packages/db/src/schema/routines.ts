@@ -80,6 +80,11 @@ export const routine_runs = pgTable(
   (t) => [
     index('routine_runs_routine').on(t.routine_id, t.created_at.desc(), t.id.desc()),
     index('routine_runs_replay').on(t.trigger_id, t.payload_sha256, t.created_at),
+    // From an open issue to the routine that made it.
+    index('routine_runs_issue')
+      .on(t.issue_id)
+      .where(sql`${t.status} = 'enqueued'`),
+    index('routine_runs_created_at').on(t.created_at),
     uniqueIndex('routine_runs_due')
       .on(t.trigger_id, t.due_at)
       .where(sql`${t.due_at} is not null`),

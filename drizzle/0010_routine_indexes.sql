@@ -1,0 +1,3 @@
+CREATE INDEX "issues_routine_open" ON "issues" USING btree ("company_id") WHERE "issues"."deleted_at" is null and "issues"."origin_kind" = 'routine' and "issues"."status" not in ('done', 'cancelled');--> statement-breakpoint
+CREATE INDEX "routine_runs_issue" ON "routine_runs" USING btree ("issue_id") WHERE "routine_runs"."status" = 'enqueued';--> statement-breakpoint
+CREATE INDEX "routine_runs_created_at" ON "routine_runs" USING btree ("created_at");
