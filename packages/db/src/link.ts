@@ -25,6 +25,8 @@ export interface Link {
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1000;
+// Attempts, which takes some five seconds.
+const WARN_FROM = 8;
 const CONNECT_TIMEOUT_MS = 5000;
 // A peer that vanished without a word (a failed-over host) is noticed after at most the sum of both.
 const PING_EVERY_MS = 30_000;
@@ -61,6 +63,7 @@ export function openLink(options: LinkOptions): Link {
 
   async function stayConnected(): Promise<void> {
     let retryMs = FIRST_RETRY_MS;
+    let failures = 0;
     for (let again = false; !closing.signal.aborted;) {
       try {
         const { client, ended } = await connect();
@@ -70,6 +73,7 @@ export function openLink(options: LinkOptions): Link {
           break;
         }
         retryMs = FIRST_RETRY_MS;
+        failures = 0;
         up = client;
         waiting.resolve(client);
         if (again) logger?.info('database link is back', { link: options.application_name });
@@ -79,7 +83,9 @@ export function openLink(options: LinkOptions): Link {
         if (!closing.signal.aborted) logger?.warn('database link lost', { link: options.application_name });
       } catch (err) {
         const error = err instanceof Error ? err.message : String(err);
-        if (retryMs >= LAST_RETRY_MS)
+        failures += 1;
+        // Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines.
+        if (failures >= WARN_FROM && Number.isInteger(Math.log2(failures)))
           logger?.warn('database link: no connection', { link: options.application_name, error });
         await delay(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);

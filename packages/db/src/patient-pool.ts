@@ -27,8 +27,7 @@ export function makePatient(pool: Pool, patienceMs: number): void {
     }
   }
 
-  async function queryOnce(args: unknown[]): Promise<unknown> {
-    const client = await connectPatiently();
+  async function queryOn(client: PoolClient, args: unknown[]): Promise<unknown> {
     const send: Query = client.query.bind(client);
     let broken: Error | undefined;
     try {
@@ -51,18 +50,12 @@ export function makePatient(pool: Pool, patienceMs: number): void {
   const query: Query = async (...args) => {
     // Each idle connection may have died unnoticed: one attempt for each of them, and one on a new one.
     for (let left = pool.options.max; ; left -= 1) {
+      // That there is none to be had is final: it has been waited for already.
+      const client = await connectPatiently();
       try {
-        return await queryOnce(args);
+        return await queryOn(client, args);
       } catch (err) {
-        if (
-          left === 0 ||
-          !isConnectionError(err) ||
-          isExhausted(err) ||
-          pool.ending ||
-          !isLoneSelect(args[0])
-        ) {
-          throw err;
-        }
+        if (left === 0 || !isConnectionError(err) || pool.ending || !isLoneSelect(args[0])) throw err;
       }
     }
   };

@@ -66,13 +66,17 @@ describe('a restart of PostgreSQL', () => {
   it('that takes too long is unavailable to those who come meanwhile', async () => {
     const impatient = openDatabase({
       url: server.url,
-      max: 2,
+      max: 5,
       application_name: 'test',
       connect_timeout_ms: 200,
     });
     await restart(async () => {
       const failing = transaction(impatient, async () => 'never');
       await expect(failing).rejects.toMatchObject({ kind: 'unavailable', message: 'database unavailable' });
+      // A lone read too: it is sent again for each connection that broke, but the patience is had once.
+      const begin = performance.now();
+      await expect(impatient.db.execute(sql`select 1`)).rejects.toThrow();
+      expect(performance.now() - begin).toBeLessThan(800);
     });
     expect(await transaction(impatient, async () => 'again')).toBe('again');
     await impatient.close();
