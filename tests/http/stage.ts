@@ -1,5 +1,6 @@
 /** One of each thing that a path can name, in the company of a cast. */
 import {
+  createAttachments,
   createComment,
   createCompany,
   createGoal,
@@ -10,12 +11,17 @@ import {
   createProject,
   createRelation,
   createSkill,
+  createWorkProduct,
   deleteNote,
   findIssue,
   findNote,
   listTrash,
+  putDocument,
+  reserveStorageKeys,
+  setLogo,
   systemActor,
 } from '@acp/core';
+import type { IssueRow } from '@acp/core';
 import type { EndpointRow } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
@@ -54,8 +60,10 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       })
       .returning();
     const things = await stageThings(tx, company_id, issue.id);
+    const files = await stageFiles(tx, row);
     return {
       ...things,
+      ...files,
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,

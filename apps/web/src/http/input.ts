@@ -2,6 +2,7 @@
 import { invalid, isUuid, notFound } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { checkText, readJsonBody } from './json-body.ts';
+import { readRawBody } from './raw-body.ts';
 import type { MountedRow } from './mounted-row.ts';
 
 export type Params = Record<string, string>;
@@ -36,11 +37,18 @@ export function readQuery({ query: validate }: MountedRow, query: Query): unknow
 }
 
 export async function readBody(mounted: MountedRow, request: Request, response: Response): Promise<unknown> {
+  if (mounted.row.body_kind === 'multipart') throw invalid('the body must be multipart/form-data');
+  if (mounted.row.body_kind === 'raw') return readRawBody(request, response);
   if (mounted.body === undefined) return undefined;
   const body = await readJsonBody(request, response);
   if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);
   if (!mounted.row.body_optional) throw invalid('a JSON body is required');
   return undefined;
+}
+
+/** The text fields of a multipart body. */
+export function readFields({ fields: validate, bodyFields }: MountedRow, fields: object): unknown {
+  return validate === undefined ? undefined : known(validate(fields), bodyFields);
 }
 
 /** What the row does not name never reaches a command: no field of a table can be set by the way (decisions 7.10). */
