@@ -9,10 +9,20 @@ import { companies } from './nouns/companies.ts';
 import { db } from './nouns/db.ts';
 import { doctor } from './nouns/doctor.ts';
 import { keys } from './nouns/keys.ts';
+import { runs } from './nouns/runs.ts';
+import { secrets } from './nouns/secrets.ts';
 import { users } from './nouns/users.ts';
 
 /** One file per noun; a noun with the verb '' takes none. */
-export const nouns: Record<string, Record<string, Command>> = { users, companies, keys, db, doctor };
+export const nouns: Record<string, Record<string, Command>> = {
+  users,
+  companies,
+  keys,
+  runs,
+  secrets,
+  db,
+  doctor,
+};
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -1,8 +1,8 @@
 /** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { sweepLostRun } from '@acp/core';
+import { admitEncryptionKey, sweepLostRun } from '@acp/core';
 import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
@@ -53,6 +53,8 @@ export async function startScheduler({
     // Another direct address means that a pooler stands before the database: named statements would get lost.
     prepared_statements: config.database_url === direct_url,
   });
+  const vault = new Vault(config.encryption_key, config.encryption_key_previous);
+  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
   const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
   const notifier = createNotifier({ url: direct_url, logger, application_name: 'scheduler-notifier' });
   database.notifier = notifier;

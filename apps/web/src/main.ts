@@ -1,7 +1,8 @@
 /** The web tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { createListener, createNotifier, openDatabase } from '@acp/db';
+import { admitEncryptionKey } from '@acp/core';
+import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import type { AddressInfo } from 'node:net';
 import { apiRoutes } from './api/index.ts';
@@ -35,6 +36,8 @@ const OUTBOX_POLL_MS = 10_000;
 
 export async function startWeb({ config, logger }: StartOptions): Promise<RunningWeb> {
   const database = open(config, logger, 'web');
+  const vault = new Vault(config.encryption_key, config.encryption_key_previous);
+  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
   const url = directUrl(config);
   const listener = createListener({ url, logger, application_name: 'web-listener' });
   const credentials = createCredentials({ database, logger, listener });
