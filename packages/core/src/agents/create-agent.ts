@@ -3,6 +3,7 @@ import { type Tx, schema } from '@acp/db';
 import { newId, notFound } from '@acp/kernel';
 import { recordChanges } from '../activity/index.ts';
 import { type CompanyRow, findCompany } from '../companies/index.ts';
+import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { firstHeartbeatAt } from './heartbeat.ts';
 import { newKeyMaterial } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
@@ -16,18 +17,22 @@ const { agent_api_keys, agent_runtime_states, agents } = schema;
 /**
  * Hires an agent: what is omitted comes from the company's defaults and the role. Hired by an agent, it gets no
  * permission that agent lacks, and a key that is shown this once.
- * @throws invalid for an unknown provider or manager, forbidden for a configuration that is not the actor's to write
+ * @param rules absent: only admins may name images and functions
+ * @throws invalid for an unknown provider or manager, or a configuration that does not suit its adapter, forbidden for a configuration that is not the actor's to write
  */
 export async function createAgent(
   tx: Tx,
   actor: Actor,
   company_id: string,
   input: CreateAgent,
+  rules?: AdapterRules,
 ): Promise<Agent | { agent: Agent; api_key: string }> {
   if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
   assertProvider(input.provider_id);
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
+  if (input.adapter_config !== undefined || input.adapter_type !== undefined)
+    assertAdapter(actor, company_id, {}, adapterOf(input, company), rules);
   if (input.reports_to) await assertManager(tx, company_id, input.reports_to);
 
   const row = await insertAgent(tx, actor, company, input);
@@ -62,9 +67,7 @@ async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: Cre
       id,
       company_id: company.id,
       role,
-      // An empty type means `llm` (specification, rule 2).
-      adapter_type: (input.adapter_type ?? company.agent_default_adapter_type) || 'llm',
-      adapter_config: input.adapter_config ?? company.agent_default_adapter_config,
+      ...adapterOf(input, company),
       system_prompt: input.system_prompt ?? defaultPrompt(role),
       heartbeat_enabled: enabled,
       heartbeat_interval_sec: interval,
@@ -73,6 +76,14 @@ async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: Cre
     })
     .returning();
   return row!;
+}
+
+/** An empty type means `llm` (specification, rule 2). */
+function adapterOf(input: CreateAgent, company: CompanyRow) {
+  return {
+    adapter_type: (input.adapter_type ?? company.agent_default_adapter_type) || 'llm',
+    adapter_config: input.adapter_config ?? (company.agent_default_adapter_config as Record<string, unknown>),
+  };
 }
 
 async function mintFirstKey(tx: Tx, agent: AgentRow): Promise<string> {

@@ -5,6 +5,10 @@
  * What an ended agent leaves behind further up the slice list (runs, checkouts, wakeups) the job `settle-agent` ends.
  */
 export { findAgent, listAgents, runtimeState } from './read-agents.ts';
+export { assertAdapter, namesOutside } from './adapter-rules.ts';
+export type { AdapterRules } from './adapter-rules.ts';
+export { agentPlace, clearSession } from './agent-place.ts';
+export type { AgentPlace, StoredSession } from './agent-place.ts';
 export { createAgent } from './create-agent.ts';
 export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
 export { deleteAgent } from './delete-agent.ts';
@@ -14,14 +18,17 @@ export {
   deleteAgentKey,
   findAgentKey,
   listAgentKeys,
+  mintRunKey,
   newKeyMaterial,
   revokeAgentKeys,
+  revokeRunKeys,
 } from './keys.ts';
 export { markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';
 export { noteRunEnded, noteRunStarted } from './note-run.ts';
+export type { SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export type { DueHeartbeat } from './heartbeat.ts';
 export { isWakeable } from './status.ts';

@@ -86,6 +86,30 @@ export async function revokeAgentKeys(
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
+/**
+ * A key for the time of one run, which no list shows. It opens nothing before the run runs nor after its end
+ * (`resolveBearer`), whoever forgets to revoke it.
+ * @returns the key, which is stored nowhere
+ */
+export async function mintRunKey(
+  tx: Tx,
+  run: { id: string; agent_id: string; company_id: string },
+): Promise<string> {
+  const { raw_key, ...stored } = newKeyMaterial();
+  const { company_id, agent_id } = run;
+  await tx.insert(agent_api_keys).values({ company_id, agent_id, run_id: run.id, label: 'run', ...stored });
+  return raw_key;
+}
+
+/** At once, in every process. */
+export async function revokeRunKeys(tx: Tx, run: { id: string; agent_id: string }): Promise<void> {
+  const revoked = await tx
+    .delete(agent_api_keys)
+    .where(and(eq(agent_api_keys.agent_id, run.agent_id), eq(agent_api_keys.run_id, run.id)))
+    .returning({ id: agent_api_keys.id });
+  for (const { id } of revoked) signal(tx, 'credentials', id);
+}
+
 /** `last_used_at` of keys that were used lately: batched, off the request. Ids that are no agent key's are passed over. */
 export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
   await tx

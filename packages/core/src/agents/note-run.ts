@@ -1,6 +1,7 @@
 import { type Tx, schema } from '@acp/db';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
+import type { StoredSession } from './agent-place.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 import { startableStatuses } from './status.ts';
 
@@ -32,14 +33,21 @@ export async function noteRunStarted(tx: Tx, agent_id: string, run_id: string): 
  * Two statements. The first takes the agent's row lock, without which two runs that end at once would each see the
  * other one running and leave the agent `running` for good; so call it before the issue and run rows are locked
  * (lock order: agent > issue > run). `run_id` itself is not counted, whatever its row says by then.
- * @param outcome `error` is kept as `last_error`; a good end clears it. `agent_locked`: the caller has that lock
+ * @param outcome `session`: what the next run goes on from, null to forget it, kept only where `version` is still the
+ * one that the run began with. `error` is kept as `last_error`; a good end clears it. `agent_locked`: the caller has that lock
  * already, by an earlier statement; then it is one statement.
  * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
  */
 export async function noteRunEnded(
   tx: Tx,
   agent_id: string,
-  outcome: { run_id: string; ok: boolean; error?: string | null; agent_locked?: true },
+  outcome: {
+    run_id: string;
+    ok: boolean;
+    error?: string | null;
+    agent_locked?: true;
+    session?: SessionChange;
+  },
 ): Promise<Change[]> {
   if (!outcome.agent_locked)
     await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
@@ -51,6 +59,7 @@ export async function noteRunEnded(
       .set({
         current_run_id: sql`${other}`,
         last_error: outcome.ok ? null : (outcome.error ?? 'unknown error'),
+        ...(outcome.session === undefined ? {} : sessionColumns(outcome.session)),
         updated_at: sql`now()`,
       })
       .where(eq(agent_runtime_states.agent_id, agent_id))
@@ -63,6 +72,27 @@ export async function noteRunEnded(
     .where(and(eq(agents.id, agent_id), eq(agents.status, 'running'), sql`${other} is null`))
     .returning();
   return changed.map(statusChange);
+}
+
+export interface SessionChange {
+  session: StoredSession | null;
+  /** `session_version` of the place that the run began in. */
+  version: string | null;
+}
+
+function sessionColumns({ session, version }: SessionChange) {
+  // Cleared meanwhile, or another run's by now: what was decided since stands.
+  const same = sql`${agent_runtime_states.session_updated_at}::text is not distinct from ${version}::text`;
+  const kept = <T>(value: T, column: unknown) => sql`case when ${same} then ${value} else ${column} end`;
+  return {
+    session_id: kept(sql`${session?.id ?? null}::text`, agent_runtime_states.session_id),
+    session_cwd: kept(sql`${session?.cwd ?? null}::text`, agent_runtime_states.session_cwd),
+    session_totals: kept(
+      sql`${session === null ? null : JSON.stringify(session.totals ?? null)}::jsonb`,
+      agent_runtime_states.session_totals,
+    ),
+    session_updated_at: kept(sql`clock_timestamp()`, agent_runtime_states.session_updated_at),
+  };
 }
 
 /** Events only: a status that a run sets is no act of anyone's, so it leaves no activity entry. */

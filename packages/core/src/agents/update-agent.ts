@@ -5,6 +5,7 @@ import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { type HomeRules, assertHomeDir, findCompany } from '../companies/index.ts';
+import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { assertBudgetLetsGo } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayConfigure, assertNotAbove } from './policy.ts';
@@ -19,6 +20,7 @@ const { agents } = schema;
  * Changes an agent; an absent field is left alone. An agent that may be woken again is dispatched, one that is
  * terminated is settled (runs, checkouts, wakeups) and its keys open nothing from now on.
  * @param homes absent: no `home_dir` can be set here
+ * @param rules absent: only admins may name images and functions
  * @throws conflict for `status: running`, which only runs set; invalid for references and folders outside the company;
  * forbidden for what is not the actor's to change
  */
@@ -28,6 +30,7 @@ export async function updateAgent(
   agent: AgentRow,
   body: UpdateAgent,
   homes?: HomeRules,
+  rules?: AdapterRules,
 ): Promise<Agent> {
   const input = settableOnUpdate(body);
   assertNotAbove(actor, agent);
@@ -41,6 +44,8 @@ export async function updateAgent(
     await assertBudgetLetsGo(tx, before);
   if (input.adapter_config)
     assertMayConfigure(actor, agent.company_id, configOf(before), input.adapter_config);
+  if (input.adapter_config !== undefined || input.adapter_type !== undefined)
+    assertAdapter(actor, agent.company_id, configOf(before), adapterAfter(before, input), rules);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const [row] = await tx
@@ -145,6 +150,11 @@ async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<
 }
 
 const configOf = (row: AgentRow) => row.adapter_config as Record<string, unknown>;
+
+const adapterAfter = (before: AgentRow, input: UpdateAgent) => ({
+  adapter_type: input.adapter_type ?? before.adapter_type,
+  adapter_config: input.adapter_config ?? configOf(before),
+});
 
 const statusOf = ({ status }: UpdateAgent) => (status === undefined ? {} : { status });
 

@@ -1,4 +1,4 @@
-import { type Actor, adapterTypes } from '@acp/contract';
+import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
@@ -14,6 +14,7 @@ export interface AgentFacts {
   id: string;
   company_id: string;
   status: string;
+  /** As `effectiveAdapter` has it. */
   adapter_type: string;
   max_concurrent_runs: number;
   max_issues_per_run: number;
@@ -112,15 +113,10 @@ async function insertRuns(
     insert into heartbeat_runs
       (id, company_id, agent_id, issue_id, wake_reason, trigger_detail, adapter_type, retry_of_run_id, depth)
     select p.id, ${agent.company_id}, ${agent.id}, p.issue_id, p.wake_reason, p.trigger_detail,
-      ${effectiveAdapter(agent.adapter_type)}, p.retry_of_run_id, p.depth
+      ${agent.adapter_type}, p.retry_of_run_id, p.depth
     from jsonb_to_recordset(${JSON.stringify(passed)}::jsonb) as p(
       id uuid, issue_id uuid, wake_reason text, trigger_detail text, retry_of_run_id uuid, depth int)
     on conflict do nothing
     returning *`);
   return rows.map(runRow);
-}
-
-/** Empty and unknown types run as `llm` (decisions 7.20). */
-function effectiveAdapter(type: string): string {
-  return adapterTypes.some((known) => known === type) ? type : 'llm';
 }

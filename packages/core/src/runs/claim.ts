@@ -1,12 +1,14 @@
+import { isSubprocessAdapter } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, noteRunStarted } from '../agents/index.ts';
+import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
 import { checkoutForRun } from '../issues/index.ts';
 import { consumeWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange, startedChange } from './changes.ts';
 import { type Pick, pickRun, runScopes } from './pick.ts';
+import { effectiveAdapter } from './plan.ts';
 import { runRow } from './rows.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
@@ -72,6 +74,7 @@ async function startRun(
       select i.id from issues i, oldest where i.id = oldest.issue_id for no key update of i
     )
     update heartbeat_runs r set status = 'running', claimed_by = ${options.claimed_by}, fence = r.fence + 1,
+      adapter_type = ${effectiveAdapter},
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
     from agents a, oldest left join issue on true
     where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'
@@ -104,7 +107,8 @@ async function completeClaim(tx: Tx, started: Started): Promise<ClaimedRun | und
   }
   if (started.has_wakeups) await consumeWakeups(tx, run.id);
   const agentChanges = await noteRunStarted(tx, run.agent_id, run.id);
-  const claimed = claimedRun(started, checkout?.held_before ?? false);
+  const api_key = isSubprocessAdapter(run.adapter_type) ? await mintRunKey(tx, run) : null;
+  const claimed = claimedRun(started, checkout?.held_before ?? false, api_key);
   await recordChanges(tx, claimed.actor, [startedChange(run), ...(checkout?.changes ?? []), ...agentChanges]);
   return claimed;
 }
@@ -120,7 +124,7 @@ async function giveUp(tx: Tx, run: RunRow): Promise<void> {
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
 }
 
-function claimedRun(started: Started, held_before: boolean): ClaimedRun {
+function claimedRun(started: Started, held_before: boolean, api_key: string | null): ClaimedRun {
   const { run } = started;
   return {
     run_id: run.id,
@@ -133,6 +137,7 @@ function claimedRun(started: Started, held_before: boolean): ClaimedRun {
     adapter_type: run.adapter_type,
     retry_of_run_id: run.retry_of_run_id,
     held_before,
+    api_key,
     budgeted: started.budgeted,
     actor: {
       kind: 'agent',

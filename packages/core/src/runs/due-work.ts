@@ -9,6 +9,8 @@ export interface DueWork {
   lost_run_id: string | null;
   /** `rollOverBudgets` would find an incident of a window that is over. */
   budget_windows: boolean;
+  /** `endDueTask` would find a remote task. */
+  remote_tasks: boolean;
 }
 
 /**
@@ -22,6 +24,10 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
       (select id from heartbeat_runs where status = 'running' and lease_expires_at < now()
         order by lease_expires_at limit 1) as lost_run_id,
-      ${rolloverDue} as budget_windows`);
-  return rows[0] ?? { heartbeats: false, lost_run_id: null, budget_windows: false };
+      ${rolloverDue} as budget_windows,
+      exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())
+        or exists (select from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
+          where r.status = 'running' and r.lease_expires_at is null and r.cancel_requested_at is not null
+            and t.status in ('queued', 'claimed')) as remote_tasks`);
+  return rows[0] ?? { heartbeats: false, lost_run_id: null, budget_windows: false, remote_tasks: false };
 }

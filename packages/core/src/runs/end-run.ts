@@ -1,8 +1,9 @@
+import { isSubprocessAdapter } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
-import { noteRunEnded } from '../agents/index.ts';
+import { noteRunEnded, revokeRunKeys, type SessionChange } from '../agents/index.ts';
 import { chargeCost, insertRunCost, type RunCost } from '../budgets/index.ts';
 import { type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
 import { agentsWaiting } from '../wakeups/index.ts';
@@ -83,14 +84,14 @@ function usageColumns(usage: RunCost & { usage_missing: boolean }): SQL {
  * What the end of a run that had started does to the others: checkout given back, agent idle, loop breaker counted,
  * those dispatched that waited for it, budgets charged. The agent's lock is held since `endRow`.
  * @param counted whether the issue changed; undefined leaves the loop breaker alone.
- * @param dispatched agents that this transaction has enqueued a dispatch for already.
+ * @param options `dispatched`: agents that this transaction has enqueued a dispatch for already.
  * @returns changes for the caller's `recordChanges`.
  */
 export async function afterRun(
   tx: Tx,
   ended: Ended,
   counted: { changed: boolean } | undefined,
-  dispatched: readonly string[] = [],
+  options: { dispatched?: readonly string[]; session?: SessionChange | undefined } = {},
 ): Promise<Change[]> {
   const { run } = ended;
   const issueChanges = await releaseAfterRun(tx, run, counted);
@@ -99,14 +100,21 @@ export async function afterRun(
     ok: run.status !== 'failed',
     error: run.error,
     agent_locked: true,
+    ...(options.session === undefined ? {} : { session: options.session }),
   });
-  await offerNext(tx, ended, dispatched);
+  // They open nothing from now on in any case; this is so that none is left lying about.
+  if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
+  await offerNext(tx, ended, options.dispatched);
   if (ended.budgeted) {
     // Policies are the last to be locked.
     const { company_id, agent_id } = run;
     await chargeCost(tx, { company_id, agent_id, project_id: ended.project_id }, ended.cost_usd, run.id);
   }
   return [...issueChanges, ...agentChanges];
+}
+
+function mayHaveKey(adapter_type: string): boolean {
+  return adapter_type === 'remote' || isSubprocessAdapter(adapter_type);
 }
 
 /** Wakeups that this run held up are dispatched, a queued run that the agent's limit held back is offered again. */

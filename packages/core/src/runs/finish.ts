@@ -38,7 +38,10 @@ export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): P
   const broke = outcome.error_category === BUDGET_CATEGORY && !outcome.changed;
   if (broke) await returnWakeups(tx, run.run_id);
   const counted = broke || (outcome.status === 'cancelled' && !outcome.changed) ? undefined : outcome;
-  const changes = await afterRun(tx, ended, counted && { changed: counted.changed }, said.woken);
+  const changes = await afterRun(tx, ended, counted && { changed: counted.changed }, {
+    dispatched: said.woken,
+    session: outcome.session,
+  });
   await recordChanges(tx, run.actor, [...said.changes, ...changes, endedChange(ended.run)]);
   return true;
 }

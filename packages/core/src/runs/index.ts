@@ -9,6 +9,7 @@ export { dispatchAgent } from './dispatch.ts';
 export { dueWork } from './due-work.ts';
 export type { DueWork } from './due-work.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish.ts';
+export { endHandedOverRun, handOverRun } from './hand-over.ts';
 export { invokeAgent, triggerIssue } from './invoke.ts';
 export { recordAction, renewLeases } from './lease.ts';
 export { presentRun } from './present.ts';

@@ -1,3 +1,4 @@
+import { adapterTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
@@ -30,8 +31,16 @@ export interface Work extends AgentFacts {
   unclaimed: string[];
 }
 
+const known = sql.raw(adapterTypes.map((type) => `'${type}'`).join(', '));
+/**
+ * What a run of the agent `a` goes through (specification, behaviour rule 2): a provider decides first, then the adapter
+ * type; an empty or unknown one runs as `llm` (decisions 7.20).
+ */
+export const effectiveAdapter = sql`case when a.provider_id is null and a.adapter_type in (${known})
+  then a.adapter_type else 'llm' end`;
+
 /** Columns of `AgentFacts` where `a` is the agent. */
-export const agentFactColumns = sql`a.id, a.company_id, a.status, a.adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
+export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
   ${budgetHeld(sql`a.id, a.company_id`)} as over_budget`;
 

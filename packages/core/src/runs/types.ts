@@ -1,5 +1,6 @@
 import type { AgentActor, RunEventKind } from '@acp/contract';
 import type { schema } from '@acp/db';
+import type { SessionChange } from '../agents/index.ts';
 
 export type RunRow = typeof schema.heartbeat_runs.$inferSelect;
 
@@ -20,6 +21,8 @@ export interface ClaimedRun extends RunLease {
   retry_of_run_id: string | null;
   /** The agent held the issue before the run: the end of the run does not release it. */
   held_before: boolean;
+  /** Of its own, for the time of the run: only for adapters that run a program. Stored nowhere. */
+  api_key: string | null;
   /** There is a budget that its calls have to reserve from; one made meanwhile is found by its next call. */
   budgeted: boolean;
   /** The agent as the actor of this run's verbs and comment: carries the run's id and depth. */
@@ -70,6 +73,8 @@ export interface RunOutcome {
   summary?: string | null;
   /** The prose of all turns without its verb lines; posted as one comment where the run has an issue. */
   comment?: string | null;
+  /** What the agent's next run goes on from; undefined leaves that as it is. */
+  session?: SessionChange | undefined;
   /** Null where no model was called: then no cost event is written. */
   usage: RunUsage | null;
   /** Whether a mutating verb was applied: the loop breaker counts runs that changed nothing. */

@@ -1,0 +1,71 @@
+import type { Actor } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import type { AgentRow } from './present.ts';
+
+const { agent_runtime_states } = schema;
+
+/** The CLI session that an agent's next run goes on from. */
+export interface StoredSession {
+  id: string;
+  cwd: string;
+  /** What the CLI has counted of the session up to now; of the adapter's own shape. */
+  totals: unknown;
+}
+
+/** Where an agent's programs run, and what they go on from. */
+export interface AgentPlace {
+  /** Overrides; null: the usual place. */
+  home_dir: string | null;
+  company_home_dir: string | null;
+  company: { id: string; slug: string };
+  session: StoredSession | null;
+  /** Which session it is; a run's end stores its own only in the place of this one. */
+  session_version: string | null;
+}
+
+/**
+ * Undefined where the agent is gone. Two runs never go on from one session at a time, since the CLIs do not lock theirs:
+ * with another, earlier run of the agent under way there is none.
+ * @param run_id null: not for a run
+ */
+export async function agentPlace(
+  tx: Tx,
+  agent_id: string,
+  run_id: string | null,
+): Promise<AgentPlace | undefined> {
+  const { rows } = await tx.execute<{ [K in keyof AgentPlace]: AgentPlace[K] }>(sql`
+    select a.home_dir, c.home_dir as company_home_dir, jsonb_build_object('id', c.id, 'slug', c.slug) as company,
+      case when s.session_id is not null and not exists (
+        select from heartbeat_runs other join heartbeat_runs own on own.id = ${run_id}::uuid
+        where other.agent_id = a.id and other.status = 'running' and other.id <> own.id
+          and (other.started_at, other.id) < (own.started_at, own.id)
+      ) then jsonb_build_object('id', s.session_id, 'cwd', s.session_cwd, 'totals', s.session_totals) end as session,
+      s.session_updated_at::text as session_version
+    from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
+    where a.id = ${agent_id}`);
+  return rows[0];
+}
+
+/** The next run begins a new session, also where one that is under way ends later. */
+export async function clearSession(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+  await tx
+    .update(agent_runtime_states)
+    .set({
+      session_id: null,
+      session_cwd: null,
+      session_totals: null,
+      session_updated_at: sql`now()`,
+      updated_at: sql`now()`,
+    })
+    .where(sql`${agent_runtime_states.agent_id} = ${agent.id}`);
+  await recordChanges(tx, actor, [
+    {
+      company_id: agent.company_id,
+      action: 'agent.session_cleared',
+      entity_type: 'agent',
+      entity_id: agent.id,
+    },
+  ]);
+}

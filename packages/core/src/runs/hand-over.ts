@@ -1,0 +1,57 @@
+/** Runs that go on outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them. */
+import { type Tx, signal } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { endedChange } from './changes.ts';
+import { afterRun, endRow } from './end-run.ts';
+import type { TranscriptSignal } from './transcript.ts';
+import type { RunLease } from './types.ts';
+
+const scheduler = systemActor('scheduler');
+
+/**
+ * Gives up the lease. The fence is raised: what the scheduler that had it still sends changes nothing.
+ * @returns false when the run is no longer ours: then the caller rolls back.
+ */
+export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    update heartbeat_runs set lease_expires_at = null, fence = fence + 1
+    where id = ${lease.run_id} and fence = ${lease.fence} and status = 'running' and cancel_requested_at is null
+    returning id`);
+  return rows.length > 0;
+}
+
+/**
+ * Ends such a run without a result, its transcript told why.
+ * @param condition what must still hold, over the locked run `r`
+ * @returns false when it has ended, or the condition does not hold any more: nothing was written.
+ */
+export async function endHandedOverRun(
+  tx: Tx,
+  run: { id: string; agent_id: string; issue_id: string | null },
+  end: { status: 'failed' | 'cancelled'; error: string; error_category: string },
+  condition: SQL,
+): Promise<boolean> {
+  const ended = await endRow(
+    tx,
+    run,
+    { ...end, summary: null, usage: null },
+    sql`r.status = 'running' and r.lease_expires_at is null and ${condition}`,
+  );
+  if (ended === undefined) return false;
+  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
+    with entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select ${run.id}, coalesce((select max(seq) from run_events where run_id = ${run.id}), 0) + e.place, e.kind, e.payload
+      from (values (1, 'error', ${JSON.stringify({ message: end.error, category: end.error_category })}::jsonb),
+        (2, 'status', ${JSON.stringify({ status: end.status })}::jsonb)) as e(place, kind, payload)
+      returning seq
+    )
+    select min(seq) as "from", max(seq) as "to" from entry`);
+  const told = rows[0]!;
+  const item: TranscriptSignal = { run_id: run.id, company_id: ended.run.company_id, ...told };
+  signal(tx, 'transcripts', JSON.stringify(item));
+  const changes = await afterRun(tx, ended, end.status === 'cancelled' ? undefined : { changed: false });
+  await recordChanges(tx, scheduler, [...changes, endedChange(ended.run)]);
+  return true;
+}
