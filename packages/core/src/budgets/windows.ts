@@ -16,7 +16,7 @@ export async function ensureWindows(tx: Tx, which: SQL, charging: string | null 
       select sum(e.cost_usd) from cost_events e
       where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart}
         and case p.scope_type when 'agent' then e.agent_id = p.scope_id when 'project' then e.project_id = p.scope_id else true end
-        and e.run_id is distinct from ${charging}::uuid), 0)
+        and (e.run_id is null or e.run_id is distinct from ${charging}::uuid)), 0)
     from budget_policies p where ${which}
     order by p.id on conflict do nothing`);
 }
