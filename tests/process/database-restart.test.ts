@@ -92,8 +92,12 @@ describe('a restart of PostgreSQL under load', () => {
 
     // As an operator restarts it.
     await server.stop();
+    const readiness = async () =>
+      Promise.all([web, scheduler].map(async ({ url }) => (await fetch(`${url}/healthz/ready`)).status));
+    expect(await readiness()).toEqual([503, 503]);
     server = await startEmbeddedPostgres({ data_dir: folder, logger });
     await more(30);
+    expect(await readiness()).toEqual([200, 200]);
     // As a machine's memory killer does.
     for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
     server = await startEmbeddedPostgres({ data_dir: folder, logger });

@@ -223,6 +223,37 @@ describe('a scheduler frozen past its lease', () => {
   }, 60_000);
 });
 
+describe('a process of both tiers on SIGTERM', () => {
+  it('lets a run end that can, and hands back one that can not', async () => {
+    const calls: string[] = [];
+    let stopping = true;
+    model.setScript((request) => {
+      const name = nameOf(request);
+      calls.push(name);
+      if (name === 'Slow' && stopping) return { stall: 'headers' };
+      const next = stopping ? '/create-issue Task of the next process assignee=Slow' : '';
+      return { text: `Done by ${name}.\n${next}\n/status done`, delay_ms: stopping ? 500 : 0 };
+    });
+    const both = await startService({ ...env, SERVICE_ROLE: 'all' });
+    schedulers.push(both);
+    const team = await createTeam(api, ['Slow', 'Quick']);
+    await assignIssues(team);
+    await waitFor(() => calls.length === 2, { what: 'both calls of the model' });
+    expect(await both.stop()).toEqual({ code: 0, signal: null });
+
+    const runs = await runsOf(team);
+    expect(runs.map(({ status }) => status).toSorted()).toEqual(['failed', 'queued', 'succeeded']);
+    const lost = runs.find(({ status }) => status === 'failed')!;
+    expect(lost.error).toBe('run lost: scheduler stopped');
+    expect(runs.find(({ status }) => status === 'queued')!.retry_of_run_id).toBe(lost.id);
+
+    stopping = false;
+    await startSchedulers(1);
+    await waitFor(async () => (await openTasks(team)) === 0, { what: 'the next process taking over' });
+    expect(calls.toSorted()).toEqual(['Quick', 'Slow', 'Slow', 'Slow']);
+  }, 60_000);
+});
+
 describe('40 invoked runs over two schedulers', () => {
   it('execute exactly once each', async () => {
     const calls = new Map<string, number>();
