@@ -2,14 +2,14 @@
 import { listCompanies, presentCompany } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
-import express, { Router } from 'express';
-import { resolve } from 'node:path';
+import { Router } from 'express';
 import { sessionUser } from '../http/auth.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { oauthRouter } from '../oauth/router.ts';
 import { createProviders } from '../oauth/providers.ts';
 import { companiesPage } from './companies-page.ts';
 import { inviteRouter } from './invite-router.ts';
+import { assetsRouter } from './kit/assets.ts';
 import { signInRouter } from './sign-in-router.ts';
 
 export interface UiDependencies {
@@ -19,16 +19,13 @@ export interface UiDependencies {
   logger: Logger;
 }
 
-/** Style sheets and scripts. Without a hash in their names they are asked for again after a while. */
-const assets = resolve(import.meta.dirname, '../../assets');
-
 export function uiRouter(deps: UiDependencies): Router {
   const { config, database, credentials, logger } = deps;
   const providers = createProviders(config);
   const links = [...providers.values()];
   const router = Router();
 
-  router.use('/static', express.static(assets, { maxAge: '5m', index: false, redirect: false }));
+  router.use('/static', assetsRouter());
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signInRouter(deps, links));
   router.use(oauthRouter({ config, database, logger, providers }));
