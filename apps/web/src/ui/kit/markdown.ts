@@ -9,10 +9,11 @@ import type { Html } from './html.ts';
 const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
 
 const options: sanitize.IOptions = {
-  allowedTags: [
-    ...['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li', 'pre', 'code'],
-    ...['strong', 'em', 's', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'img'],
-  ],
+  // Words by a space: a list of thirty lines would be no easier to read.
+  allowedTags:
+    'p br hr h1 h2 h3 h4 h5 h6 blockquote ul ol li pre code strong em s a table thead tbody tr th td img'.split(
+      ' ',
+    ),
   allowedAttributes: {
     a: ['href', 'title', 'rel'],
     img: ['src', 'alt', 'title', 'loading'],
