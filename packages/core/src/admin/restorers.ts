@@ -8,6 +8,7 @@ import { loadGoal, purgeGoal, restoreGoal } from '../goals/index.ts';
 import { clearIssueReference, findIssue, purgeIssue, restoreIssue } from '../issues/index.ts';
 import { purgeNote, restoreNote } from '../notes/index.ts';
 import { purgeProject, restoreProject } from '../projects/index.ts';
+import { purgeRoutine, restoreRoutine } from '../routines/index.ts';
 import { purgeSkill, restoreSkill } from '../skills/index.ts';
 import { purgeCompany } from './purge-company.ts';
 
@@ -60,5 +61,6 @@ export const restorers: Partial<Record<TrashType, Restorer>> = {
     },
   },
   note: { restore: restoreNote, purge: purgeNote },
+  routine: { restore: restoreRoutine, purge: purgeRoutine },
   skill: { restore: restoreSkill, purge: purgeSkill },
 };

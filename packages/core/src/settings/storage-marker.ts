@@ -15,7 +15,8 @@ export async function knowsStorageMarker(
   markerId: string,
   { remember = true }: { remember?: boolean } = {},
 ): Promise<boolean> {
-  if (remember) await tx.insert(instance_settings).values({ key: KEY, value: markerId }).onConflictDoNothing();
+  if (remember)
+    await tx.insert(instance_settings).values({ key: KEY, value: markerId }).onConflictDoNothing();
   const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, KEY));
   return row === undefined || row.value === markerId;
 }

@@ -53,6 +53,7 @@ function readYaml(text: string): Record<string, unknown> {
 export function slugOf(name: string): string {
   return name
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TrashType } from '@acp/contract';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
+import { openQueue, type Queue } from '@acp/queue';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  createKeyOf,
+  queuedJobs,
+} from '@acp/testkit';
+import { eq, sql } from 'drizzle-orm';
+import { deleteAgent, findAgent } from '../agents/index.ts';
+import { deleteCompany, findCompany, mintBoardUserKey } from '../companies/index.ts';
+import { createGoal, deleteGoal, loadGoal } from '../goals/index.ts';
+import { deleteIssue, findIssue } from '../issues/index.ts';
+import { createNote, deleteNote, findNote } from '../notes/index.ts';
+import { createProject, deleteProject, loadProject } from '../projects/index.ts';
+import { settleCompany } from '../runs/index.ts';
+import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
+import { listTrash } from '../trash/index.ts';
+import { purgeFromTrash, purgeOutlived, restoreFromTrash } from './index.ts';
+
+// A database of its own: the retention goes through the trash of the whole instance.
+let database: Database;
+let queue: Queue;
+beforeAll(async () => {
+  ({ database } = await cloneDatabase('trash'));
+  queue = await openQueue({ database, role: 'client' });
+});
+afterAll(async () => queue.stop());
+
+const { agent_api_keys, agents, board_user_keys, companies, issues, trash_entries } = schema;
+const admin = actors.instanceAdmin({ id: '00000000-0000-4000-8000-00000000000a', display_name: 'Admin' });
+const within = async <T>(work: (tx: Tx) => Promise<T>) => transaction(database, work);
+
+async function entryOf(entity_id: string) {
+  const [entry] = (await listTrash(database.db, {})).items.filter((each) => each.entity_id === entity_id);
+  return entry!;
+}
+const restore = async (id: string) => {
+  const entry = await entryOf(id);
+  return within(async (tx) => restoreFromTrash(tx, admin, entry));
+};
+const purge = async (id: string) => {
+  const entry = await entryOf(id);
+  return within(async (tx) => purgeFromTrash(tx, admin, entry));
+};
+
+/** By type: makes a thing, throws it away, and finds it where it is not in the trash. */
+const things: Partial<
+  Record<
+    TrashType,
+    {
+      make(tx: Tx, company: { id: string }): Promise<{ id: string }>;
+      discard(tx: Tx, id: string): Promise<unknown>;
+      find(tx: Tx, id: string): Promise<unknown>;
+    }
+  >
+> = {
+  company: {
+    make: async (tx) => createCompany(tx),
+    discard: async (tx, id) => deleteCompany(tx, admin, id),
+    find: findCompany,
+  },
+  agent: {
+    make: createAgent,
+    discard: async (tx, id) => deleteAgent(tx, admin, (await findAgent(tx, id))!),
+    find: findAgent,
+  },
+  issue: {
+    make: createIssue,
+    discard: async (tx, id) => deleteIssue(tx, admin, (await findIssue(tx, id))!),
+    find: findIssue,
+  },
+  project: {
+    make: async (tx, { id }) => createProject(tx, admin, id, { name: 'P' }),
+    discard: async (tx, id) => deleteProject(tx, admin, (await loadProject(tx, id))!),
+    find: loadProject,
+  },
+  goal: {
+    make: async (tx, { id }) => createGoal(tx, admin, id, { title: 'G' }),
+    discard: async (tx, id) => deleteGoal(tx, admin, (await loadGoal(tx, id))!),
+    find: loadGoal,
+  },
+  note: {
+    make: async (tx, { id }) => createNote(tx, admin, id, { title: 'N' }),
+    discard: async (tx, id) => deleteNote(tx, admin, (await findNote(tx, id))!),
+    find: findNote,
+  },
+  skill: {
+    make: async (tx, { id }) => createSkill(tx, admin, id, { slug: 's', name: 'S', description: 'D' }),
+    discard: async (tx, id) => deleteSkill(tx, admin, (await findSkill(tx, id))!),
+    find: findSkill,
+  },
+};
+
+describe.each(Object.entries(things))('a deleted %s', (type, { make, discard, find }) => {
+  async function discarded() {
+    const company = await createCompany(database.db);
+    const { id } = await within(async (tx) => make(tx, company));
+    await within(async (tx) => discard(tx, id));
+    return { company, id };
+  }
+
+  it('counts as absent, lies in the trash with who threw it away, and comes back once', async () => {
+    const { id } = await discarded();
+    expect(await find(database.db, id)).toBeUndefined();
+    const entry = await entryOf(id);
+    expect(entry).toMatchObject({ type, name: expect.any(String), deleted_by_user_id: admin.user_id });
+    expect(await restore(id)).toEqual({ status: 'restored' });
+    expect(await find(database.db, id)).toMatchObject({ id });
+    const again = within(async (tx) => restoreFromTrash(tx, admin, entry));
+    await expect(again).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  it('is gone for good when purged, and its entry with it', async () => {
+    const { id } = await discarded();
+    const entry = await entryOf(id);
+    await purge(id);
+    expect(await entryOf(id)).toBeUndefined();
+    const again = within(async (tx) => purgeFromTrash(tx, admin, entry));
+    await expect(again).rejects.toMatchObject({ kind: 'not_found' });
+    const restored = within(async (tx) => restoreFromTrash(tx, admin, entry));
+    await expect(restored).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  it('is not restored into a company that is in the trash itself', async () => {
+    if (type === 'company') return;
+    const { company, id } = await discarded();
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    await expect(restore(id)).rejects.toMatchObject({ kind: 'conflict' });
+    await restore(company.id);
+    expect(await restore(id)).toEqual({ status: 'restored' });
+  });
+});
+
+describe('restoring', () => {
+  it('is a conflict where the slug of a company or a skill is taken again', async () => {
+    const company = await createCompany(database.db);
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    const { id } = await createCompany(database.db, { slug: company.slug });
+    await expect(restore(company.id)).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await entryOf(company.id)).toBeDefined();
+
+    const input = { slug: 'same', name: 'S', description: 'D' };
+    const skill = await within(async (tx) => createSkill(tx, admin, id, input));
+    await within(async (tx) => deleteSkill(tx, admin, (await findSkill(tx, skill.id))!));
+    await within(async (tx) => createSkill(tx, admin, id, input));
+    await expect(restore(skill.id)).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  it('brings no key back: neither an agent’s nor, whether its job has run or not, a company’s', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    await createKeyOf(database.db, agent);
+    const keys = async () => database.db.$count(agent_api_keys, eq(agent_api_keys.agent_id, agent.id));
+    const boardKeys = async () =>
+      database.db.$count(board_user_keys, eq(board_user_keys.company_id, company.id));
+    await within(async (tx) => deleteAgent(tx, admin, agent));
+    await restore(agent.id);
+    expect(await keys()).toBe(0);
+
+    await createKeyOf(database.db, agent);
+    await within(async (tx) => mintBoardUserKey(tx, admin, company.id, { role: 'admin' }));
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    expect([await keys(), await boardKeys()]).toEqual([1, 0]);
+    await restore(company.id);
+    expect([await keys(), await boardKeys()]).toEqual([0, 0]);
+    await createKeyOf(database.db, agent);
+    await within(async (tx) => settleCompany(tx, company.id));
+    expect(await keys()).toBe(1);
+  });
+
+  it('of an agent makes it idle and dispatches it; its former manager stays only where he is there', async () => {
+    const company = await createCompany(database.db);
+    const boss = await createAgent(database.db, company);
+    const agent = await createAgent(database.db, company, { reports_to: boss.id, status: 'running' });
+    await within(async (tx) => deleteAgent(tx, admin, agent));
+    await within(async (tx) => deleteAgent(tx, admin, boss));
+    await restore(agent.id);
+    expect(await findAgent(database.db, agent.id)).toMatchObject({ status: 'idle', reports_to: null });
+    expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
+  });
+
+  it('of an issue brings back what lies below it, and wakes its assignee; not below a parent in the trash', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const top = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    const child = await createIssue(database.db, company, { parent_issue_id: top.id });
+    await within(async (tx) => deleteIssue(tx, admin, child));
+    await within(async (tx) => deleteIssue(tx, admin, top));
+    await expect(restore(child.id)).rejects.toMatchObject({ kind: 'conflict' });
+    await restore(top.id);
+    expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
+    await restore(child.id);
+    expect(await findIssue(database.db, child.id)).toBeDefined();
+  });
+
+  it('of a goal brings back what lies below it', async () => {
+    const company = await createCompany(database.db);
+    const top = await within(async (tx) => createGoal(tx, admin, company.id, { title: 'top' }));
+    const low = await within(async (tx) =>
+      createGoal(tx, admin, company.id, { title: 'low', parent_goal_id: top.id }),
+    );
+    await within(async (tx) => deleteGoal(tx, admin, (await loadGoal(tx, top.id))!));
+    expect(await loadGoal(database.db, low.id)).toBeUndefined();
+    await restore(top.id);
+    expect(await loadGoal(database.db, low.id)).toMatchObject({ title: 'low' });
+  });
+});
+
+describe('purging', () => {
+  it('of an issue takes all below it along, trashed by itself or not', async () => {
+    const company = await createCompany(database.db);
+    const top = await createIssue(database.db, company);
+    const child = await createIssue(database.db, company, { parent_issue_id: top.id });
+    const low = await createIssue(database.db, company, { parent_issue_id: child.id });
+    await within(async (tx) => deleteIssue(tx, admin, low));
+    await within(async (tx) => deleteIssue(tx, admin, top));
+    await purge(top.id);
+    expect(await database.db.$count(issues, eq(issues.company_id, company.id))).toBe(0);
+    expect(await entryOf(low.id)).toBeUndefined();
+  });
+
+  it('of an agent leaves its issues without assignee', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    await within(async (tx) => deleteAgent(tx, admin, agent));
+    await purge(agent.id);
+    expect(await findIssue(database.db, issue.id)).toMatchObject({ assignee_agent_id: null });
+    expect(await database.db.$count(agents, eq(agents.id, agent.id))).toBe(0);
+  });
+
+  it('of a company leaves no row of it in any table, and everything of the others', async () => {
+    const [company, other] = [await createCompany(database.db), await createCompany(database.db)];
+    for (const each of [company, other]) {
+      const agent = await createAgent(database.db, each);
+      await createIssue(database.db, each, { assignee_agent_id: agent.id });
+      await createKeyOf(database.db, agent);
+      await within(async (tx) => createNote(tx, admin, each.id, { title: 'N' }));
+      await within(async (tx) => createProject(tx, admin, each.id, { name: 'P' }));
+      await within(async (tx) => createSkill(tx, admin, each.id, { name: 'S', description: 'D' }));
+    }
+    const { rows: tables } = await database.db.execute<{ name: string }>(sql`
+      select c.table_name as name from information_schema.columns c
+      join information_schema.tables t using (table_schema, table_name)
+      where c.table_schema = 'public' and c.column_name = 'company_id' and t.table_type = 'BASE TABLE'`);
+    const rowsOf = async (id: string) => {
+      const counts = tables.map(
+        ({ name }) => sql`(select count(*) from ${sql.identifier(name)} where company_id = ${id})`,
+      );
+      const { rows } = await database.db.execute<{ sum: string }>(
+        sql`select ${sql.join(counts, sql` + `)} as sum`,
+      );
+      return Number(rows[0]!.sum);
+    };
+    const before = await rowsOf(other.id);
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    expect(await rowsOf(company.id)).toBeGreaterThan(5);
+    await purge(company.id);
+    expect(await rowsOf(company.id)).toBe(0);
+    expect(await database.db.$count(companies, eq(companies.id, company.id))).toBe(0);
+    expect(await rowsOf(other.id)).toBe(before);
+  });
+
+  it('happens by itself to what has lain there long enough, the oldest first', async () => {
+    await database.db.delete(trash_entries);
+    const company = await createCompany(database.db);
+    const make = async () => {
+      const note = await within(async (tx) => createNote(tx, admin, company.id, { title: 'N' }));
+      await within(async (tx) => deleteNote(tx, admin, (await findNote(tx, note.id))!));
+      return note.id;
+    };
+    const [old, young] = [await make(), await make()];
+    const step = async () => within(async (tx) => purgeOutlived(tx, 30));
+    expect(await step()).toBe(false);
+    await database.db
+      .update(trash_entries)
+      .set({ deleted_at: sql`now() - interval '31 days'` })
+      .where(eq(trash_entries.entity_id, old));
+    expect([await step(), await step()]).toEqual([true, false]);
+    expect([await entryOf(old), (await entryOf(young)).entity_id]).toEqual([undefined, young]);
+  });
+});

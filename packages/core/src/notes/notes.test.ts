@@ -1,0 +1,124 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { CreateNote, ListNotes } from '@acp/contract';
+import { type Database, transaction } from '@acp/db';
+import { actors, createAgent, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  archiveNote,
+  createNote,
+  deleteNote,
+  findNote,
+  listNotes,
+  unarchiveNote,
+  updateNote,
+} from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+async function setUp() {
+  const company = await createCompany(database.db);
+  const user = await createUser(database.db);
+  const actor = actors.user(user, { [company.id]: 'member' });
+  const write = async (input: CreateNote) =>
+    transaction(database, async (tx) => createNote(tx, actor, company.id, input));
+  const row = async (id: string) => (await findNote(database.db, id))!;
+  const list = async (query: ListNotes = {}) => listNotes(database.db, company.id, query);
+  const titles = async (query: ListNotes = {}) => (await list(query)).items.map(({ title }) => title);
+  return { company, user, actor, write, row, list, titles };
+}
+
+describe('notes', () => {
+  it('name their author, a kind, tags once each, and an issue of the company', async () => {
+    const { company, user, actor, write } = await setUp();
+    const issue = await createIssue(database.db, company);
+    const note = await write({ title: 'T', kind: 'finding', tags: ['a', 'b', 'a'], issue_id: issue.id });
+    expect(note).toMatchObject({
+      kind: 'finding',
+      tags: ['a', 'b'],
+      issue_id: issue.id,
+      body_markdown: '',
+      created_by_user_id: user.id,
+      created_by_agent_id: null,
+    });
+    const agent = await createAgent(database.db, company);
+    const byAgent = await transaction(database, async (tx) =>
+      createNote(tx, actors.agent(agent), company.id, { title: 'T' }),
+    );
+    expect(byAgent).toMatchObject({ created_by_agent_id: agent.id, created_by_user_id: null, kind: 'note' });
+    const strange = await createIssue(database.db, await createCompany(database.db));
+    await expect(write({ title: 'T', issue_id: strange.id })).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(
+      transaction(database, async (tx) =>
+        createNote(tx, actor, company.id, { title: 'T', issue_id: strange.id }),
+      ),
+    ).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
+  it('are put aside by archiving and found there alone; again changes nothing', async () => {
+    const { actor, write, row, titles } = await setUp();
+    const note = await write({ title: 'old' });
+    await write({ title: 'new' });
+    const archive = async () =>
+      transaction(database, async (tx) => archiveNote(tx, actor, await row(note.id)));
+    const first = await archive();
+    expect(first.archived_at).toBeInstanceOf(Date);
+    expect((await archive()).archived_at).toEqual(first.archived_at);
+    expect([await titles(), await titles({ archived: true })]).toEqual([['new'], ['old']]);
+    await transaction(database, async (tx) => unarchiveNote(tx, actor, await row(note.id)));
+    expect(await titles()).toEqual(['new', 'old']);
+  });
+
+  it('are listed newest first, page by page, by kind, and not from the trash', async () => {
+    const { actor, write, row, list, titles } = await setUp();
+    for (const title of ['1', '2', '3']) await write({ title, kind: title === '2' ? 'memory' : 'note' });
+    const page = await list({ limit: 2 });
+    expect(page.items.map(({ title }) => title)).toEqual(['3', '2']);
+    expect(await titles({ limit: 2, cursor: page.next_cursor! })).toEqual(['1']);
+    expect(await titles({ kind: 'memory, finding' })).toEqual(['2']);
+    await expect(list({ kind: 'poem' })).rejects.toMatchObject({ kind: 'invalid' });
+    await transaction(database, async (tx) => deleteNote(tx, actor, await row(page.items[0]!.id)));
+    expect(await titles()).toEqual(['2', '1']);
+  });
+
+  it('keep what a patch leaves out', async () => {
+    const { actor, write, row } = await setUp();
+    const note = await write({ title: 'T', body_markdown: 'B', tags: ['a'] });
+    const changed = await transaction(database, async (tx) =>
+      updateNote(tx, actor, await row(note.id), { title: 'U' }),
+    );
+    expect(changed).toMatchObject({ title: 'U', body_markdown: 'B', tags: ['a'] });
+  });
+});
+
+describe('search', () => {
+  it('finds words of the text in any order, and titles by parts and with a slip of the pen; best first', async () => {
+    const { write, titles } = await setUp();
+    await write({ title: 'Deployment checklist', body_markdown: 'Before the release, freeze the schema.' });
+    await write({ title: 'Lunch', body_markdown: 'The release train stops at noon; schema of the menu.' });
+    await write({ title: 'Holidays', body_markdown: 'nothing here' });
+    expect((await titles({ q: 'schema release' })).toSorted()).toEqual(['Deployment checklist', 'Lunch']);
+    expect(await titles({ q: 'deploymnet' })).toEqual(['Deployment checklist']);
+    expect((await titles({ q: 'lunch' }))[0]).toBe('Lunch');
+    expect(await titles({ q: '"freeze the schema"' })).toEqual(['Deployment checklist']);
+    expect(await titles({ q: 'release -menu' })).toEqual(['Deployment checklist']);
+    expect(await titles({ q: 'zebra' })).toEqual([]);
+  });
+
+  it('takes any text for what it is, and pages through its matches without doubles', async () => {
+    const { write, list, titles } = await setUp();
+    for (let n = 0; n < 5; n += 1) await write({ title: `Report ${n}`, body_markdown: '100% _done_' });
+    for (const q of ['%', "'; drop", '(((', '!!', '\\', '&|'])
+      expect(Array.isArray(await titles({ q }))).toBe(true);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await list({ q: 'report', limit: 2, cursor });
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    expect([seen.length, new Set(seen).size]).toEqual([5, 5]);
+    await expect(list({ q: 'report', cursor: 'nonsense' })).rejects.toMatchObject({ kind: 'invalid' });
+  });
+});
