@@ -22,7 +22,8 @@ export async function startPages(env: Record<string, string> = {}): Promise<Page
   const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: PUBLIC_URL, ...env });
   const credentials = createCredentials({ database, logger });
-  database.notifier = forgettingAtOnce(kit.notifier, credentials);
+  // Several apps of one file share the database: each is told.
+  database.notifier = forgettingAtOnce(database.notifier ?? kit.notifier, credentials);
   const ui = uiRouter({ config, database, credentials, logger });
   return { app: createApp({ database, logger, config, credentials, ui }), database };
 }

@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, schema, transaction } from '@acp/db';
+import { newToken, sha256Hex } from '@acp/kernel';
+import { createCompany, createMembership, createUser, testDatabase } from '@acp/testkit';
+import { eq, sql } from 'drizzle-orm';
+import { hashPassword, verifyPassword } from './passwords.ts';
+import {
+  aliveSessions,
+  closeSession,
+  closeUserSessions,
+  deleteExpiredSessions,
+  openSession,
+  resolveSession,
+} from './sessions.ts';
+import { noteLogin } from './users.ts';
+
+const { companies, sessions, users } = schema;
+
+let database: Database;
+beforeAll(async () => {
+  ({ database } = await testDatabase());
+});
+
+async function signedIn(values: Parameters<typeof createUser>[1] = {}) {
+  const user = await createUser(database.db, values);
+  const { token } = await openSession(database.db, user.id);
+  const hash = sha256Hex(token);
+  const actor = await resolveSession(database.db, hash);
+  return { user, token, hash, session_id: actor?.session_id ?? '' };
+}
+
+describe('a session', () => {
+  it('is opened: an opaque token, stored as its hash alone, for seven days', async () => {
+    const { token, session_id } = await signedIn();
+    expect(token).toMatch(/^[\w-]{43}$/);
+    const [row] = await database.db.select().from(sessions).where(eq(sessions.id, session_id));
+    expect(JSON.stringify(row)).not.toContain(token);
+    const days = (row!.expires_at.getTime() - row!.created_at.getTime()) / 86_400_000;
+    expect(days).toBeCloseTo(7, 3);
+  });
+
+  it('is resolved: the user with the roles in companies that are not in the trash, in one statement', async () => {
+    const { user, hash, session_id } = await signedIn({ display_name: 'Ada', instance_role: 'admin' });
+    const [company, trashed] = [await createCompany(database.db), await createCompany(database.db)];
+    await createMembership(database.db, company, user, 'viewer');
+    await createMembership(database.db, trashed, user, 'admin');
+    await database.db
+      .update(companies)
+      .set({ deleted_at: sql`now()` })
+      .where(eq(companies.id, trashed.id));
+    const before = database.statements();
+    expect(await resolveSession(database.db, hash)).toEqual({
+      kind: 'user',
+      user_id: user.id,
+      name: 'Ada',
+      instance_role: 'admin',
+      session_id,
+      roles: { [company.id]: 'viewer' },
+    });
+    expect(database.statements() - before).toBe(1);
+  });
+
+  it.each([
+    [
+      'has expired',
+      (id: string) =>
+        database.db
+          .update(sessions)
+          .set({ expires_at: sql`now()` })
+          .where(eq(sessions.id, id)),
+    ],
+    ['was closed', (id: string) => transaction(database, (tx) => closeSession(tx, id))],
+  ])('%s: nobody', async (_what, end) => {
+    const { hash, session_id } = await signedIn();
+    expect(await aliveSessions(database.db, [session_id])).toEqual(new Set([session_id]));
+    await end(session_id);
+    expect(await resolveSession(database.db, hash)).toBeUndefined();
+    expect(await aliveSessions(database.db, [session_id])).toEqual(new Set());
+  });
+
+  it('is of a deactivated user, or the token is unknown: nobody', async () => {
+    const { user, hash } = await signedIn();
+    await database.db.update(users).set({ is_active: false }).where(eq(users.id, user.id));
+    expect(await resolveSession(database.db, hash)).toBeUndefined();
+    expect(await resolveSession(database.db, sha256Hex(newToken()))).toBeUndefined();
+  });
+
+  it('of all of a user’s is the one that is kept: the others end', async () => {
+    const { user, hash, session_id } = await signedIn();
+    const other = sha256Hex((await openSession(database.db, user.id)).token);
+    const stranger = await signedIn();
+    await transaction(database, (tx) => closeUserSessions(tx, user.id, session_id));
+    expect(await resolveSession(database.db, hash)).toBeDefined();
+    expect(await resolveSession(database.db, other)).toBeUndefined();
+    expect(await resolveSession(database.db, stranger.hash)).toBeDefined();
+  });
+
+  it('expired long ago: its row is forgotten', async () => {
+    const { session_id } = await signedIn();
+    await database.db
+      .update(sessions)
+      .set({ expires_at: sql`now() - interval '1 second'` })
+      .where(eq(sessions.id, session_id));
+    await deleteExpiredSessions(database.db);
+    expect(await database.db.$count(sessions, eq(sessions.id, session_id))).toBe(0);
+  });
+});
+
+describe('noteLogin', () => {
+  it('the password was changed while it was checked: refused', async () => {
+    const user = await createUser(database.db, { password_hash: 'new' });
+    expect(await noteLogin(database.db, user.id, 'old')).toBe(false);
+    expect(await noteLogin(database.db, user.id, 'new')).toBe(true);
+  });
+
+  it('the account was deactivated meanwhile: refused', async () => {
+    const user = await createUser(database.db, { is_active: false });
+    expect(await noteLogin(database.db, user.id)).toBe(false);
+  });
+});
+
+/** Milliseconds that a wrong guess takes. */
+const costOfGuess = async (stored: string | null) => {
+  const start = performance.now();
+  expect(await verifyPassword(stored, 'guess')).toBe(false);
+  return performance.now() - start;
+};
+
+describe('a password', () => {
+  it('is hashed: argon2id with a salt of its own', async () => {
+    const [one, two] = await Promise.all([hashPassword('the same words'), hashPassword('the same words')]);
+    expect(one).toMatch(/^\$argon2id\$/);
+    expect(one).not.toBe(two);
+    expect(await verifyPassword(one, 'the same words')).toBe(true);
+    expect(await verifyPassword(one, 'other words')).toBe(false);
+  });
+
+  it('belongs to nobody: false, and not at once', async () => {
+    await verifyPassword(null, 'warm up');
+    const known = await costOfGuess(await hashPassword('known'));
+    expect(await costOfGuess(null)).toBeGreaterThan(known / 4);
+    expect(await verifyPassword(undefined, 'no account has this password')).toBe(false);
+  });
+});
