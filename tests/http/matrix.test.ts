@@ -64,6 +64,10 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
 const refusedByHandler: Record<string, (part: Part) => boolean> = {
   'issues.checkout': ({ kind }) => kind !== 'agent',
   'issues.release': () => true,
+  'approvals.approve': ({ kind }) => kind === 'agent',
+  'approvals.reject': ({ kind }) => kind === 'agent',
+  'approvals.request-revision': ({ kind }) => kind === 'agent',
+  'approvals.resubmit': () => true,
 };
 
 /** A label that is not on the issue can't be taken off; the bytes of staged files are nowhere. */

@@ -1,6 +1,7 @@
 /** Rows of the agents slice (specification, Agents). */
 import { Type } from 'typebox';
 import {
+  AdapterTest,
   Agent,
   AgentKey,
   CreateAgent,
@@ -9,6 +10,7 @@ import {
   RuntimeState,
   UpdateAgent,
 } from './agents.ts';
+import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Text } from './schema-kit.ts';
 
@@ -40,13 +42,13 @@ export const agentEndpoints = {
     auth: BEARER,
     role: 'member',
     scope: byCompany,
-    permission: 'agents.create',
     body: CreateAgent,
-    response: Type.Union([Agent, Type.Object({ agent: Agent, api_key: Type.String() })]),
+    response: Type.Union([Agent, Type.Object({ agent: Agent, api_key: Type.String() }), Approval]),
     status: 201,
+    also: [202],
     tx: 'write',
     issues_secret: true,
-    doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once.',
+    doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once; one without `agents.create` gets 202 and the pending `hire_agent` approval.',
   }),
   getMe: endpoint({
     id: 'agents.get-me',
@@ -126,6 +128,45 @@ export const agentEndpoints = {
     status: 200,
     tx: 'none',
     doc: 'What the engine knows of the agent between runs.',
+  }),
+  testAdapter: endpoint({
+    id: 'agents.test-adapter',
+    method: 'POST',
+    path: '/api/companies/{companyId}/agents/{agentId}/test-adapter',
+    auth: BEARER,
+    role: 'member',
+    scope: byAgent,
+    permission: 'agents.update',
+    response: AdapterTest,
+    status: 200,
+    tx: 'none',
+    doc: 'One small real call of the agent’s adapter, made by a scheduler; 503 when none answers within 30 s.',
+  }),
+  testCodexAdapter: endpoint({
+    id: 'agents.test-codex-adapter',
+    method: 'POST',
+    path: '/api/companies/{companyId}/agents/{agentId}/test-codex-adapter',
+    auth: BEARER,
+    role: 'member',
+    scope: byAgent,
+    permission: 'agents.update',
+    response: AdapterTest,
+    status: 200,
+    tx: 'none',
+    doc: 'The same with the second CLI adapter, whatever the agent’s own is.',
+  }),
+  clearSession: endpoint({
+    id: 'agents.clear-session',
+    method: 'POST',
+    path: '/api/companies/{companyId}/agents/{agentId}/clear-session',
+    auth: BEARER,
+    role: 'member',
+    scope: byAgent,
+    permission: 'agents.update',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Drops the stored CLI session: the agent’s next run begins a new one.',
   }),
   createKey: endpoint({
     id: 'agents.create-key',

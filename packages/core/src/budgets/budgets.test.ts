@@ -277,6 +277,15 @@ describe('incidents', () => {
   });
 });
 
+async function claimed(set: Awaited<ReturnType<typeof setUp>>) {
+  await set.invoke();
+  return (await act(async (tx) => claimRun(tx, { claimed_by: 's', lease_sec: 30 })))!;
+}
+const windowOf = async ({ id }: { id: string }) =>
+  (await database.db.select().from(budget_windows).where(eq(budget_windows.policy_id, id)))[0]!;
+const reserve = async (run: { run_id: string; company_id: string; fence: number }, spent_usd = '0') =>
+  reserveCall(database.db, { ...run, estimate_usd: '0.9', spent_usd });
+
 describe('the end of a run', () => {
   const usage = {
     provider: 'family_compat',
@@ -288,15 +297,6 @@ describe('the end of a run', () => {
     cost_usd: '0.75000000',
   };
   const succeeded: RunOutcome = { status: 'succeeded', usage, changed: true };
-
-  async function claimed(set: Awaited<ReturnType<typeof setUp>>) {
-    await set.invoke();
-    return (await act(async (tx) => claimRun(tx, { claimed_by: 's', lease_sec: 30 })))!;
-  }
-  const windowOf = async ({ id }: { id: string }) =>
-    (await database.db.select().from(budget_windows).where(eq(budget_windows.policy_id, id)))[0]!;
-  const reserve = async (run: { run_id: string; company_id: string; fence: number }, spent_usd = '0') =>
-    reserveCall(database.db, { ...run, estimate_usd: '0.9', spent_usd });
 
   it('charges what was not settled yet, also to a policy that was made meanwhile, and opens incidents', async () => {
     const set = await setUp();

@@ -1,5 +1,13 @@
-import { agentEndpoints as rows } from '@acp/contract';
 import {
+  type Actor,
+  type AdapterTest,
+  type AdapterType,
+  agentEndpoints as rows,
+  permits,
+} from '@acp/contract';
+import {
+  type AgentRow,
+  clearSession,
   createAgent,
   createAgentKey,
   defaultPrompt,
@@ -9,23 +17,58 @@ import {
   listAgents,
   pauseAgent,
   presentAgent,
+  requestInstallApproval,
   resumeAgent,
   runtimeState,
   updateAgent,
 } from '@acp/core';
+import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
+import type { Services } from '../../http/services.ts';
 
 export const agentRoutes: Route[] = [
   handle(rows.list, (c) => listAgents(c.tx, c.actor, c.query)),
-  handle(rows.create, (c) => createAgent(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.create, (c) => {
+    const { actor, company_id, body } = c;
+    if (actor.kind !== 'agent' || permits(actor.permissions, 'agents.create'))
+      return createAgent(c.tx, actor, company_id, body, c.services.adapters);
+    c.status(202);
+    return requestInstallApproval(c.tx, actor, { company_id, issue_id: null, kind: 'agent', body });
+  }),
   handle(rows.getMe, (c) => presentAgent(c.subject)),
-  handle(rows.update, (c) => updateAgent(c.tx, c.actor, c.subject, c.body, c.services.homes)),
+  handle(rows.update, (c) =>
+    updateAgent(c.tx, c.actor, c.subject, c.body, c.services.homes, c.services.adapters),
+  ),
   handle(rows.delete, (c) => deleteAgent(c.tx, c.actor, c.subject)),
   handle(rows.pause, (c) => pauseAgent(c.tx, c.actor, c.subject, c.body?.reason)),
   handle(rows.resume, (c) => resumeAgent(c.tx, c.actor, c.subject)),
   handle(rows.runtimeState, (c) => runtimeState(c.tx, c.subject)),
+  handle(rows.testAdapter, (c) => testAdapter(c)),
+  handle(rows.testCodexAdapter, (c) => testAdapter(c, 'cli_b_local')),
+  handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, agentOf(c))),
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.listKeys, (c) => listAgentKeys(c.tx, c.subject)),
   handle(rows.deleteKey, (c) => deleteAgentKey(c.tx, c.actor, c.subject)),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];
+
+interface AgentCall {
+  subject: AgentRow;
+  params: Readonly<Record<string, string>>;
+}
+
+/** The company in the path is the agent's own: another one is as absent as another agent. */
+function agentOf({ subject, params }: AgentCall): AgentRow {
+  if (params.companyId !== subject.company_id) throw notFound();
+  return subject;
+}
+
+async function testAdapter(
+  c: AgentCall & { actor: Actor; services: Services },
+  adapter_type?: AdapterType,
+): Promise<AdapterTest> {
+  const { id: agent_id, company_id } = agentOf(c);
+  const command = { agent_id, ...(adapter_type === undefined ? {} : { adapter_type }) };
+  // What the scheduler's handler gives back: its row holds answers to the schema.
+  return (await c.services.command('test-adapter', command, { actor: c.actor, company_id })) as AdapterTest;
+}
