@@ -1,2 +1,2 @@
-export { startService } from './main.ts';
-export type { RunningService } from './main.ts';
+export { startService } from './service.ts';
+export type { RunningService } from './service.ts';
