@@ -107,6 +107,23 @@ export const NewAgentKey = Type.Object({
 });
 export type NewAgentKey = Static<typeof NewAgentKey>;
 
+/** A live smoke test of an agent's adapter. */
+export const AdapterTest = Type.Object({
+  ok: Type.Boolean(),
+  latency_ms: Type.Integer(),
+  /** What was seen; null where nothing was. */
+  detail: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+});
+export type AdapterTest = Static<typeof AdapterTest>;
+
+/** Of the awaited command `test-adapter`. */
+export const TestAdapterCommand = Type.Object({
+  agent_id: Uuid,
+  /** In place of the agent's own. */
+  adapter_type: Type.Optional(OneOf(adapterTypes)),
+});
+
 const settable = {
   title: Nullable(Name),
   description: Nullable(Text),

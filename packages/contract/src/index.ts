@@ -17,6 +17,7 @@ export * from './invites.ts';
 export * from './secrets.ts';
 export * from './agents.ts';
 export * from './adapter-config.ts';
+export * from './task-payload.ts';
 export { agentIcons } from './agent-icons.ts';
 export * from './agent-endpoints.ts';
 export * from './projects.ts';

@@ -20,6 +20,7 @@ export * from './skills/index.ts';
 export * from './approvals/index.ts';
 export * from './budgets/index.ts';
 export * from './runs/index.ts';
+export * from './workers/index.ts';
 export * from './inbox/index.ts';
 export * from './admin/index.ts';
 export * from './health/index.ts';

@@ -1,0 +1,74 @@
+import type { Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { endHandedOverRun } from '../runs/index.ts';
+
+/** How long a worker may take to learn that its task is called off (decisions 7.25). */
+const CANCEL_SEC = 60;
+
+interface DueTask extends Record<string, unknown> {
+  id: string;
+  status: 'queued' | 'claimed' | 'cancel_requested';
+  run_id: string;
+  agent_id: string;
+  issue_id: string | null;
+  called_off: boolean;
+  overdue: boolean;
+  waited_sec: number;
+}
+
+type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: string; category: string };
+
+/**
+ * Ends one task whose time is over, and its run with it, or whose run is called off: a claimed one is first asked to
+ * end. For a transaction of its own, again until undefined; of several schedulers that come upon the same task one
+ * does it.
+ * @returns the run; `ended` false where its worker still has a moment.
+ */
+export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boolean } | undefined> {
+  const { rows } = await tx.execute<DueTask>(sql`
+    select t.id, t.status, t.heartbeat_run_id as run_id, t.agent_id, r.issue_id, t.deadline < now() as overdue,
+      r.cancel_requested_at is not null as called_off,
+      round(extract(epoch from now() - coalesce(t.claimed_at, t.created_at)))::int as waited_sec
+    from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
+    where t.status in ('queued', 'claimed', 'cancel_requested') and (t.deadline < now()
+      or (t.status <> 'cancel_requested' and r.status = 'running' and r.cancel_requested_at is not null))
+    order by t.deadline limit 1`);
+  const [task] = rows;
+  if (task === undefined) return undefined;
+  const step = stepOf(task);
+  if (step.to === 'cancel_requested') {
+    await tx.execute(sql`
+      update remote_tasks set status = 'cancel_requested', deadline = clock_timestamp() + make_interval(secs => ${CANCEL_SEC})
+      where id = ${task.id} and status = 'claimed'`);
+    return { run_id: task.run_id, ended: false };
+  }
+  const ended = await endHandedOverRun(
+    tx,
+    { id: task.run_id, agent_id: task.agent_id, issue_id: task.issue_id },
+    {
+      status: step.to,
+      error: step.error,
+      error_category: step.category,
+    },
+    sql`exists (select from remote_tasks t where t.id = ${task.id} and t.status = ${task.status})`,
+  );
+  const closed = await tx.execute(sql`
+    update remote_tasks set status = ${step.to}, error = ${step.error}, completed_at = clock_timestamp()
+    where id = ${task.id} and status = ${task.status}`);
+  // Its worker was quicker: what it brought decides.
+  if (ended && closed.rowCount === 0) throw conflict('the task has ended meanwhile');
+  return { run_id: task.run_id, ended };
+}
+
+function stepOf({ status, called_off, overdue, waited_sec }: DueTask): Step {
+  if (status === 'claimed' && called_off && !overdue) return { to: 'cancel_requested' };
+  if (status === 'cancel_requested' || called_off)
+    return { to: 'cancelled', error: 'cancelled', category: 'cancelled' };
+  const what = status === 'queued' ? 'no worker has taken the task' : 'no result from the worker';
+  return {
+    to: 'failed',
+    error: `remote task timed out: ${what} within ${waited_sec} s`,
+    category: 'timeout',
+  };
+}

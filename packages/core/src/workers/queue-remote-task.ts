@@ -1,0 +1,46 @@
+import { RemoteConfig, createValidator, type TaskPayload } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { type ClaimedRun, handOverRun } from '../runs/index.ts';
+
+const readConfig = createValidator(RemoteConfig, 'adapter_config');
+const TIMEOUT_SEC = 600;
+
+/**
+ * Queues the run's task for the fleet and gives up its lease in the same transaction (decisions 7.25): from now on the run
+ * ends with the task. The tags that a worker must have come from the first non-empty of agent, project and company
+ * (specification, Claim and tag rules 3).
+ * @returns false when the run is no longer ours, or is called off: the caller rolls back.
+ * @throws invalid for a malformed adapter_config
+ */
+export async function queueRemoteTask(tx: Tx, run: ClaimedRun, payload: TaskPayload): Promise<boolean> {
+  const config = readConfig(payload.adapter_config);
+  if (!(await handOverRun(tx, run))) return false;
+  const { rows } = await tx.execute<{ id: string; tags_required: string[] }>(sql`
+    with tier as (
+      select ${JSON.stringify(config.tags ?? [])}::jsonb as tags, 1 as place
+      union all
+      select p.default_worker_tags, 2 from issues i join projects p on p.id = i.project_id and p.deleted_at is null
+        where i.id = ${run.issue_id}::uuid
+      union all
+      select c.default_worker_tags, 3 from companies c where c.id = ${run.company_id}
+    )
+    insert into remote_tasks (heartbeat_run_id, agent_id, company_id, tags_required, payload, deadline)
+    values (${run.run_id}, ${run.agent_id}, ${run.company_id},
+      coalesce((select tags from tier where jsonb_array_length(tags) > 0 order by place limit 1), '[]'::jsonb),
+      ${JSON.stringify(payload)}::jsonb,
+      clock_timestamp() + make_interval(secs => ${config.timeout_seconds ?? TIMEOUT_SEC}))
+    returning id, tags_required`);
+  const task = rows[0]!;
+  await recordChanges(tx, run.actor, [
+    {
+      company_id: run.company_id,
+      action: 'remote_task.queued',
+      entity_type: 'remote_task',
+      entity_id: task.id,
+      details: { run_id: run.run_id, agent_id: run.agent_id, tags_required: task.tags_required },
+    },
+  ]);
+  return true;
+}
