@@ -18,8 +18,16 @@ export async function sweepStorage(
   let swept = 0;
   for (let found = BATCH; found === BATCH && !signal.aborted;) {
     const keys = await transaction(database, async (tx) => claimOrphans(tx, BATCH));
-    for (const key of keys) await storage.delete(key);
-    await forgetStorageKeys(database.db, keys);
+    const failures: unknown[] = [];
+    const gone: string[] = [];
+    for (const key of keys)
+      await storage.delete(key).then(
+        () => gone.push(key),
+        (error: unknown) => failures.push(error),
+      );
+    await forgetStorageKeys(database.db, gone);
+    // One that can't be deleted holds up no other.
+    if (failures.length > 0) throw failures[0];
     found = keys.length;
     swept += found;
   }

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { readTicks } from '@acp/core';
 import { schema } from '@acp/db';
 import { loadConfig, newId } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
 import { createAgent, createCompany, databaseWithQueue, queuedJobs, testLogger } from '@acp/testkit';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
 import { timerTable } from './timers.ts';
 import type { TimerContext } from './timers.ts';
@@ -14,6 +17,7 @@ async function contextOf(): Promise<TimerContext> {
     config: loadConfig({}),
     logger: testLogger(),
     database: await databaseWithQueue(),
+    storage: new LocalStorage(join(tmpdir(), `acp-timers-${newId()}`)),
     counters,
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),

@@ -33,7 +33,7 @@ export class LocalStorage implements Storage {
     const meter = new Meter(options.max_bytes);
     const temporary = join(this.#tmp, newId());
     try {
-      await mkdir(this.#tmp, { recursive: true, mode: 0o700 });
+      await this.#makeTmp();
       await writeFile(temporary, meter.measure(body, options.signal));
       await this.#moveInto(temporary, path);
     } catch (error) {
@@ -103,6 +103,14 @@ export class LocalStorage implements Storage {
 
   close(): void {
     // Nothing is held open.
+  }
+
+  async #makeTmp(): Promise<void> {
+    try {
+      await mkdir(this.#tmp, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw unavailable('storage unavailable', error);
+    }
   }
 
   /** The key's segments are neither dots nor empty, so the path can't leave the folder. */

@@ -18,6 +18,9 @@ export function openArchive(bytes: Buffer, wanted: RegExp): Archive {
   return Object.fromEntries(Object.entries(files).map(([name, content]) => [name, strFromU8(content)]));
 }
 
+const local = (name: string) => name.slice(name.indexOf(':') + 1);
+const numberOf = (name: string) => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0);
+
 interface XmlEvents {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;
@@ -26,7 +29,6 @@ interface XmlEvents {
 
 /** Names without their prefixes: which one a document uses is up to its writer. Entities of a DTD are never expanded. */
 export function readXml(xml: string, events: XmlEvents): void {
-  const local = (name: string) => name.slice(name.indexOf(':') + 1);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => events.open?.(local(name), attributes),
@@ -40,6 +42,5 @@ export function readXml(xml: string, events: XmlEvents): void {
 
 /** By the number in their names: `slide10` comes after `slide9`. */
 export function byNumber(names: readonly string[]): string[] {
-  const numberOf = (name: string) => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0);
   return names.toSorted((a, b) => numberOf(a) - numberOf(b));
 }

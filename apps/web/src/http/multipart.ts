@@ -3,8 +3,9 @@ import { invalid, ServiceError, tooLarge } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import multer from 'multer';
 import type { StorageEngine } from 'multer';
+import { callbackify } from 'node:util';
 import { checkJson } from './json-body.ts';
-import type { Upload } from './upload.ts';
+import type { FilePart, Upload } from './upload.ts';
 
 const MAX_FIELDS = 40;
 const MAX_FIELD_BYTES = 1024 * 1024;
@@ -32,10 +33,9 @@ export async function readMultipart(
 ): Promise<Record<string, unknown>> {
   if (Number(request.headers['content-length']) > upload.max_bytes + FRAME_BYTES)
     throw tooLarge('payload too large');
+  const take = callbackify(async (file: FilePart) => upload.take(file));
   const engine: StorageEngine = {
-    _handleFile: (_request, file, done) => {
-      upload.take(file).then(() => done(null, {}), done);
-    },
+    _handleFile: (_request, file, done) => take(file, (error) => done(error)),
     // The upload discards all of its files together.
     _removeFile: (_request, _file, done) => done(null),
   };

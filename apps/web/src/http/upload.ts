@@ -86,9 +86,9 @@ export class Upload {
     const filename = cleanFilename(part.originalname);
     const content_type = cleanContentType(part.mimetype);
     if (into === 'memory') return { filename, content_type, bytes: await this.#collect(part.stream) };
+    const storage_key = await this.#store.reserve(into.folder, this.#companyId);
+    this.#keys.push(storage_key);
     try {
-      const storage_key = await this.#store.reserve(into.folder, this.#companyId);
-      this.#keys.push(storage_key);
       const options = { max_bytes: this.#maxFileBytes, content_type, signal: this.#abort.signal };
       const stored = await this.#store.put(storage_key, this.#chunks(part.stream), options);
       return { filename, content_type, storage_key, ...stored };
@@ -97,6 +97,7 @@ export class Upload {
         throw error;
       // The parser goes on to the next part only when this one is read to its end.
       part.stream.resume();
+      await this.#store.discard([storage_key]);
       return { filename, error: error.message };
     }
   }

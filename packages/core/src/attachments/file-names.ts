@@ -1,5 +1,7 @@
 /** What a client says of a file, made safe to store and to show; and which files have a text to extract. */
 
+import { cutText } from '@acp/kernel';
+
 const LONGEST_NAME_BYTES = 200;
 
 /** The last part of a path, without control characters and overlong tails; `file` where nothing is left. */
@@ -9,9 +11,9 @@ export function cleanFilename(name: string): string {
   if (Buffer.byteLength(clean) > LONGEST_NAME_BYTES) {
     // The end is kept: it says what the file is.
     const extension = /\.[\w-]{1,16}$/.exec(clean)?.[0] ?? '';
-    const letters = [...clean.slice(0, clean.length - extension.length)];
-    while (Buffer.byteLength(letters.join('') + extension) > LONGEST_NAME_BYTES) letters.pop();
-    clean = letters.join('') + extension;
+    clean =
+      cutText(clean.slice(0, clean.length - extension.length), LONGEST_NAME_BYTES - extension.length) +
+      extension;
   }
   return /^\.{0,2}$/.test(clean) ? 'file' : clean;
 }
