@@ -32,6 +32,8 @@ export const onlyIn: Record<string, readonly string[]> = {
   ai: ['adapters'],
   undici: ['kernel'],
   '@node-rs/argon2': ['core'],
+  'openid-client': ['web'],
+  'oidc-provider': ['testkit'],
 };
 
 /** Slices of core, in order: each may import only earlier ones, and only by their index. */

@@ -80,7 +80,7 @@ describe('an invite', () => {
         const { token } = await setUp();
         await database.db
           .update(invites)
-          .set({ expires_at: sql`now()` })
+          .set({ expires_at: sql`now() - interval '1 second'` })
           .where(eq(invites.token, token));
         return token;
       },

@@ -66,7 +66,7 @@ describe('a session', () => {
       (id: string) =>
         database.db
           .update(sessions)
-          .set({ expires_at: sql`now()` })
+          .set({ expires_at: sql`now() - interval '1 second'` })
           .where(eq(sessions.id, id)),
     ],
     ['was closed', (id: string) => transaction(database, (tx) => closeSession(tx, id))],
