@@ -1,9 +1,17 @@
-/** How the first person gets in: the bootstrap admin of the environment, else a one-time `/setup` link (decisions 1). */
-import { bootstrapAdmin, hashPassword, issueSetupToken } from '@acp/core';
+/** What the environment and the database must agree on before anybody is served, and how the first person gets in. */
+import { admitEncryptionKey, bootstrapAdmin, hashPassword, issueSetupToken } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, Vault } from '@acp/kernel';
 
-/** Creates the bootstrap admin where there is no user. Answers the set-up link while there still is none, else null. */
+/** @throws Error that says how to mend it: the environment's key is not the database's (decisions 7.29) */
+export async function admitKey(database: Database, config: Config): Promise<void> {
+  const vault = new Vault(config.encryption_key, config.encryption_key_previous);
+  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
+}
+
+/**
+ * Decisions 1: the bootstrap admin of the environment, else a one-time `/setup` link. Creates the bootstrap admin where there is no user. Answers the set-up link while there still is none, else null.
+ */
 export async function prepareFirstSignIn(
   database: Database,
   config: Config,

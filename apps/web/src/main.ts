@@ -1,13 +1,12 @@
 /** The web tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { admitEncryptionKey } from '@acp/core';
-import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
+import { createListener, createNotifier, openDatabase } from '@acp/db';
 import type { Database } from '@acp/db';
-import { type Config, type Logger, Vault } from '@acp/kernel';
+import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import type { AddressInfo } from 'node:net';
 import { apiRoutes } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
-import { prepareFirstSignIn } from './first-start.ts';
+import { admitKey, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
@@ -36,8 +35,7 @@ const OUTBOX_POLL_MS = 10_000;
 
 export async function startWeb({ config, logger }: StartOptions): Promise<RunningWeb> {
   const database = open(config, logger, 'web');
-  const vault = new Vault(config.encryption_key, config.encryption_key_previous);
-  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
+  await admitKey(database, config);
   const url = directUrl(config);
   const listener = createListener({ url, logger, application_name: 'web-listener' });
   const credentials = createCredentials({ database, logger, listener });

@@ -19,7 +19,7 @@ interface Restorer {
   purge(tx: Tx, id: string): Promise<string[]>;
 }
 
-export const restorers: Partial<Record<TrashType, Restorer>> = {
+export const restorers: Record<TrashType, Restorer> = {
   company: {
     async restore(tx, actor, id) {
       // The job that ends the keys may be on its way still; keys stay revoked (decisions 7.6).

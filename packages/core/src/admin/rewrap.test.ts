@@ -40,16 +40,14 @@ describe('a rotation', () => {
     const old = new Vault(first);
     const company = await createCompany(database.db);
     const ids = Array.from({ length: 5 }, () => newId());
-    await database.db
-      .insert(schema.secrets)
-      .values(
-        ids.map((id, n) => ({
-          id,
-          company_id: company.id,
-          name: `S_${n}`,
-          sealed: old.seal(`value ${n}`, `secrets/${id}`),
-        })),
-      );
+    await database.db.insert(schema.secrets).values(
+      ids.map((id, n) => ({
+        id,
+        company_id: company.id,
+        name: `S_${n}`,
+        sealed: old.seal(`value ${n}`, `secrets/${id}`),
+      })),
+    );
     const lost = newId();
     const strange = new Vault(Buffer.alloc(32, 9)).seal('x', `secrets/${lost}`);
     await database.db

@@ -18,6 +18,7 @@ import { createGoal, deleteGoal, loadGoal } from '../goals/index.ts';
 import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
 import { createProject, deleteProject, loadProject } from '../projects/index.ts';
+import { createRoutine, deleteRoutine, findRoutine } from '../routines/index.ts';
 import { settleCompany } from '../runs/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { listTrash } from '../trash/index.ts';
@@ -50,15 +51,13 @@ const purge = async (id: string) => {
 };
 
 /** By type: makes a thing, throws it away, and finds it where it is not in the trash. */
-const things: Partial<
-  Record<
-    TrashType,
-    {
-      make(tx: Tx, company: { id: string }): Promise<{ id: string }>;
-      discard(tx: Tx, id: string): Promise<unknown>;
-      find(tx: Tx, id: string): Promise<unknown>;
-    }
-  >
+const things: Record<
+  TrashType,
+  {
+    make(tx: Tx, company: { id: string }): Promise<{ id: string }>;
+    discard(tx: Tx, id: string): Promise<unknown>;
+    find(tx: Tx, id: string): Promise<unknown>;
+  }
 > = {
   company: {
     make: async (tx) => createCompany(tx),
@@ -94,6 +93,11 @@ const things: Partial<
     make: async (tx, { id }) => createSkill(tx, admin, id, { slug: 's', name: 'S', description: 'D' }),
     discard: async (tx, id) => deleteSkill(tx, admin, (await findSkill(tx, id))!),
     find: findSkill,
+  },
+  routine: {
+    make: async (tx, { id }) => createRoutine(tx, admin, id, { name: 'R', title_template: 'T' }),
+    discard: async (tx, id) => deleteRoutine(tx, admin, (await findRoutine(tx, id))!),
+    find: findRoutine,
   },
 };
 

@@ -53,8 +53,4 @@ async function purge(tx: Tx, actor: Actor, entry: TrashRow): Promise<void> {
   await recordInstanceAct(tx, actor, 'trash.purged', { type, entity_id, company_id, name });
 }
 
-function restorerOf(entry: TrashRow) {
-  const restorer = restorers[entry.type as TrashType];
-  if (!restorer) throw conflict(`a ${entry.type} cannot be restored or purged by this release`);
-  return restorer;
-}
+const restorerOf = (entry: TrashRow) => restorers[entry.type as TrashType];

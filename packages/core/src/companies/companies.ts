@@ -132,6 +132,11 @@ export async function restoreCompany(tx: Tx, actor: Actor, company_id: string): 
   await recordChanges(tx, actor, [entry(company_id, 'company.restored', {})]);
 }
 
+/** The row itself, for good: the last act of a purge, after everything in the company. */
+export async function removeCompany(tx: Tx, company_id: string): Promise<void> {
+  await tx.delete(companies).where(eq(companies.id, company_id));
+}
+
 /** Whether it lies in the trash: jobs that end what a deleted company left behind ask before they do. Its row is locked. */
 export async function isCompanyTrashed(tx: Tx, company_id: string): Promise<boolean> {
   const [company] = await tx

@@ -12,6 +12,7 @@ export {
   isCompanyTrashed,
   listCompanies,
   presentCompany,
+  removeCompany,
   restoreCompany,
   updateCompany,
 } from './companies.ts';
