@@ -1,6 +1,6 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor } from '@acp/contract';
-import type { HomeRules } from '@acp/core';
+import type { AdapterRules, HomeRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
@@ -14,6 +14,8 @@ export interface Services {
   readonly vault: Vault;
   /** Where homes of agents and companies may lie (decisions 7.32). */
   readonly homes: HomeRules;
+  /** What of the machine's and the cloud's an adapter_config may name (decisions 7.33). */
+  readonly adapters: AdapterRules;
   readonly public_url: string;
   readonly storage: Storage;
   /** Bytes on their way to a row, or without one. */
@@ -38,6 +40,9 @@ export interface ServiceSources {
         | 'encryption_key_previous'
         | 'home'
         | 'home_roots'
+        | 'docker_images'
+        | 'cli_sandbox_image'
+        | 'lambda_functions'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -66,6 +71,11 @@ export function createServices({ database, config, listener, logger, ...sources 
     },
     vault: new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []),
     homes: { service_home: config.home ?? '', assigned: config.home_roots ?? {} },
+    adapters: {
+      docker_images: config.docker_images ?? [],
+      cli_sandbox_image: config.cli_sandbox_image ?? null,
+      lambda_functions: config.lambda_functions ?? [],
+    },
     public_url: config.public_url,
     async command(name, payload, { actor, company_id }) {
       if (!listener) throw unavailable('no scheduler answered in time');
