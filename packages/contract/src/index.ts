@@ -35,6 +35,8 @@ export * from './budgets.ts';
 export * from './budget-endpoints.ts';
 export * from './runs.ts';
 export * from './run-endpoints.ts';
+export * from './routines.ts';
+export * from './routine-endpoints.ts';
 export { verbByName, verbTable } from './verbs.ts';
 export type { VerbRow } from './verbs.ts';
 export * from './inbox.ts';

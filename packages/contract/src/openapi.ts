@@ -1,6 +1,6 @@
 /** OpenAPI 3.1 out of the endpoint table: the document can't say anything else than what the routes do. */
 import type { TSchema } from 'typebox';
-import { type AuthKind, type EndpointRow, pathParams } from './endpoint.ts';
+import { type AuthKind, type EndpointRow, type FileRule, pathParams } from './endpoint.ts';
 import { ErrorBody } from './schema-kit.ts';
 
 type Json = Record<string, unknown>;
@@ -29,7 +29,9 @@ const errorTexts: Record<number, string> = {
   403: 'Authenticated, but not allowed.',
   404: 'Absent, or another company’s.',
   409: 'Conflict with the state of things, or with an earlier use of the Idempotency-Key.',
-  413: 'Body over 1 MiB.',
+  413: 'Body over 1 MiB, or files too large or too many.',
+  415: 'A file of a type that is not taken.',
+  416: 'The range lies outside of the file.',
   429: 'Rate limited; see Retry-After.',
   503: 'A dependency is unavailable.',
 };
@@ -72,8 +74,8 @@ function operation(row: EndpointRow): Json {
     description: `Least role: ${row.role}.`,
     security: securityOf(row.auth),
     parameters: parametersOf(row),
-    ...(row.body && {
-      requestBody: { required: row.body_optional !== true, content: jsonContent(plain(row.body)) },
+    ...((row.body || row.files || row.body_kind === 'raw') && {
+      requestBody: { required: row.body_optional !== true, content: bodyContent(row) },
     }),
     responses: {
       ...Object.fromEntries([row.status, ...(row.also ?? [])].map((status) => [status, successOf(row)])),
@@ -116,7 +118,36 @@ function parametersOf(row: EndpointRow): Json[] {
 
 /** Which rows take an `Idempotency-Key`: authenticated POSTs of one transaction (decisions 8.5). */
 export function takesIdempotencyKey(row: EndpointRow): boolean {
-  return row.method === 'POST' && row.tx === 'write' && row.auth.length > 0 && row.streams !== true;
+  return (
+    row.method === 'POST' &&
+    row.tx === 'write' &&
+    row.auth.length > 0 &&
+    !row.streams &&
+    row.body_kind !== 'multipart'
+  );
+}
+
+function bodyContent(row: EndpointRow): Json {
+  if (row.body_kind === 'raw') return { '*/*': { schema: { type: 'string', format: 'binary' } } };
+  const json = row.body && row.body_kind !== 'multipart' && jsonContent(plain(row.body));
+  return { ...json, ...(row.files && { 'multipart/form-data': { schema: formOf(row, row.files) } }) };
+}
+
+/** The text fields beside the files; files of any name are additional properties. */
+function formOf(row: EndpointRow, { field, limit, required }: FileRule): Json {
+  const fields = row.body ? plain(row.body) : {};
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  const demanded = Array.isArray(fields.required) ? fields.required : [];
+  const several = { anyOf: [file, { type: 'array', items: file }] };
+  return {
+    type: 'object',
+    properties: {
+      ...(fields.properties as Json | undefined),
+      ...(field !== '*' && { [field]: limit === 'attachments' ? several : file }),
+    },
+    required: [...demanded, ...(required && field !== '*' ? [field] : [])],
+    ...(field === '*' && { additionalProperties: file }),
+  };
 }
 
 function successOf(row: EndpointRow): Json {
@@ -128,18 +159,23 @@ function successOf(row: EndpointRow): Json {
     description: row.response === null ? 'Done.' : 'The answer.',
     ...(headers && { headers }),
     ...(row.response && { content: jsonContent(plain(row.response)) }),
+    ...(row.streams === 'bytes' && { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }),
   };
 }
 
 function errorStatuses(row: EndpointRow): number[] {
-  const hasInput = row.body !== undefined || row.query !== undefined;
+  const raw = row.body_kind === 'raw';
+  const hasInput = row.body !== undefined || row.files !== undefined || row.query !== undefined;
   return [
     ...(hasInput ? [400] : []),
-    ...(row.auth.length > 0 ? [401] : []),
+    // Where a body is raw, its signature is the credential.
+    ...(row.auth.length > 0 || raw ? [401] : []),
     ...(row.auth.length > 0 && row.role !== 'viewer' ? [403] : []),
     ...(row.path.includes('{') ? [404] : []),
-    ...(row.tx === 'write' ? [409] : []),
-    ...(row.body ? [413] : []),
+    ...(row.tx === 'write' || raw ? [409] : []),
+    ...(row.body || row.files || raw ? [413] : []),
+    ...(row.files || raw ? [415] : []),
+    ...(row.streams === 'bytes' && row.also?.includes(206) ? [416] : []),
     429,
     503,
   ];
