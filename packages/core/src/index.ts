@@ -21,6 +21,7 @@ export * from './approvals/index.ts';
 export * from './budgets/index.ts';
 export * from './runs/index.ts';
 export * from './workers/index.ts';
+export * from './routines/index.ts';
 export * from './inbox/index.ts';
 export * from './admin/index.ts';
 export * from './health/index.ts';

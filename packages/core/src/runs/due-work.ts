@@ -11,7 +11,17 @@ export interface DueWork {
   budget_windows: boolean;
   /** `endDueTask` would find a remote task. */
   remote_tasks: boolean;
+  /** `fireDueSchedule` would find a trigger. */
+  schedules: boolean;
 }
+
+const nothing: DueWork = {
+  heartbeats: false,
+  lost_run_id: null,
+  budget_windows: false,
+  remote_tasks: false,
+  schedules: false,
+};
 
 /**
  * What is due by the database's clock: the one statement that an idle scheduler sends every second. Look-ups in
@@ -28,6 +38,8 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())
         or exists (select from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
           where r.status = 'running' and r.lease_expires_at is null and r.cancel_requested_at is not null
-            and t.status in ('queued', 'claimed')) as remote_tasks`);
-  return rows[0] ?? { heartbeats: false, lost_run_id: null, budget_windows: false, remote_tasks: false };
+            and t.status in ('queued', 'claimed')) as remote_tasks,
+      exists (select from routine_triggers where enabled and next_fire_at is not null and next_fire_at <= now())
+        as schedules`);
+  return rows[0] ?? nothing;
 }

@@ -1,0 +1,59 @@
+import { invalid } from '@acp/kernel';
+import { type CronExpression, CronExpressionParser } from 'cron-parser';
+
+/** Of the five fields in order: the largest step that says something, and which names stand for numbers. */
+const fields = [
+  { largestStep: 59, names: [] },
+  { largestStep: 23, names: [] },
+  { largestStep: 31, names: [] },
+  {
+    largestStep: 12,
+    names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
+  },
+  { largestStep: 7, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+] as const;
+
+const item = /^(?:\*|([a-z]{3}|\d{1,2})(?:-([a-z]{3}|\d{1,2}))?)(?:\/(\d{1,2}))?$/;
+
+export interface ParsedCron {
+  /** One blank between the fields. */
+  expression: string;
+  /** The hour field begins with `*`: the schedule follows the elapsed time and not the wall clock. */
+  every_hour: boolean;
+  /** An iterator over matching wall-clock times after the given one, both written as if they were UTC. */
+  after(wall: Date): CronExpression;
+}
+
+/**
+ * Reads five fields of numbers, names, lists, ranges and steps. The parser behind it would take six fields, `@daily`,
+ * `L`, `#`, `?` and the random `H` too: what is not agreed is refused.
+ * @throws invalid
+ */
+export function parseCron(text: string): ParsedCron {
+  const words = text.trim().toLowerCase().split(/\s+/);
+  if (words.length !== fields.length) throw invalid('cron_expression: five fields are required');
+  for (const [index, word] of words.entries()) assertField(word, fields[index]!);
+  const expression = text.trim().replaceAll(/\s+/g, ' ');
+  const after = (wall: Date) => {
+    try {
+      return CronExpressionParser.parse(expression, { currentDate: wall, tz: 'UTC' });
+    } catch (err) {
+      // Values out of range, ranges that run backwards, days that no month has.
+      throw invalid(`cron_expression: ${err instanceof Error ? err.message : 'malformed'}`);
+    }
+  };
+  after(new Date(0));
+  return { expression, every_hour: words[1]!.startsWith('*'), after };
+}
+
+function assertField(word: string, { largestStep, names }: (typeof fields)[number]): void {
+  const known: readonly string[] = names;
+  for (const part of word.split(',')) {
+    const [whole, from, to, step] = item.exec(part) ?? [];
+    const unknownName = [from, to].some((value) => value && /[a-z]/.test(value) && !known.includes(value));
+    const badStep = step !== undefined && (Number(step) < 1 || Number(step) > largestStep);
+    if (whole === undefined || unknownName || badStep) {
+      throw invalid(`cron_expression: ${JSON.stringify(part)} is no value of its field`);
+    }
+  }
+}

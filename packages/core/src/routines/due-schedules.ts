@@ -1,0 +1,72 @@
+/** Schedules that are due: fired once, however long they have been, and in the same transaction put off to the next. */
+import type { Tx } from '@acp/db';
+import { ServiceError } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { nextFireTime } from './fire-times.ts';
+import { fireForTrigger, type TriggeredRun } from './fire.ts';
+import { lockRoutine } from './rows.ts';
+
+interface DueTrigger extends Record<string, unknown> {
+  id: string;
+  routine_id: string;
+  cron_expression: string;
+  timezone: string | null;
+  due_at: string;
+  now: string;
+}
+
+export interface FiredSchedule {
+  trigger_id: string;
+  /** Null where the routine is paused or in the trash: its schedule goes on and nothing happens. */
+  fired: TriggeredRun | null;
+}
+
+/**
+ * Fires the schedule that has been due for longest; undefined when none is. One a transaction: several schedulers
+ * share the work, and pass over rows that another holds. What was missed in a downtime is one fire, of the time that
+ * was due first; the next lies after now.
+ */
+export async function fireDueSchedule(tx: Tx): Promise<FiredSchedule | undefined> {
+  const { rows } = await tx.execute<DueTrigger>(sql`
+    select t.id, t.routine_id, t.cron_expression, t.timezone, t.next_fire_at as due_at, now() as now
+    from routine_triggers t
+    where t.enabled and t.next_fire_at is not null and t.next_fire_at <= now()
+    order by t.next_fire_at limit 1
+    for no key update skip locked`);
+  const [due] = rows;
+  if (!due) return undefined;
+  const { next, problem } = following(due);
+  await tx.execute(sql`
+    update routine_triggers set next_fire_at = ${next}::timestamptz, enabled = enabled and ${problem === undefined}
+    where id = ${due.id}`);
+  const locked = await lockRoutine(tx, due.routine_id);
+  if (locked?.routine.status !== 'active' || (await alreadyFired(tx, due)))
+    return { trigger_id: due.id, fired: null };
+  const actor = systemActor(`routine ${locked.routine.name}`);
+  const fire = {
+    source: 'schedule',
+    payload: null,
+    trigger_id: due.id,
+    due_at: new Date(due.due_at),
+  } as const;
+  return { trigger_id: due.id, fired: await fireForTrigger(tx, actor, locked, fire) };
+}
+
+/** A zone that the platform does not know any more switches its schedule off, after this last fire. */
+function following(due: DueTrigger): { next: Date | null; problem?: string } {
+  try {
+    return { next: nextFireTime(due.cron_expression, due.timezone ?? 'UTC', new Date(due.now)) };
+  } catch (err) {
+    if (!(err instanceof ServiceError)) throw err;
+    return { next: null, problem: err.message };
+  }
+}
+
+/** The unique index would refuse a second run for the same instant: a clock that was set back must not stop the rest. */
+async function alreadyFired(tx: Tx, { id, due_at }: DueTrigger): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from routine_runs where trigger_id = ${id} and due_at = ${due_at}::timestamptz`,
+  );
+  return rows.length > 0;
+}

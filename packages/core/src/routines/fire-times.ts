@@ -1,0 +1,74 @@
+/** When a schedule fires: five cron fields on the wall clock of a zone, through its changes of the clocks. Pure. */
+import { invalid } from '@acp/kernel';
+import { type ParsedCron, parseCron } from './cron.ts';
+import { assertZone, offsetAt } from './zones.ts';
+
+/** Further than any offset of a zone from the instant that it is asked about. */
+const DAY_MS = 86_400_000;
+
+/**
+ * The next `count` fire times strictly after `from`, ascending. Where clocks go forward, a time of day that is left
+ * out counts as late by as much (02:30 is 03:30); where they go back, one that comes twice counts the first time.
+ * An hour field that begins with `*` follows the elapsed time instead: nothing is made up for, and the repeated hour
+ * fires again.
+ * @throws invalid for an expression or a zone that is none
+ */
+export function nextFireTimes(expression: string, zone: string, from: Date, count: number): Date[] {
+  const cron = parseCron(expression);
+  return firesAfter(cron, assertZone(zone), from.getTime(), count).map((instant) => new Date(instant));
+}
+
+/** The one that is stored as `next_fire_at`. */
+export function nextFireTime(expression: string, zone: string, from: Date): Date {
+  return nextFireTimes(expression, zone, from, 1)[0]!;
+}
+
+function firesAfter(cron: ParsedCron, zone: string, from: number, count: number): number[] {
+  const walls = cron.after(new Date(firstWall(zone, from)));
+  const found: number[] = [];
+  // Around a change of the clocks instants do not come in the order of their wall times: they wait here for that of
+  // the next wall times to be known to lie later.
+  let waiting: number[] = [];
+  while (found.length < count) {
+    const wall = nextWall(walls);
+    const before = offsetAt(zone, wall - DAY_MS);
+    const after = offsetAt(zone, wall + DAY_MS);
+    const earliest = wall - Math.max(before, after);
+    found.push(...waiting.filter((instant) => instant < earliest));
+    waiting = waiting.filter((instant) => instant >= earliest);
+    const instants = before === after ? [wall - before] : instantsAround(zone, wall, before, after, cron);
+    const fresh = instants.filter((instant) => instant > from && !waiting.includes(instant));
+    waiting = [...waiting, ...fresh].toSorted((a, b) => a - b);
+  }
+  return found.slice(0, count);
+}
+
+/** Whence to look: the zone's clock at `from`, or, near a change, as much earlier as the change is wide. */
+function firstWall(zone: string, from: number): number {
+  const before = offsetAt(zone, from - DAY_MS);
+  const after = offsetAt(zone, from + DAY_MS);
+  return from + Math.min(before, after) - (before === after ? 0 : Math.abs(before - after));
+}
+
+/** The instants at which clocks that change around then show the wall time, and which of them count. */
+function instantsAround(
+  zone: string,
+  wall: number,
+  before: number,
+  after: number,
+  cron: ParsedCron,
+): number[] {
+  const shown = [...new Set([wall - before, wall - after])]
+    .filter((instant) => instant + offsetAt(zone, instant) === wall)
+    .toSorted((a, b) => a - b);
+  if (shown.length === 0) return cron.every_hour ? [] : [wall - before];
+  return cron.every_hour ? shown : shown.slice(0, 1);
+}
+
+function nextWall(walls: ReturnType<ParsedCron['after']>): number {
+  try {
+    return walls.next().getTime();
+  } catch (err) {
+    throw invalid(`cron_expression: ${err instanceof Error ? err.message : 'never fires'}`);
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Owns `routines`, `routine_triggers` and `routine_runs`.
+ * Invariants: fires of one routine come one after the other, under the lock of its row, so that a policy or a replay
+ * check sees all that came before; a schedule's next fire is set in the transaction that fires, and no instant fires
+ * twice; `next_fire_at` is set exactly while a schedule is enabled (one of a paused or trashed routine goes on without
+ * firing); secrets of webhooks are sealed. Row locks: trigger > routine > company > agent > issue.
+ */
+export { nextFireTime, nextFireTimes } from './fire-times.ts';
+export { findRoutine, listRoutines, routineNamed } from './read-routines.ts';
+export { createRoutine, deleteRoutine, purgeRoutine, restoreRoutine, updateRoutine } from './routines.ts';
+export { promoteRoutine } from './promote.ts';
+export { createTrigger, deleteTrigger, findRoutineTrigger, listTriggers, updateTrigger } from './triggers.ts';
+export { rotateSecret, rotateUrl, setSigningMode } from './signing.ts';
+export { fireRoutine } from './fire.ts';
+export type { TriggeredRun } from './fire.ts';
+export { fireWebhook, openWebhook, webhookAnswer } from './webhooks.ts';
+export { fireDueSchedule } from './due-schedules.ts';
+export type { FiredSchedule } from './due-schedules.ts';
+export { deleteRoutineRunsBefore, listRoutineRuns } from './routine-runs.ts';
+export { presentRoutine, presentRoutineRun, presentTrigger } from './present.ts';
+export type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';

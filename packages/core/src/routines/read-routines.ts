@@ -1,0 +1,57 @@
+import { commaList, type ListByStatus, type Routine, routineStatuses } from '@acp/contract';
+import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { conflict, isUuid, notFound } from '@acp/kernel';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { presentRoutine } from './present.ts';
+import { type RoutineRow, routineColumns } from './rows.ts';
+
+const { companies, routines } = schema;
+
+/** The scope loader's way to a routine; undefined also for trashed ones and those of trashed companies. */
+export async function findRoutine(tx: Tx, id: string): Promise<RoutineRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(routineColumns)
+    .from(routines)
+    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(routines.id, id), isNull(routines.deleted_at)));
+  return row;
+}
+
+/**
+ * A routine of the company by id, or by its name (in any case, where only one is called so).
+ * @throws notFound, conflict where several have the name
+ */
+export async function routineNamed(tx: Tx, company_id: string, word: string): Promise<RoutineRow> {
+  const named = isUuid(word) ? eq(routines.id, word) : sql`lower(${routines.name}) = lower(${word})`;
+  const found = await tx
+    .select(routineColumns)
+    .from(routines)
+    .where(and(eq(routines.company_id, company_id), isNull(routines.deleted_at), named))
+    .limit(10);
+  const exact = found.filter(({ name }) => name === word);
+  const [routine, second] = exact.length > 0 ? exact : found;
+  if (routine === undefined) throw notFound(`there is no routine ${JSON.stringify(word.slice(0, 100))}`);
+  if (second !== undefined) throw conflict('several routines have that name: use the id');
+  return routine;
+}
+
+/** A page of the company's routines, newest first. @throws invalid for an unknown status */
+export async function listRoutines(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Routine>> {
+  const statuses = commaList(query.status, routineStatuses, 'status');
+  const page = newestFirst(routines.created_at, routines.id, query, 50);
+  const rows = await tx
+    .select(routineColumns)
+    .from(routines)
+    .where(
+      and(
+        eq(routines.company_id, company_id),
+        isNull(routines.deleted_at),
+        statuses === undefined ? undefined : inArray(routines.status, statuses),
+        page.where,
+      ),
+    )
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutine);
+}

@@ -1,0 +1,45 @@
+import type { RoutineRun } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { presentRoutineRun } from './present.ts';
+import type { RoutineRow } from './rows.ts';
+
+const { routine_runs } = schema;
+
+/** Characters of JSON. A page of two hundred whole webhook bodies could be 200 MB. */
+const LONGEST_PAYLOAD = 32_768;
+
+/** Newest first; of a large payload the beginning of its JSON, as a text. */
+export async function listRoutineRuns(
+  tx: Tx,
+  routine: RoutineRow,
+  query: PageRequest,
+): Promise<Page<RoutineRun>> {
+  const page = newestFirst(routine_runs.created_at, routine_runs.id, query, 50);
+  const { payload } = routine_runs;
+  const rows = await tx
+    .select({
+      ...getTableColumns(routine_runs),
+      payload: sql`case when length(${payload}::text) > ${LONGEST_PAYLOAD}
+        then to_jsonb(left(${payload}::text, ${LONGEST_PAYLOAD})) else ${payload} end`,
+    })
+    .from(routine_runs)
+    .where(and(eq(routine_runs.routine_id, routine.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutineRun);
+}
+
+/**
+ * Retention, one batch. Runs whose issue is still open stay: concurrency policies go by them.
+ * @returns how many went
+ */
+export async function deleteRoutineRunsBefore(tx: Tx, days: number, limit: number): Promise<number> {
+  const result = await tx.execute(sql`
+    delete from routine_runs where id in (
+      select r.id from routine_runs r
+      left join issues i on i.id = r.issue_id and i.deleted_at is null and i.status not in ('done', 'cancelled')
+      where r.created_at < now() - make_interval(days => ${days}) and i.id is null
+      order by r.created_at limit ${limit})`);
+  return result.rowCount ?? 0;
+}

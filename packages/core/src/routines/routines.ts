@@ -1,0 +1,121 @@
+import type { Actor, CreateRoutine, Routine, UpdateRoutine } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { moveToTrash } from '../trash/index.ts';
+import { assertReferences } from './policy.ts';
+import { presentRoutine } from './present.ts';
+import { type RoutineRow, routineColumns } from './rows.ts';
+import { rescheduleTriggers } from './schedule-triggers.ts';
+
+const { routines } = schema;
+
+/** @throws invalid for a reference that is none of the company's, forbidden for an agent that may not assign */
+export async function createRoutine(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateRoutine,
+): Promise<Routine> {
+  const row = await insertRoutine(tx, actor, company_id, input);
+  await recordChanges(tx, actor, [changeOf(row, 'routine.created', { status: row.status })]);
+  return presentRoutine(row);
+}
+
+/** The routine without its activity, for a command that has more of it. */
+export async function insertRoutine(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateRoutine,
+): Promise<RoutineRow> {
+  await assertReferences(tx, actor, company_id, input);
+  const [row] = await tx
+    .insert(routines)
+    .values({
+      company_id,
+      name: input.name,
+      description: input.description,
+      assignee_agent_id: input.assignee_agent_id,
+      project_id: input.project_id,
+      goal_id: input.goal_id,
+      title_template: input.title_template ?? input.name,
+      body_template: input.body_template,
+      priority: input.priority,
+      status: input.status,
+      concurrency_policy: input.concurrency_policy,
+    })
+    .returning();
+  return { ...row!, next_fire_at: null };
+}
+
+/** Changes a routine; an absent field is left alone. One that becomes active again makes up for nothing. */
+export async function updateRoutine(
+  tx: Tx,
+  actor: Actor,
+  routine: RoutineRow,
+  input: UpdateRoutine,
+): Promise<Routine> {
+  await assertReferences(tx, actor, routine.company_id, input);
+  if (input.status === 'active' && routine.status !== 'active') await rescheduleTriggers(tx, routine.id);
+  const { name, description, assignee_agent_id, project_id, goal_id, title_template, body_template } = input;
+  const { priority, status, concurrency_policy } = input;
+  const texts = { name, description, title_template, body_template };
+  const references = { assignee_agent_id, project_id, goal_id };
+  const set = { ...texts, ...references, priority, status, concurrency_policy };
+  const row = await change(tx, routine, set);
+  await recordChanges(tx, actor, [changeOf(row, 'routine.updated', { fields: Object.keys(input) })]);
+  return presentRoutine(row);
+}
+
+/** To the trash (decisions 7.6): its triggers stay as they are and fire no more. */
+export async function deleteRoutine(tx: Tx, actor: Actor, routine: RoutineRow): Promise<void> {
+  const { id, company_id, name } = await change(tx, routine, { deleted_at: sql`now()` });
+  await moveToTrash(tx, actor, { type: 'routine', entity_id: id, company_id, name });
+  await recordChanges(tx, actor, [changeOf(routine, 'routine.deleted')]);
+}
+
+/** Out of the trash. What was missed meanwhile is not made up for. @throws conflict when it does not lie there */
+export async function restoreRoutine(tx: Tx, actor: Actor, routine_id: string): Promise<void> {
+  await rescheduleTriggers(tx, routine_id);
+  const [row] = await tx
+    .update(routines)
+    .set({ deleted_at: null, updated_at: sql`now()` })
+    .where(eq(routines.id, routine_id))
+    .returning(routineColumns);
+  if (!row) throw conflict('the routine is gone');
+  await recordChanges(tx, actor, [changeOf(row, 'routine.restored')]);
+}
+
+/** For good, with its triggers and runs; the issues that it made stay. @returns the ids of what is gone */
+export async function purgeRoutine(tx: Tx, routine_id: string): Promise<string[]> {
+  await tx.delete(routines).where(eq(routines.id, routine_id));
+  return [routine_id];
+}
+
+type Columns = Parameters<ReturnType<Tx['update']>['set']>[0];
+
+async function change(tx: Tx, routine: RoutineRow, set: Columns): Promise<RoutineRow> {
+  const [row] = await tx
+    .update(routines)
+    .set({ ...set, updated_at: sql`now()` })
+    .where(and(eq(routines.id, routine.id), isNull(routines.deleted_at)))
+    .returning(routineColumns);
+  if (!row) throw notFound();
+  return row;
+}
+
+export function changeOf(
+  row: Pick<RoutineRow, 'id' | 'company_id' | 'name'>,
+  action: string,
+  details: Record<string, unknown> = {},
+): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'routine',
+    entity_id: row.id,
+    details: { name: row.name, ...details },
+  };
+}

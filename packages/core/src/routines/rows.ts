@@ -1,0 +1,59 @@
+import { type Tx, schema } from '@acp/db';
+import { type Column, getTableColumns, sql } from 'drizzle-orm';
+
+const { routine_runs, routine_triggers, routines } = schema;
+
+export type RoutineRow = typeof routines.$inferSelect & { next_fire_at: Date | null };
+export type TriggerRow = typeof routine_triggers.$inferSelect;
+export type RoutineRunRow = typeof routine_runs.$inferSelect;
+
+/** The columns of a routine, and the earliest fire of its schedules. The names are those of an unaliased table. */
+export const routineColumns = {
+  ...getTableColumns(routines),
+  next_fire_at: sql<Date | null>`(
+    select min(t.next_fire_at) from routine_triggers t
+    where t.routine_id = routines.id and t.enabled and routines.status = 'active')`.mapWith(
+    routine_triggers.next_fire_at,
+  ),
+};
+
+/** A row of a hand-written statement as drizzle would have read it: instants as Date. */
+function read(columns: [string, Column][], raw: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    columns.map(([name, column]) => {
+      const value = raw[name] ?? null;
+      return [name, value === null ? null : column.mapFromDriverValue(value)];
+    }),
+  );
+}
+
+const routineFields = Object.entries(getTableColumns(routines));
+const runFields = Object.entries(getTableColumns(routine_runs));
+
+export function toRunRow(raw: Record<string, unknown>): RoutineRunRow {
+  // Parsed by the driver already: a JSON text that looks like a number must not be parsed again.
+  return { ...read(runFields, raw), payload: raw.payload ?? null } as RoutineRunRow;
+}
+
+export interface LockedRoutine {
+  routine: typeof routines.$inferSelect;
+  /** The transaction's instant. */
+  now: Date;
+}
+
+/**
+ * Locks the routine: its fires come one after the other, so that each sees the runs and issues of those before.
+ * Undefined where it is in the trash, or its company is. In front of all other row locks but that of its trigger.
+ */
+export async function lockRoutine(tx: Tx, id: string): Promise<LockedRoutine | undefined> {
+  const { rows } = await tx.execute(sql`
+    select r.*, now() as locked_at from routines r
+    join companies c on c.id = r.company_id and c.deleted_at is null
+    where r.id = ${id} and r.deleted_at is null for no key update of r`);
+  const [raw] = rows;
+  if (!raw) return undefined;
+  return {
+    routine: read(routineFields, raw) as LockedRoutine['routine'],
+    now: new Date(String(raw.locked_at)),
+  };
+}

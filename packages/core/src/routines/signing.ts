@@ -1,0 +1,60 @@
+/** Credentials of a webhook: its secret, its URL, and what a request must bring (specification, Webhook ingress). */
+import type { Actor, NewRoutineTrigger, RoutineTrigger, SigningMode } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, newId, newToken, type Vault } from '@acp/kernel';
+import { recordChanges } from '../activity/index.ts';
+import { presentNewTrigger, presentTrigger } from './present.ts';
+import type { TriggerRow } from './rows.ts';
+import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
+
+/** The old secret stops at once. @throws conflict where nothing is signed, unavailable without an encryption key */
+export async function rotateSecret(
+  tx: Tx,
+  actor: Actor,
+  trigger: TriggerRow,
+  vault: Vault,
+): Promise<NewRoutineTrigger> {
+  if (trigger.signing_mode === 'none') throw conflict('the trigger is not signed');
+  const secret = newToken();
+  const row = await changeTrigger(tx, trigger, {
+    secret_sealed: vault.seal(secret, secretPlace(trigger.id)),
+  });
+  await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.secret_rotated')]);
+  return presentNewTrigger(row, secret);
+}
+
+/** The old URL stops at once; the secret stays. @throws conflict for a schedule, which has no URL */
+export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<RoutineTrigger> {
+  assertWebhook(trigger);
+  const row = await changeTrigger(tx, trigger, { public_id: newId() });
+  await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.url_rotated')]);
+  return presentTrigger(row);
+}
+
+/**
+ * For the routine's page: the only way to `hmac_ts`. A trigger that was not signed gets a secret, shown in this answer
+ * only; between the two signed modes the secret stays, and `none` drops it.
+ * @throws conflict for a schedule, unavailable without an encryption key
+ */
+export async function setSigningMode(
+  tx: Tx,
+  actor: Actor,
+  trigger: TriggerRow,
+  mode: SigningMode,
+  vault: Vault,
+): Promise<NewRoutineTrigger> {
+  assertWebhook(trigger);
+  const fresh = mode !== 'none' && trigger.secret_sealed === null ? newToken() : null;
+  const sealed = fresh === null ? undefined : vault.seal(fresh, secretPlace(trigger.id));
+  const row = await changeTrigger(tx, trigger, {
+    signing_mode: mode,
+    secret_sealed: mode === 'none' ? null : sealed,
+  });
+  const details = { from: trigger.signing_mode, to: mode };
+  await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.signing_mode_set', details)]);
+  return presentNewTrigger(row, fresh);
+}
+
+function assertWebhook({ kind }: TriggerRow): void {
+  if (kind !== 'webhook') throw conflict('the trigger is no webhook');
+}

@@ -1,0 +1,64 @@
+/** Templates of a routine's issues (decisions 3, Routines). Pure: what is filled in is never read as a template again. */
+
+export interface TemplateValues {
+  payload: unknown;
+  /** RFC 3339. */
+  now: string;
+  routine: { name: string };
+}
+
+const place = /\{\{[ \t]{0,20}([\p{L}\p{N}_.-]{1,200})[ \t]{0,20}\}\}/gu;
+
+/**
+ * Fills in `{{payload}}`, `{{payload.some.path}}` (names of fields, or indexes of arrays), `{{now}}` and
+ * `{{routine.name}}`. What the payload does not have becomes nothing; other names stay as they stand. Objects are
+ * written as JSON.
+ * @param longest in characters: what is longer is cut, and no more than that is ever built
+ */
+export function fillTemplate(template: string, values: TemplateValues, longest: number): string {
+  const known = new Map<string, string | undefined>();
+  const parts: string[] = [];
+  let length = 0;
+  let from = 0;
+  const push = (text: string) => {
+    parts.push(text.slice(0, longest - length));
+    length = Math.min(longest, length + text.length);
+  };
+  for (const match of template.matchAll(place)) {
+    if (length >= longest) break;
+    const [written, name = ''] = match;
+    if (!known.has(name)) known.set(name, valueOf(name, values));
+    push(template.slice(from, match.index));
+    push(known.get(name) ?? written);
+    from = match.index + written.length;
+  }
+  push(template.slice(from));
+  // The cut may go through a pair of surrogates.
+  return parts.join('').toWellFormed();
+}
+
+/** Undefined for a name that templates do not know. */
+function valueOf(name: string, { payload, now, routine }: TemplateValues): string | undefined {
+  if (name === 'now') return now;
+  if (name === 'routine.name') return routine.name;
+  const [first, ...path] = name.split('.');
+  if (first !== 'payload') return undefined;
+  let value = payload;
+  for (const step of path) {
+    // Own fields only: nothing of a prototype can be named.
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return '';
+    value = (value as Record<string, unknown>)[step];
+  }
+  return textOf(value);
+}
+
+// Indentation could make a deep value many times as long.
+const LONGEST_INDENTED = 4000;
+
+/** A text as it is, nothing as an empty one, all else as JSON: indented where that is short. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value;
+  const compact = JSON.stringify(value) ?? '';
+  return compact.length > LONGEST_INDENTED ? compact : JSON.stringify(value, null, 2);
+}

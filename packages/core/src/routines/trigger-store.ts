@@ -1,0 +1,37 @@
+import { schema, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import type { TriggerRow } from './rows.ts';
+
+const { routine_triggers } = schema;
+
+/** Where a secret lies, for the vault: sealed for one trigger, it does not open in another. */
+export const secretPlace = (id: string) => `routine_triggers/${id}`;
+
+type Columns = Parameters<ReturnType<Tx['update']>['set']>[0];
+
+export async function changeTrigger(tx: Tx, trigger: TriggerRow, set: Columns): Promise<TriggerRow> {
+  const [row] = await tx
+    .update(routine_triggers)
+    .set({ ...set, updated_at: sql`now()` })
+    .where(eq(routine_triggers.id, trigger.id))
+    .returning();
+  if (!row) throw notFound();
+  return row;
+}
+
+/** Without the public id: whoever knows it may fire. */
+export function changeOfTrigger(
+  row: TriggerRow,
+  action: string,
+  details: Record<string, unknown> = {},
+): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'routine_trigger',
+    entity_id: row.id,
+    details: { routine_id: row.routine_id, kind: row.kind, label: row.label, ...details },
+  };
+}

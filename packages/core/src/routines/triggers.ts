@@ -1,0 +1,146 @@
+import type {
+  Actor,
+  CreateRoutineTrigger,
+  NewRoutineTrigger,
+  RoutineTrigger,
+  UpdateRoutineTrigger,
+} from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { invalid, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { parseCron } from './cron.ts';
+import { presentNewTrigger, presentTrigger } from './present.ts';
+import type { RoutineRow, TriggerRow } from './rows.ts';
+import { nextFireNow, type Schedule } from './schedule-triggers.ts';
+import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
+
+const { companies, routine_triggers, routines } = schema;
+
+/** The scope loader's way to a trigger; undefined also where its routine or company is in the trash. */
+export async function findRoutineTrigger(tx: Tx, id: string): Promise<TriggerRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(routine_triggers))
+    .from(routine_triggers)
+    .innerJoin(routines, and(eq(routines.id, routine_triggers.routine_id), isNull(routines.deleted_at)))
+    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .where(eq(routine_triggers.id, id));
+  return row;
+}
+
+/** Newest first. */
+export async function listTriggers(
+  tx: Tx,
+  routine: RoutineRow,
+  query: PageRequest,
+): Promise<Page<RoutineTrigger>> {
+  const page = newestFirst(routine_triggers.created_at, routine_triggers.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(routine_triggers)
+    .where(and(eq(routine_triggers.routine_id, routine.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentTrigger);
+}
+
+/**
+ * Adds a webhook or a schedule. The secret of a signed webhook is in this answer and in no other.
+ * @throws invalid for a bad expression or zone, unavailable where a secret could not be sealed
+ */
+export async function createTrigger(
+  tx: Tx,
+  actor: Actor,
+  routine: Pick<RoutineRow, 'id' | 'company_id'>,
+  input: CreateRoutineTrigger,
+  vault: Vault,
+): Promise<NewRoutineTrigger> {
+  const id = newId();
+  const schedule = scheduleOf(input);
+  const signing_mode = input.signing_mode ?? 'none';
+  const secret = signing_mode === 'none' ? null : newToken();
+  const sealed = secret === null ? null : vault.seal(secret, secretPlace(id));
+  const row = await insertTrigger(tx, routine, {
+    id,
+    kind: input.kind,
+    label: input.label,
+    signing_mode,
+    secret_sealed: sealed,
+    ...schedule,
+  });
+  await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.created')]);
+  return presentNewTrigger(row, secret);
+}
+
+type NewTrigger = Omit<typeof routine_triggers.$inferInsert, 'company_id' | 'routine_id' | 'next_fire_at'>;
+
+/** The trigger without its activity; a schedule gets its first fire time. */
+export async function insertTrigger(
+  tx: Tx,
+  routine: Pick<RoutineRow, 'id' | 'company_id'>,
+  values: NewTrigger,
+): Promise<TriggerRow> {
+  const schedule = storedSchedule(values);
+  const next_fire_at = schedule && (await nextFireNow(tx, schedule));
+  const [row] = await tx
+    .insert(routine_triggers)
+    .values({ ...values, company_id: routine.company_id, routine_id: routine.id, next_fire_at })
+    .returning();
+  return row!;
+}
+
+/** Null for a webhook. @throws invalid where fields of the one kind come with the other */
+function scheduleOf(input: CreateRoutineTrigger): Schedule | null {
+  const { kind, cron_expression, timezone, signing_mode } = input;
+  if (kind === 'webhook') {
+    if (cron_expression !== undefined || timezone !== undefined)
+      throw invalid('cron_expression and timezone belong to a schedule');
+    return null;
+  }
+  if (cron_expression === undefined) throw invalid('body.cron_expression is required for a schedule');
+  if (signing_mode !== undefined && signing_mode !== 'none') throw invalid('only webhooks are signed');
+  return { cron_expression: parseCron(cron_expression).expression, timezone: timezone ?? 'UTC' };
+}
+
+function storedSchedule(row: Pick<NewTrigger, 'cron_expression' | 'timezone'>): Schedule | null {
+  const { cron_expression, timezone } = row;
+  return cron_expression ? { cron_expression, timezone: timezone ?? 'UTC' } : null;
+}
+
+/** Changes a trigger; an absent field is left alone. A new schedule, or one switched on, counts from now. */
+export async function updateTrigger(
+  tx: Tx,
+  actor: Actor,
+  trigger: TriggerRow,
+  input: UpdateRoutineTrigger,
+): Promise<RoutineTrigger> {
+  const { enabled, label, replay_window_sec, timezone } = input;
+  const rescheduled = input.cron_expression !== undefined || timezone !== undefined;
+  const before = storedSchedule(trigger);
+  if (rescheduled && before === null) throw invalid('cron_expression and timezone belong to a schedule');
+  const cron_expression = input.cron_expression && parseCron(input.cron_expression).expression;
+  const set = { enabled, label, replay_window_sec, cron_expression, timezone };
+  const schedule = before && {
+    cron_expression: cron_expression ?? before.cron_expression,
+    timezone: timezone ?? before.timezone,
+  };
+  const switched = enabled !== undefined && enabled !== trigger.enabled;
+  // Also where it is switched off: a bad zone must not wait for the day when it is switched on.
+  const next = schedule && (rescheduled || switched) ? await nextFireNow(tx, schedule) : undefined;
+  const next_fire_at = next && (enabled ?? trigger.enabled) ? next : next && null;
+  const row = await changeTrigger(tx, trigger, { ...set, next_fire_at });
+  const fields = Object.keys(input);
+  await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.updated', { fields })]);
+  return presentTrigger(row);
+}
+
+/** For good; the runs that it caused stay. */
+export async function deleteTrigger(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<void> {
+  const gone = await tx
+    .delete(routine_triggers)
+    .where(eq(routine_triggers.id, trigger.id))
+    .returning({ id: routine_triggers.id });
+  if (gone.length === 0) throw notFound();
+  await recordChanges(tx, actor, [changeOfTrigger(trigger, 'routine_trigger.deleted')]);
+}

@@ -1,0 +1,43 @@
+/** Rules 2 to 4 of the webhook ingress. Pure. */
+import { constantTimeEqual, hmacSha256Hex, unauthenticated } from '@acp/kernel';
+
+export interface SignedRequest {
+  /** As they were sent: the signature is over the bytes. */
+  body: Uint8Array;
+  /** `X-Service-Signature`. */
+  signature: string | undefined;
+  /** `X-Service-Timestamp`: Unix seconds. */
+  timestamp: string | undefined;
+}
+
+/** Either way, against the server's clock. */
+const TOLERANCE_SEC = 300;
+
+/**
+ * @param mode the trigger's own: what the request leaves out can't make it a weaker one
+ * @param now_sec Unix seconds
+ * @throws unauthenticated, in the specification's words
+ */
+export function verifySignature(
+  mode: string,
+  secret: string,
+  { body, signature, timestamp }: SignedRequest,
+  now_sec: number,
+): void {
+  if (mode === 'none') return;
+  if (!signature) throw unauthenticated('missing signature');
+  const signed = mode === 'hmac_ts' ? stamped(timestamp, body, now_sec) : body;
+  // Digits of a hash have no case of their own.
+  if (!constantTimeEqual(signature.trim().toLowerCase(), hmacSha256Hex(secret, signed))) {
+    throw unauthenticated('invalid signature');
+  }
+}
+
+/** The timestamp as it was written, a dot, the body. */
+function stamped(timestamp: string | undefined, body: Uint8Array, now_sec: number): Uint8Array {
+  if (!timestamp) throw unauthenticated('missing timestamp');
+  if (!/^-?\d{1,15}$/.test(timestamp)) throw unauthenticated('invalid timestamp');
+  if (Math.abs(now_sec - Number(timestamp)) > TOLERANCE_SEC)
+    throw unauthenticated('timestamp out of tolerance');
+  return Buffer.concat([Buffer.from(`${timestamp}.`), body]);
+}

@@ -1,0 +1,102 @@
+/** The webhook ingress: seven rules in order (specification, Webhook ingress). */
+import { schema, type Tx } from '@acp/db';
+import { conflict, isUuid, notFound, sha256Hex, unavailable, type Vault } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { fireForTrigger, type TriggeredRun } from './fire.ts';
+import { payloadOf } from './payload.ts';
+import { lockRoutine, type TriggerRow } from './rows.ts';
+import { secretPlace } from './trigger-store.ts';
+import { type SignedRequest, verifySignature } from './verify-signature.ts';
+
+const { companies, routine_triggers, routines } = schema;
+
+/**
+ * Rules 1 to 4: the trigger that the URL names, once the request has proved to come from who may fire it. Outside of a
+ * transaction: a stranger's request locks nothing.
+ * @throws notFound for what is unknown, disabled, paused or in the trash; unauthenticated
+ */
+export async function openWebhook(
+  tx: Tx,
+  public_id: string,
+  request: SignedRequest,
+  vault: Vault,
+): Promise<TriggerRow> {
+  const found = isUuid(public_id) ? await findWebhook(tx, public_id) : undefined;
+  if (!found) throw notFound();
+  const { trigger, now_sec } = found;
+  const { id, signing_mode, secret_sealed } = trigger;
+  const secret = signing_mode === 'none' ? '' : vault.unseal(secret_sealed ?? '', secretPlace(id));
+  verifySignature(signing_mode, secret, request, now_sec);
+  return trigger;
+}
+
+async function findWebhook(
+  tx: Tx,
+  public_id: string,
+): Promise<{ trigger: TriggerRow; now_sec: number } | undefined> {
+  const [row] = await tx
+    .select({
+      trigger: getTableColumns(routine_triggers),
+      now_sec: sql`extract(epoch from clock_timestamp())`.mapWith((text) => Math.floor(Number(text))),
+    })
+    .from(routine_triggers)
+    .innerJoin(routines, and(eq(routines.id, routine_triggers.routine_id), isNull(routines.deleted_at)))
+    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .where(
+      and(
+        eq(routine_triggers.public_id, public_id),
+        eq(routine_triggers.kind, 'webhook'),
+        eq(routine_triggers.enabled, true),
+        eq(routines.status, 'active'),
+      ),
+    );
+  return row;
+}
+
+/**
+ * Rules 5 and 6, in a transaction. The routine's lock makes equal bodies that come at the same time wait for each
+ * other: the second sees the run of the first. What ended between the signature and the lock is 404 still.
+ * @throws conflict `replay_rejected`, notFound
+ */
+export async function fireWebhook(tx: Tx, trigger: TriggerRow, body: Uint8Array): Promise<TriggeredRun> {
+  const locked = await lockRoutine(tx, trigger.routine_id);
+  if (locked?.routine.status !== 'active') throw notFound();
+  const payload_sha256 = sha256Hex(body);
+  const { open, replayed } = await stateOf(tx, trigger, payload_sha256);
+  if (!open) throw notFound();
+  if (replayed) throw conflict('replay_rejected');
+  const actor = systemActor(`routine ${locked.routine.name}`);
+  const fire = {
+    source: 'webhook',
+    payload: payloadOf(body),
+    trigger_id: trigger.id,
+    payload_sha256,
+  } as const;
+  return fireForTrigger(tx, actor, locked, fire);
+}
+
+/** A statement of its own, after the lock: it needs the snapshot of that moment. Failed runs may be sent again. */
+async function stateOf(
+  tx: Tx,
+  trigger: TriggerRow,
+  payload_sha256: string,
+): Promise<{ open: boolean; replayed: boolean }> {
+  const { rows } = await tx.execute<{ open: boolean; replayed: boolean }>(sql`
+    select t.enabled and t.public_id = ${trigger.public_id} as open,
+      t.replay_window_sec > 0 and exists (
+        select from routine_runs r
+        where r.trigger_id = t.id and r.payload_sha256 = ${payload_sha256} and r.status <> 'failed'
+          and r.created_at > now() - make_interval(secs => t.replay_window_sec)) as replayed
+    from routine_triggers t where t.id = ${trigger.id}`);
+  return rows[0] ?? { open: false, replayed: false };
+}
+
+/** Rule 7. @throws unavailable where the fire was recorded as failed: a repetition is welcome once that is mended */
+export function webhookAnswer({ run, defect }: TriggeredRun): {
+  status: 'enqueued' | 'coalesced' | 'skipped';
+} {
+  const { status } = run;
+  if (status === 'enqueued' || status === 'coalesced' || status === 'skipped') return { status };
+  throw unavailable('the routine could not be fired', defect);
+}

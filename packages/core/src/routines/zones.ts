@@ -1,0 +1,37 @@
+import { invalid } from '@acp/kernel';
+
+// A formatter costs far more than its use; there are some 600 names, aliases included.
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Names only: an offset like `+02:00` is no place that could change its clocks. */
+const nameShape = /^[A-Za-z][A-Za-z0-9_+\-/]*$/;
+
+/** Answers the name. @throws invalid for one that the platform does not know */
+export function assertZone(zone: string): string {
+  formatterOf(zone);
+  return zone;
+}
+
+/** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
+export function offsetAt(zone: string, instant: number): number {
+  // `1/1/2026, GMT+05:30`; plain `GMT` is UTC itself, and offsets of old times have seconds.
+  const text = formatterOf(zone).format(instant);
+  const match = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text);
+  if (match?.[1] === undefined) return 0;
+  const [, sign, hours, minutes, seconds = '0'] = match;
+  const magnitude = Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000;
+  return sign === '-' ? -magnitude : magnitude;
+}
+
+function formatterOf(zone: string): Intl.DateTimeFormat {
+  const known = formatters.get(zone);
+  if (known) return known;
+  if (!nameShape.test(zone)) throw invalid('timezone: unknown time zone');
+  try {
+    const made = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+    formatters.set(zone, made);
+    return made;
+  } catch {
+    throw invalid('timezone: unknown time zone');
+  }
+}
