@@ -36,6 +36,12 @@ function environmentExample(): string {
   return `# ${NOTE}\n\n${blocks.join('\n')}`;
 }
 
+/** The name on the live stream; a dash for what is not sent there. */
+function liveCell(type: string): string {
+  const name = liveName(type);
+  return name === null ? '–' : `\`${name}\``;
+}
+
 function endpointPage(): string {
   const rows = endpoints.map((endpoint) =>
     row(
@@ -47,7 +53,7 @@ function endpointPage(): string {
     ),
   );
   const events = Object.entries(eventTable).map(([type, event]) =>
-    row(`\`${liveName(type)}\``, event.plugin_type ?? '', event.doc),
+    row(liveCell(type), event.plugin_type ?? '', event.doc),
   );
   const jobs = Object.entries(jobCatalogue).map(([name, job]) => row(`\`${name}\``, job.doc, job.sweep));
   return [

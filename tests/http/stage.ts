@@ -1,6 +1,8 @@
 /** One of each thing that a path can name, in the company of a cast. */
 import {
+  createApproval,
   createAttachments,
+  createBudgetPolicy,
   createComment,
   createCompany,
   createGoal,
@@ -10,7 +12,9 @@ import {
   createNote,
   createProject,
   createRelation,
+  createRoutine,
   createSkill,
+  createTrigger,
   createWorkProduct,
   deleteNote,
   findIssue,
@@ -25,6 +29,7 @@ import type { IssueRow } from '@acp/core';
 import type { EndpointRow } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
+import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
@@ -61,9 +66,12 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       .returning();
     const things = await stageThings(tx, company_id, issue.id);
     const files = await stageFiles(tx, row);
+    const decisions = await stageDecisions(tx, company_id);
     return {
       ...things,
+      ...decisions,
       ...files,
+      ...(await stageRoutine(tx, company_id)),
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -80,6 +88,13 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       role: 'ceo',
     };
   });
+}
+
+/** With a webhook that anybody may call. */
+async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
+  const routine = await createRoutine(tx, director, company_id, { name: 'Staged' });
+  const trigger = await createTrigger(tx, director, routine, { kind: 'webhook' }, new Vault(null));
+  return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
 }
 
 /** What a company has beside its issues, and a note in the trash. */
@@ -111,6 +126,48 @@ async function stageThings(tx: Tx, company_id: string, unique: string): Promise<
     trashId: entry!.trash_id,
     name: 'councils',
     adapterType: 'llm',
+  };
+}
+
+/** An approval of nobody who calls, and a policy with an incident that holds nobody back. */
+async function stageDecisions(tx: Tx, company_id: string): Promise<Stage> {
+  const approval = await createApproval(tx, director, company_id, { type: 'plan', title: 'Staged' });
+  const { id: policy_id } = await createBudgetPolicy(tx, director, company_id, {
+    scope_type: 'company',
+    window: 'lifetime',
+    limit_usd: 1000,
+  });
+  const [incident] = await tx
+    .insert(schema.budget_incidents)
+    .values({
+      company_id,
+      policy_id,
+      kind: 'warning',
+      spent_usd: '1',
+      limit_usd: '1000',
+      window_start: new Date(0),
+    })
+    .returning();
+  return { approvalId: approval.id, policyId: policy_id, incidentId: incident!.id };
+}
+
+/** Rows of files whose bytes are nowhere: what reads them answers 404. */
+async function stageFiles(tx: Tx, issue: IssueRow): Promise<Stage> {
+  const { company_id } = issue;
+  const file = { filename: 'staged.bin', content_type: 'image/png', size_bytes: 1 };
+  const storage_key = `staged/${issue.id}`;
+  await reserveStorageKeys(tx, [storage_key]);
+  const stored = { ...file, sha256: '', storage_key };
+  const [attachment] = await createAttachments(tx, director, issue, [stored]);
+  const product = await createWorkProduct(tx, director, issue, { title: 'Staged' });
+  const document = await putDocument(tx, director, issue, 'staged', { title: 'Staged', body: 'Staged' });
+  const logo = { ...file, storage_key: `${storage_key}/logo`, theme: 'light' } as const;
+  await setLogo(tx, director, company_id, logo);
+  return {
+    attachmentId: attachment!.id,
+    workProductId: product.id,
+    key: document.key,
+    revisionId: document.latest_revision_id ?? '',
   };
 }
 

@@ -12,6 +12,7 @@ import { documentRoutes } from './documents/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
+import { routineRoutes } from './routines/routes.ts';
 import { runRoutes } from './runs/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
@@ -45,6 +46,7 @@ export const apiRoutes: readonly Route[] = [
   approvalRoutes,
   budgetRoutes,
   runRoutes,
+  routineRoutes,
   inboxRoutes,
   trashRoutes,
   referenceRoutes,

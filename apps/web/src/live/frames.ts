@@ -5,9 +5,13 @@ import type { SequencedEvent, TranscriptEntry } from '@acp/core';
 /** Longest text of one transcript frame, in characters; longer output is split over several with the same `seq`. */
 const MAX_TEXT = 16_384;
 
-/** `occurred_at` of events from before a restart of the hub is a Date too: rows come from the database alone. */
-export function eventFrame(event: SequencedEvent): string {
+/**
+ * Null for what is not sent to live streams. `occurred_at` of events from before a restart of the hub is a Date too:
+ * rows come from the database alone.
+ */
+export function eventFrame(event: SequencedEvent): string | null {
   const type = liveName(event.type);
+  if (type === null) return null;
   const data: LiveEvent = {
     id: event.id,
     type,

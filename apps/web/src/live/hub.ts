@@ -121,7 +121,10 @@ export class LiveHub {
         const companies = [...subscriber.companies];
         const { instance_wide } = subscriber;
         const page = await listEventsAfter(db, position, { companies, instance_wide, limit: PAGE });
-        for (const event of page) subscriber.replay(event.seq, eventFrame(event));
+        for (const event of page) {
+          const frame = eventFrame(event);
+          if (frame !== null) subscriber.replay(event.seq, frame);
+        }
         position = page.at(-1)?.seq ?? position;
         full = page.length === PAGE;
         this.#dropIfSlow(subscriber);
@@ -184,6 +187,7 @@ export class LiveHub {
 
   #publish(event: Parameters<typeof eventFrame>[0]): void {
     const frame = eventFrame(event);
+    if (frame === null) return;
     let sent = 0;
     for (const subscriber of this.#subscribers) {
       const sees =

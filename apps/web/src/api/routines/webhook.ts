@@ -1,0 +1,20 @@
+import type { routineTriggerEndpoints } from '@acp/contract';
+import { fireWebhook, openWebhook, webhookAnswer } from '@acp/core';
+import type { Context } from '../../http/handle.ts';
+
+type Row = (typeof routineTriggerEndpoints)['firePublic'];
+
+/**
+ * A webhook's request: the signature is judged outside of a transaction, so that strangers lock nothing, and the answer
+ * to a fire that failed comes after its record is committed.
+ */
+export async function receiveWebhook({ tx, params, request, body, services }: Context<Row>) {
+  const signed = {
+    body,
+    signature: request.get('X-Service-Signature'),
+    timestamp: request.get('X-Service-Timestamp'),
+  };
+  const trigger = await openWebhook(tx, params.publicId ?? '', signed, services.vault);
+  const fired = await services.transaction(async (inner) => fireWebhook(inner, trigger, body));
+  return webhookAnswer(fired);
+}
