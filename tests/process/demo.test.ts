@@ -79,7 +79,7 @@ describe('npm run demo', () => {
   it('killed by SIGKILL takes its processes and its home along', async () => {
     await killed.says('Up.');
     killed.kill('SIGKILL');
-    await killed.ended;
+    expect(await killed.ended).toEqual([null, 'SIGKILL']);
     await waitFor(() => killed.remains().length === 0, { timeout_ms: 30_000, what: 'nothing being left' });
   }, 60_000);
 });

@@ -33,6 +33,11 @@ const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 
+/** Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines. */
+function isWorthTelling(failures: number): boolean {
+  return failures >= WARN_FROM && Number.isInteger(Math.log2(failures));
+}
+
 export function openLink(options: LinkOptions): Link {
   const { logger } = options;
   const closing = new AbortController();
@@ -84,8 +89,7 @@ export function openLink(options: LinkOptions): Link {
       } catch (err) {
         const error = err instanceof Error ? err.message : String(err);
         failures += 1;
-        // Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines.
-        if (failures >= WARN_FROM && Number.isInteger(Math.log2(failures)))
+        if (isWorthTelling(failures))
           logger?.warn('database link: no connection', { link: options.application_name, error });
         await delay(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);

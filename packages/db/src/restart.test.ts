@@ -75,7 +75,7 @@ describe('a restart of PostgreSQL', () => {
       await expect(failing).rejects.toMatchObject({ kind: 'unavailable', message: 'database unavailable' });
       // A lone read too: it is sent again for each connection that broke, but the patience is had once.
       const begin = performance.now();
-      await expect(impatient.db.execute(sql`select 1`)).rejects.toThrow();
+      await expect(impatient.db.execute(sql`select 1`)).rejects.toThrow('Failed query');
       expect(performance.now() - begin).toBeLessThan(800);
     });
     expect(await transaction(impatient, async () => 'again')).toBe('again');
