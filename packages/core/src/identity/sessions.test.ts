@@ -119,12 +119,16 @@ describe('noteLogin', () => {
   });
 });
 
-/** Milliseconds that a wrong guess takes. */
-const costOfGuess = async (stored: string | null) => {
-  const start = performance.now();
-  expect(await verifyPassword(stored, 'guess')).toBe(false);
-  return performance.now() - start;
-};
+/** Milliseconds that a wrong guess takes; the best of some, since other tests run beside. */
+async function costOfGuess(stored: string | null): Promise<number> {
+  const costs: number[] = [];
+  for (let n = 0; n < 7; n += 1) {
+    const start = performance.now();
+    expect(await verifyPassword(stored, 'guess')).toBe(false);
+    costs.push(performance.now() - start);
+  }
+  return Math.min(...costs);
+}
 
 describe('a password', () => {
   it('is hashed: argon2id with a salt of its own', async () => {
@@ -138,7 +142,7 @@ describe('a password', () => {
   it('belongs to nobody: false, and not at once', async () => {
     await verifyPassword(null, 'warm up');
     const known = await costOfGuess(await hashPassword('known'));
-    expect(await costOfGuess(null)).toBeGreaterThan(known / 4);
+    expect(await costOfGuess(null)).toBeGreaterThan(known / 3);
     expect(await verifyPassword(undefined, 'no account has this password')).toBe(false);
   });
 });
