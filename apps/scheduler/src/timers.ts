@@ -6,6 +6,7 @@ import {
   deleteExpiredSessions,
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
+  deleteRoutineRunsBefore,
   deleteRunsBefore,
   dueWork,
   getSetting,
@@ -25,6 +26,7 @@ import { transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
+import { fireSchedules } from './fire-schedules.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -112,6 +114,7 @@ async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<vo
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await beatHearts(context, signal);
   if (due.lost_run_id !== null) await sweepLostRuns(context, due.lost_run_id, signal);
+  if (due.schedules) await fireSchedules(context, signal);
 }
 
 /** One run a transaction: several schedulers share the work of a dead one. */
@@ -168,6 +171,9 @@ async function forgetRuns({ database: { db }, config }: TimerContext, signal: Ab
   const days = (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
   let deleted = RUN_BATCH;
   while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);
+  deleted = RUN_BATCH;
+  while (deleted === RUN_BATCH && !signal.aborted)
+    deleted = await deleteRoutineRunsBefore(db, days, RUN_BATCH);
 }
 
 /** How long things lie in the trash where no setting says otherwise (decisions 7.6). */

@@ -103,7 +103,7 @@ describe('the verbs', () => {
     await set.apply('/status in_review');
     await set.apply('/assign Nobody');
     await set.apply('/create_issue Write it down priority=low\n```\nAll of it.\n```');
-    await set.apply('/fire-routine nightly');
+    await set.apply('/await-subagents');
     expect(await recorded(set)).toEqual([
       expect.objectContaining({
         ordinal: 1,
@@ -118,7 +118,7 @@ describe('the verbs', () => {
         args: { line: 'Write it down priority=low', body: 'All of it.' },
         ok: true,
       }),
-      expect.objectContaining({ ok: false, error: 'verb /fire-routine is not available' }),
+      expect.objectContaining({ ok: false, error: 'verb /await-subagents is not available' }),
     ]);
   });
 
