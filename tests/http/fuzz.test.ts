@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints, pathParams } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
-import type { Database } from '@acp/db';
+import { type Database, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
 import type { Express } from 'express';
@@ -36,13 +36,18 @@ beforeAll(async () => {
   app = createApp({
     database,
     logger,
-    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
+    config: loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }),
     routes: [...apiRoutes, ...liveRoutes(hub)],
     validate_responses: true,
   });
 });
 
-afterAll(() => hub.close());
+afterAll(async () => {
+  hub.close();
+  // The whole instance's, and the next test file's too.
+  await database.db.delete(schema.instance_settings);
+  await database.db.delete(schema.instance_flags);
+});
 
 interface Shot {
   caller: (typeof callers)[number];

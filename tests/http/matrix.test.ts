@@ -87,7 +87,7 @@ beforeAll(async () => {
   app = createApp({
     database,
     logger,
-    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
+    config: loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }),
     routes: [...apiRoutes, ...liveRoutes(hub)],
     validate_responses: true,
   });

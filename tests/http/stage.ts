@@ -1,5 +1,6 @@
 /** One of each thing that a path can name, in the company of a cast. */
 import {
+  attachSkill,
   createApproval,
   createAttachments,
   createBudgetPolicy,
@@ -17,6 +18,7 @@ import {
   createTrigger,
   createWorkProduct,
   deleteNote,
+  findAgent,
   findIssue,
   findNote,
   listTrash,
@@ -64,7 +66,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
         set: { message: 'Staged' },
       })
       .returning();
-    const things = await stageThings(tx, company_id, issue.id);
+    const things = await stageThings(tx, cast, issue.id);
     const files = await stageFiles(tx, row);
     const decisions = await stageDecisions(tx, company_id);
     return {
@@ -98,12 +100,15 @@ async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
 }
 
 /** What a company has beside its issues, and a note in the trash. */
-async function stageThings(tx: Tx, company_id: string, unique: string): Promise<Stage> {
+async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
+  const { company_id, agent_id } = cast;
   const project = await createProject(tx, director, company_id, { name: 'Staged' });
   const goal = await createGoal(tx, director, company_id, { title: 'Staged' });
   const note = await createNote(tx, director, company_id, { title: 'Staged' });
   const slug = `staged-${unique.slice(0, 8)}`;
   const skill = await createSkill(tx, director, company_id, { slug, name: 'Staged', description: 'Staged' });
+  const agent = await findAgent(tx, agent_id);
+  if (agent) await attachSkill(tx, director, agent, skill.id);
   const [secret] = await tx
     .insert(schema.secrets)
     .values({
