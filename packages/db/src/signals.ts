@@ -3,7 +3,7 @@ import type { Tx } from './pool.ts';
 /**
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
- * `commands` a command's id, `control` a run's id.
+ * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none).
  */
 export const signalChannels = [
   'events',
@@ -12,6 +12,7 @@ export const signalChannels = [
   'credentials',
   'commands',
   'control',
+  'alerts',
 ] as const;
 export type SignalChannel = (typeof signalChannels)[number];
 

@@ -50,13 +50,16 @@ export function presentApprovalComment(row: CommentRow, userName: string | null)
   };
 }
 
+function short(text: string | null): string | null {
+  return text === null ? null : cutText(text, LONGEST_EVENT_TEXT_BYTES);
+}
+
 export function approvalChange(
   row: ApprovalRow,
   action: string,
   event: 'approval_created' | 'approval_resolved',
 ): Change {
   const shown = summarizeApproval(row);
-  const short = (text: string | null) => (text === null ? null : cutText(text, LONGEST_EVENT_TEXT_BYTES));
   const data = {
     ...shown,
     decision_note: short(shown.decision_note),

@@ -3,3 +3,5 @@ export { deleteEventsBefore, lastSequence, listEventsAfter } from './read-events
 export { deleteOldIdempotencyKeys } from './idempotency-keys.ts';
 export { replayFloor } from './replay.ts';
 export type { SequencedEvent } from './read-events.ts';
+export { recentNotifications } from './recent-notifications.ts';
+export type { Alert } from './recent-notifications.ts';

@@ -1,0 +1,61 @@
+import { type Alert, recentNotifications } from '@acp/core';
+import type { Database, Listener } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+
+export interface AlertRingOptions {
+  database: Database;
+  listener: Listener;
+  logger: Logger;
+}
+
+const KEPT = 100;
+/** What is read after a signal: time enough for a listener that had to reconnect. */
+const LOOK_BACK_SEC = 60;
+
+/**
+ * The last alerts for admins (specification, Events and observability 7), of all companies, in this process's memory:
+ * a restart begins anew. Whoever shows them narrows them to the companies that the reader is admin of.
+ */
+export class AlertRing {
+  readonly #options: AlertRingOptions;
+  readonly #off: (() => void)[];
+  #alerts: Alert[] = [];
+  #reading: Promise<void> | null = null;
+  #again = false;
+
+  constructor(options: AlertRingOptions) {
+    this.#options = options;
+    const { listener } = options;
+    this.#off = [listener.on('alerts', () => this.#look()), listener.onReconnect(() => this.#look())];
+  }
+
+  /** Newest first. @param sees whether the reader may know of the company; null is the instance */
+  list(sees: (company_id: string | null) => boolean): Alert[] {
+    return this.#alerts.filter(({ company_id }) => sees(company_id)).toReversed();
+  }
+
+  close(): void {
+    for (const off of this.#off) off();
+  }
+
+  #look(): void {
+    this.#again = true;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null;
+    });
+  }
+
+  async #read(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      try {
+        const recent = await recentNotifications(this.#options.database.db, LOOK_BACK_SEC);
+        const known = new Set(this.#alerts.map(({ id }) => id));
+        this.#alerts = [...this.#alerts, ...recent.filter(({ id }) => !known.has(id))].slice(-KEPT);
+      } catch (error) {
+        // The events themselves are kept: only this view of them has a gap.
+        this.#options.logger.warn('alerts could not be read', { error });
+      }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Notification } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+/** A notification as the ring of the last alerts keeps it. */
+export interface Alert extends Notification {
+  id: string;
+  /** Null: of the instance. */
+  company_id: string | null;
+  occurred_at: Date;
+}
+
+/** The notifications of the last seconds, oldest first, sequenced or still on their way to it. One statement. */
+export async function recentNotifications(tx: Tx, since_sec: number): Promise<Alert[]> {
+  const { rows } = await tx.execute<{
+    id: string;
+    company_id: string | null;
+    occurred_at: string;
+    data: Notification;
+  }>(sql`
+    select event_id as id, company_id, occurred_at, data from outbox where type = 'notification'
+    union all
+    select id, company_id, occurred_at, data from events
+    where type = 'notification' and occurred_at > now() - make_interval(secs => ${since_sec})
+    order by occurred_at, id`);
+  return rows.map(({ id, company_id, occurred_at, data }) => ({
+    ...data,
+    id,
+    company_id,
+    occurred_at: new Date(occurred_at),
+  }));
+}
