@@ -1,13 +1,13 @@
 import { Parser } from 'htmlparser2';
 
-const silent = new Set(['script', 'style', 'template', 'noscript', 'head', 'svg', 'iframe', 'object']);
+const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'iframe', 'object']);
 const inline = new Set(
   'a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var wbr'.split(
     ' ',
   ),
 );
 
-/** What a reader of the page would see, a line for each block; titles, scripts and styles are left out. */
+/** What a reader of the page would see, its title first, a line for each block; scripts and styles are left out. */
 export function extractHtml(html: string): string {
   let text = '';
   let silence = 0;

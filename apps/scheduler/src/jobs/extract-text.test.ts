@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { attachmentTexts, createAttachments, findIssue, reserveStorageKeys } from '@acp/core';
+import { type Database, schema, transaction } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
+import { actors, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SchedulerContext } from '../context.ts';
+import { extractTextJob } from './extract-text.ts';
+
+let folder: string;
+let storage: LocalStorage;
+let database: Database;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'acp-texts-'));
+  storage = new LocalStorage(folder);
+  database = await databaseWithQueue();
+});
+afterAll(async () => rm(folder, { recursive: true, force: true }));
+
+async function attach(filename: string, content: string) {
+  const company = await createCompany(database.db);
+  const issue = (await findIssue(database.db, (await createIssue(database.db, company)).id))!;
+  const storage_key = `attachments/${company.id}/${newId()}`;
+  await reserveStorageKeys(database.db, [storage_key]);
+  const body = new Blob([content]).stream() as AsyncIterable<Uint8Array>;
+  const stored = await storage.put(storage_key, body, { max_bytes: 1000 });
+  const file = { filename, content_type: 'application/octet-stream', storage_key, ...stored };
+  const [made] = await transaction(database, (tx) => createAttachments(tx, actors.system, issue, [file]));
+  return { issue, id: made!.id, storage_key };
+}
+
+const run = async (attachment_id: string) => {
+  const context = { database, storage } as unknown as SchedulerContext;
+  const job = { signal: new AbortController().signal, job_id: newId(), attempt: 1 };
+  await extractTextJob(context)({ attachment_id }, job);
+};
+
+const textOf = async (id: string) => {
+  const [row] = await database.db
+    .select()
+    .from(schema.attachment_texts)
+    .where(eq(schema.attachment_texts.attachment_id, id));
+  return row;
+};
+
+describe('extract-text', () => {
+  it('stores the text, which prompts then find; a second run changes nothing', async () => {
+    const { id, issue, storage_key } = await attach('plan.md', '# Plan');
+    await run(id);
+    expect(await textOf(id)).toMatchObject({ status: 'done', extracted_text: '# Plan', error: null });
+    await storage.delete(storage_key);
+    await run(id);
+    expect(await attachmentTexts(database.db, issue.id, 5)).toMatchObject([
+      { id, filename: 'plan.md', text: '# Plan' },
+    ]);
+    expect(await attachmentTexts(database.db, issue.id, 5, 3)).toMatchObject([{ text: '# P' }]);
+  });
+
+  it('a file that can’t be read, or is missing: failed with the reason, and done', async () => {
+    const broken = await attach('broken.pdf', 'no pdf');
+    await run(broken.id);
+    expect(await textOf(broken.id)).toMatchObject({ status: 'failed', error: expect.stringMatching(/\w/) });
+    const missing = await attach('a.txt', 'x');
+    await storage.delete(missing.storage_key);
+    await run(missing.id);
+    expect(await textOf(missing.id)).toMatchObject({ status: 'failed', error: 'the file is missing' });
+  });
+
+  it('nothing to extract, or deleted meanwhile: done', async () => {
+    const picture = await attach('photo.png', 'x');
+    await run(picture.id);
+    expect(await textOf(picture.id)).toMatchObject({ status: 'none' });
+    await expect(run(newId())).resolves.toBeUndefined();
+  });
+});
