@@ -2,7 +2,7 @@
  * Whatever is sent to whichever endpoint: never a 5xx (503 would be documented, but nothing is away here), and an error is
  * always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints, pathParams } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
@@ -42,9 +42,10 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  hub.close();
-  // The whole instance's, and the next test file's too.
+afterAll(() => hub.close());
+
+// The whole instance's: the next row's, and the next test file's too.
+afterEach(async () => {
   await database.db.delete(schema.instance_settings);
   await database.db.delete(schema.instance_flags);
 });
