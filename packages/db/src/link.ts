@@ -33,6 +33,13 @@ const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 
+/** Ends the connection when nothing comes back. */
+function ping(client: Client | null): void {
+  client?.query({ text: 'select 1', query_timeout: PING_TIMEOUT_MS }).catch(() => {
+    client.end().catch(() => undefined);
+  });
+}
+
 /** Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines. */
 function isWorthTelling(failures: number): boolean {
   return failures >= WARN_FROM && Number.isInteger(Math.log2(failures));
@@ -103,15 +110,7 @@ export function openLink(options: LinkOptions): Link {
     waiting.reject(new Error('the database link is closed'));
   }
 
-  const pinging = setInterval(() => {
-    const client = up;
-    const ping = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
-    client?.query(ping).catch(() => {
-      client.end().catch(() => undefined);
-    });
-  }, PING_EVERY_MS);
-  pinging.unref();
-
+  const pinging = setInterval(() => ping(up), PING_EVERY_MS).unref();
   const running = stayConnected();
   return {
     client: async () => waiting.promise,
