@@ -2,7 +2,6 @@
  * What every endpoint has in common, once (architecture, 'An endpoint is a row of data'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
-import type { FileRule } from '@acp/contract';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import type { RequestHandler, Response } from 'express';
@@ -15,15 +14,14 @@ import type { Credentials } from './credentials.ts';
 import type { Route } from './handle.ts';
 import { idempotencyKey, onlyOnce } from './idempotency.ts';
 import type { Answer } from './idempotency.ts';
-import { NO_QUERY, readBody, readFields, readParams, readQuery } from './input.ts';
+import { NO_QUERY, readParams, readQuery } from './input.ts';
 import type { Query } from './input.ts';
 import { prepareRow } from './mounted-row.ts';
 import type { MountedRow } from './mounted-row.ts';
-import { isMultipart, readMultipart } from './multipart.ts';
 import { requireRole } from './roles.ts';
 import { RouteTable } from './route-table.ts';
 import { loadScope } from './scope.ts';
-import { Upload } from './upload.ts';
+import { withBody } from './with-body.ts';
 
 export interface MountDeps extends CallDeps {
   readonly credentials: Credentials;
@@ -68,29 +66,8 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   call.subject = scoped.subject;
   requireRole(row, call.actor, scoped.company_id);
   call.query = readQuery(mounted, query);
-  const answer =
-    row.files && isMultipart(request) ? await withFiles(call, row.files, deps) : await withBody(call, deps);
+  const answer = await withBody(call, async () => act(call, deps));
   if (!row.streams) send(response, answer);
-}
-
-async function withBody(call: Call, deps: MountDeps): Promise<Answer> {
-  call.body = await readBody(call.mounted, call.request, call.response);
-  return act(call, deps);
-}
-
-/** The bytes are stored before the transaction begins; what it does not keep is removed. */
-async function withFiles(call: Call, rule: FileRule, deps: MountDeps): Promise<Answer> {
-  const { files, upload_limits: limits } = deps.services;
-  const upload = new Upload(rule, limits, files, call.company_id);
-  try {
-    const fields = await readMultipart(call.request, call.response, upload);
-    call.files = await upload.files();
-    call.body = readFields(call.mounted, fields);
-    return await act(call, deps);
-  } catch (error) {
-    await upload.discard();
-    throw error;
-  }
 }
 
 async function act(call: Call, deps: MountDeps): Promise<Answer> {

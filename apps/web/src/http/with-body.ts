@@ -1,0 +1,28 @@
+import type { FileRule } from '@acp/contract';
+import type { Call } from './call.ts';
+import { readBody, readFields } from './input.ts';
+import { isMultipart, readMultipart } from './multipart.ts';
+import { Upload } from './upload.ts';
+
+/** Reads the body in the way that it came, and then acts. */
+export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T> {
+  const { files } = call.mounted.row;
+  if (files && isMultipart(call.request)) return withFiles(call, files, act);
+  call.body = await readBody(call.mounted, call.request, call.response);
+  return act();
+}
+
+/** The bytes are stored before the transaction begins; what it does not keep is removed. */
+async function withFiles<T>(call: Call, rule: FileRule, act: () => Promise<T>): Promise<T> {
+  const { files, upload_limits: limits } = call.services;
+  const upload = new Upload(rule, limits, files, call.company_id);
+  try {
+    const fields = await readMultipart(call.request, call.response, upload);
+    call.files = await upload.files();
+    call.body = readFields(call.mounted, fields);
+    return await act();
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+}
