@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { getSetting, resolveSecrets } from '@acp/core';
+import { type Database, schema } from '@acp/db';
+import { createLogger, loadConfig, newId, Vault } from '@acp/kernel';
+import { openQueue, type Queue } from '@acp/queue';
+import { cloneDatabase, createCompany } from '@acp/testkit';
+import type { Command } from '../command.ts';
+import { runs } from './runs.ts';
+import { secrets } from './secrets.ts';
+
+// A database of its own: key and emergency stop are the whole instance's.
+let database: Database;
+let queue: Queue;
+beforeAll(async () => {
+  ({ database } = await cloneDatabase('ctl_secrets'));
+  queue = await openQueue({ database, role: 'client' });
+});
+afterAll(async () => queue.stop());
+
+async function run(command: Command | undefined, env: Record<string, string> = {}) {
+  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
+  return command!.run({ config: loadConfig(env), logger, database, direct_url: '', options: {} });
+}
+
+const [old, current] = ['1'.repeat(64), '2'.repeat(64)];
+const vaultOf = (key: string) => new Vault(Buffer.from(key, 'hex'));
+
+describe('secrets rewrap', () => {
+  it('brings everything under the current key, after which the former one is not needed', async () => {
+    const company = await createCompany(database.db);
+    const id = newId();
+    const sealed = vaultOf(old).seal('value', `secrets/${id}`);
+    await database.db.insert(schema.secrets).values({ id, company_id: company.id, name: 'A', sealed });
+    await run(secrets.rewrap, { SERVICE_ENCRYPTION_KEY: old });
+    await expect(run(secrets.rewrap, { SERVICE_ENCRYPTION_KEY: current })).rejects.toThrow(/_PREVIOUS/);
+    const rotation = { SERVICE_ENCRYPTION_KEY: current, SERVICE_ENCRYPTION_KEY_PREVIOUS: old };
+    const answer = await run(secrets.rewrap, rotation);
+    expect(answer.failed).toBe(false);
+    expect(answer.value).toMatchObject({
+      columns: expect.arrayContaining([{ column: 'secrets.sealed', rewrapped: 1, unreadable: 0 }]),
+    });
+    await run(secrets.rewrap, { SERVICE_ENCRYPTION_KEY: current });
+    const { value } = await resolveSecrets(database.db, company.id, '${secret:A}', vaultOf(current));
+    expect(value).toBe('value');
+  });
+
+  it('without a key says so', async () => {
+    await expect(run(secrets.rewrap)).rejects.toThrow('SERVICE_ENCRYPTION_KEY is not set');
+  });
+});
+
+describe('runs pause and resume', () => {
+  it('set and end the emergency stop', async () => {
+    const paused = async () => getSetting(database.db, 'runs_paused');
+    await run(runs.pause);
+    expect(await paused()).toBe(true);
+    await run(runs.resume);
+    expect(await paused()).toBe(false);
+  });
+});

@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, transaction } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { actors, createCompany, databaseWithQueue } from '@acp/testkit';
+import { issueActivity, listActivity, recordChanges } from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+async function setUp() {
+  const company = await createCompany(database.db);
+  const actor = actors.board(company);
+  const record = async (entity_type: string, entity_id: string, action: string) =>
+    transaction(database, async (tx) =>
+      recordChanges(tx, actor, [{ company_id: company.id, action, entity_type, entity_id }]),
+    );
+  return { company, actor, record };
+}
+
+describe('activity', () => {
+  it('is listed newest first with who did it, by kind of thing and by thing, page by page', async () => {
+    const { company, actor, record } = await setUp();
+    const [issue, note] = [newId(), newId()];
+    await record('issue', issue, 'issue.created');
+    await record('note', note, 'note.created');
+    await record('issue', issue, 'issue.updated');
+    const list = async (query: Parameters<typeof listActivity>[2]) => {
+      const page = await listActivity(database.db, company.id, query);
+      return { actions: page.items.map(({ action }) => action), next: page.next_cursor ?? undefined };
+    };
+    expect((await list({})).actions).toEqual(['issue.updated', 'note.created', 'issue.created']);
+    expect((await list({ entity_type: 'note' })).actions).toEqual(['note.created']);
+    expect((await list({ entity_id: issue })).actions).toEqual(['issue.updated', 'issue.created']);
+    const first = await list({ limit: 2 });
+    expect((await list({ limit: 2, cursor: first.next })).actions).toEqual(['issue.created']);
+    const { items } = await issueActivity(database.db, { id: issue, company_id: company.id }, { limit: 1 });
+    expect(items).toEqual([
+      {
+        id: expect.any(String),
+        company_id: company.id,
+        actor_type: 'board_user',
+        actor_id: actor.key_id,
+        actor_name: 'integration',
+        action: 'issue.updated',
+        entity_type: 'issue',
+        entity_id: issue,
+        details: {},
+        created_at: expect.any(Date),
+      },
+    ]);
+  });
+
+  it('of another company is not seen', async () => {
+    const [one, other] = [await setUp(), await setUp()];
+    const id = newId();
+    await one.record('issue', id, 'issue.created');
+    expect((await listActivity(database.db, other.company.id, { entity_id: id })).items).toEqual([]);
+  });
+});

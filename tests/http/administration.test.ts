@@ -1,0 +1,99 @@
+/** The instance's administration over HTTP: what its rows promise beyond role and shape. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { adapterTypes, agentRoles } from '@acp/contract';
+import { type Database, schema } from '@acp/db';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import type { Express } from 'express';
+import request from 'supertest';
+import { apiRoutes } from '../../apps/web/src/api/index.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { liveRoutes } from '../../apps/web/src/live/routes.ts';
+import { type Cast, createCast } from './cast.ts';
+
+let database: Database;
+let app: Express;
+let hub: LiveHub;
+let cast: Cast;
+
+beforeAll(async () => {
+  const { listener } = await testDatabase();
+  database = await databaseWithQueue();
+  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
+  hub = new LiveHub({ database, listener, logger });
+  app = createApp({
+    database,
+    logger,
+    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
+    routes: [...apiRoutes, ...liveRoutes(hub)],
+    validate_responses: true,
+  });
+  cast = await createCast(database);
+});
+afterAll(() => hub.close());
+
+const get = (path: string, who: keyof Cast & ('agent' | 'instance_admin' | 'viewer' | 'anonymous')) =>
+  request(app).get(path).set(cast[who].headers);
+
+describe('plain-text references', () => {
+  it('tell any authenticated caller how agents are configured, adapter by adapter', async () => {
+    const { status, text, headers } = await get('/llms/agent-configuration.txt', 'agent');
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+    for (const type of adapterTypes) {
+      expect(text).toContain(`- ${type}: `);
+      const one = await get(`/llms/agent-configuration/${type}.txt`, 'viewer');
+      expect([one.status, one.text]).toEqual([200, expect.stringContaining(`adapter_config of ${type}`)]);
+    }
+    const icons = await get('/llms/agent-icons.txt', 'agent');
+    expect(icons.text.match(/^\w+: .+$/gm)).toHaveLength(agentRoles.length);
+  });
+
+  it('are nothing for a stranger, and know no other adapter', async () => {
+    expect((await get('/llms/agent-configuration.txt', 'anonymous')).status).toBe(401);
+    for (const name of ['nonsense.txt', 'llm', 'constructor.txt', '.txt'])
+      expect((await get(`/llms/agent-configuration/${name}`, 'agent')).status).toBe(404);
+  });
+});
+
+describe('instance settings', () => {
+  const patch = (body: object) =>
+    request(app).patch('/api/instance-settings').set(cast.instance_admin.headers).send(body);
+
+  it('are read by anybody authenticated and set by the instance admin; an unknown key is 400', async () => {
+    expect((await patch({ instance_name: 'Here' })).body).toMatchObject({ instance_name: 'Here' });
+    expect((await get('/api/instance-settings', 'agent')).body).toMatchObject({ instance_name: 'Here' });
+    const unknown = await patch({ instance_name: 'There', encryption_keys: [] });
+    expect(unknown.status).toBe(400);
+    expect((await patch({ instance_name: null })).body).toMatchObject({ instance_name: null });
+  });
+});
+
+describe('a secret without an encryption key', () => {
+  it('is refused with 503 and stored nowhere', async () => {
+    const { status, body } = await request(app)
+      .post(`/api/companies/${cast.company_id}/secrets`)
+      .set(cast.admin.headers)
+      .send({ name: 'A', value: 'v' });
+    expect([status, body]).toEqual([503, { error: expect.stringContaining('SERVICE_ENCRYPTION_KEY') }]);
+    expect(await database.db.$count(schema.secrets)).toBe(0);
+  });
+});
+
+describe('flags', () => {
+  it('are put and deleted by name; an empty value names the way back', async () => {
+    const flag = (method: 'put' | 'delete') =>
+      request(app)[method]('/api/admin/flags/mcp').set(cast.instance_admin.headers);
+    expect((await flag('put').send({ value: false })).body).toMatchObject({ effective_value: false });
+    const empty = await flag('put').send({ value: '' });
+    expect([empty.status, empty.body]).toEqual([400, { error: expect.stringContaining('DELETE') }]);
+    expect((await flag('delete')).body).toMatchObject({ value: null, effective_value: true });
+  });
+});
+
+describe('stream metrics', () => {
+  it('count by company', async () => {
+    const { body } = await get('/api/admin/sse-metrics', 'instance_admin');
+    expect(body).toEqual({ streams: 0, companies: expect.any(Object) });
+  });
+});
