@@ -12,6 +12,7 @@ import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
 import { createServices } from './http/services.ts';
 import { openInstanceStorage } from './instance-storage.ts';
+import { AlertRing } from './live/alert-ring.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
 import { uiRouter } from './ui/router.ts';
@@ -46,6 +47,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'client', logger });
   const hub = new LiveHub({ database, listener, logger });
+  const alerts = new AlertRing({ database, listener, logger });
   await listener.ready();
   await hub.start();
   const storage = await openInstanceStorage(config, database, logger);
@@ -56,7 +58,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     credentials,
-    services: createServices({ database, config, listener, storage, logger }),
+    services: createServices({ database, config, listener, storage, logger, alerts }),
     routes: [...apiRoutes, ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
     ui: uiRouter({ config, database, credentials, logger }),
@@ -70,6 +72,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     stop: async () => {
       const drained = server.stop(config.drain_timeout_sec * 1000);
       hub.close();
+      alerts.close();
       await drained;
       await credentials.close();
       await queue.stop();

@@ -16,6 +16,8 @@ interface EventRow {
   readonly plugin_type: string | null;
   /** Name on the live stream where it is not the event's own; null where it is not sent there. */
   readonly live?: string | null;
+  /** Sent to the company's admins only; one without a company goes to instance admins anyway. */
+  readonly admins_only?: true;
   readonly doc: string;
 }
 
@@ -87,7 +89,7 @@ export const eventTable = {
     live: 'budget_incident',
     doc: 'A budget was breached.',
   },
-  notification: { data: Notification, plugin_type: null, doc: 'An alert, for admins.' },
+  notification: { data: Notification, plugin_type: null, admins_only: true, doc: 'An alert, for admins.' },
   routine_fired: {
     data: RoutineFired,
     plugin_type: 'routine.fired',
@@ -95,6 +97,14 @@ export const eventTable = {
     doc: 'A routine was fired; for plugins only.',
   },
 } as const satisfies Record<string, EventRow>;
+
+/** Whether live streams of others than admins leave the event out. */
+export function adminsOnly(type: string): boolean {
+  const row: EventRow | undefined = Object.hasOwn(eventTable, type)
+    ? eventTable[type as EventType]
+    : undefined;
+  return row?.admins_only === true;
+}
 
 /** The event's name on the live stream; null for what is not sent there. */
 export function liveName(type: string): string | null {

@@ -7,6 +7,7 @@ import { callCommand } from '@acp/queue';
 import { LocalStorage, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AlertRing } from '../live/alert-ring.ts';
 import { FileStore } from './file-store.ts';
 import type { UploadLimits } from './upload.ts';
 
@@ -21,6 +22,8 @@ export interface Services {
   /** Bytes on their way to a row, or without one. */
   readonly files: FileStore;
   readonly upload_limits: UploadLimits;
+  /** The last alerts that reached this process; null where no process told it of any. */
+  readonly alerts: AlertRing | null;
   /**
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
@@ -51,6 +54,7 @@ export interface ServiceSources {
   /** The folder under SERVICE_HOME unless given. */
   storage?: Storage | undefined;
   logger?: Logger | undefined;
+  alerts?: AlertRing | undefined;
   /** Absent in tests that await no command. */
   listener?: Listener | undefined;
 }
@@ -63,6 +67,7 @@ export function createServices({ database, config, listener, logger, ...sources 
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   return {
     storage,
+    alerts: sources.alerts ?? null,
     files: new FileStore({ database, storage, logger }),
     upload_limits: {
       upload_bytes,

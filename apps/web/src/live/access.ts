@@ -1,11 +1,13 @@
 /** What an open stream may see: worked out at its start, every minute, and at once when memberships change. */
-import type { Actor } from '@acp/contract';
+import type { Actor, AgentActor, BoardUserActor } from '@acp/contract';
 import { aliveSessions, findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Subscriber } from './subscriber.ts';
 
 export interface Access {
   companies: ReadonlySet<string>;
+  /** Those of them whose admin the actor is: their notifications are for these alone. */
+  admin_of: ReadonlySet<string>;
   instance_wide: boolean;
 }
 
@@ -14,15 +16,29 @@ export async function accessOf(tx: Tx, actor: Actor, only: string | null): Promi
   if (actor.kind === 'user') return userAccess(tx, actor, only);
   if (actor.kind !== 'agent' && actor.kind !== 'board_user') return null;
   if (only !== null && only !== actor.company_id) return null;
-  return { companies: new Set([actor.company_id]), instance_wide: false };
+  return ownCompany(actor);
+}
+
+/** An agent has a member's rights. */
+function ownCompany(actor: AgentActor | BoardUserActor): Access {
+  const companies = new Set([actor.company_id]);
+  const admin = actor.kind === 'board_user' && actor.role === 'admin';
+  return { companies, admin_of: admin ? companies : new Set(), instance_wide: false };
+}
+
+/** @param names companies of the view */
+function companiesOf(access: UserAccess, names: readonly string[]): Access {
+  const instance_wide = access.instance_role === 'admin';
+  const admin_of = names.filter((id) => instance_wide || access.roles[id] === 'admin');
+  return { companies: new Set(names), admin_of: new Set(admin_of), instance_wide };
 }
 
 async function userAccess(tx: Tx, access: UserAccess, only: string | null): Promise<Access | null> {
   const admin = access.instance_role === 'admin';
-  if (only === null) return { companies: new Set(Object.keys(access.roles)), instance_wide: admin };
+  if (only === null) return companiesOf(access, Object.keys(access.roles));
   // An instance admin may look into any company, but has to name it.
   const visible = Object.hasOwn(access.roles, only) || (admin && (await findCompany(tx, only)) !== undefined);
-  return visible ? { companies: new Set([only]), instance_wide: admin } : null;
+  return visible ? companiesOf(access, [only]) : null;
 }
 
 /** Rights of all streams now, in three statements; null where a stream has to end. */
@@ -56,15 +72,11 @@ function verified(
 ): Access | null {
   if (only !== null && !alive.has(only)) return null;
   if (actor.kind === 'agent' || actor.kind === 'board_user') {
-    return alive.has(actor.company_id)
-      ? { companies: new Set([actor.company_id]), instance_wide: false }
-      : null;
+    return alive.has(actor.company_id) ? ownCompany(actor) : null;
   }
   const user = actor.kind === 'user' ? access.get(actor.user_id) : undefined;
   if (!user) return null;
   const admin = user.instance_role === 'admin';
-  if (only === null) return { companies: new Set(Object.keys(user.roles)), instance_wide: admin };
-  return admin || Object.hasOwn(user.roles, only)
-    ? { companies: new Set([only]), instance_wide: admin }
-    : null;
+  if (only === null) return companiesOf(user, Object.keys(user.roles));
+  return admin || Object.hasOwn(user.roles, only) ? companiesOf(user, [only]) : null;
 }

@@ -110,6 +110,30 @@ const idsOf = (frames: ReturnType<ReturnType<typeof reader>['frames']>) =>
   frames.map(({ data }) => data.data.id);
 
 describe('the live hub', () => {
+  it('sends notifications to the company’s admins only, live and replayed', async () => {
+    const mine = await createCompany();
+    const hub = await openHub();
+    const before = await lastSequence(database.db);
+    const [admin, member] = [reader(), reader()];
+    await hub.subscribe({ actor: await createMember(mine, 'admin'), only: null, sink: admin.sink }, null);
+    await hub.subscribe({ actor: await createMember(mine), only: null, sink: member.sink }, null);
+    const entity = { entity_type: 'company', entity_id: mine };
+    const data = { topic: 'budget', level: 'error', message: 'too dear', ...entity } as const;
+    await transaction(database, async (tx) =>
+      recordChanges(tx, systemActor('test'), [
+        { company_id: mine, ...entity, event: { type: 'notification', data } },
+      ]),
+    );
+    await publish(mine, 1);
+    const names = (of: typeof admin) => of.frames().map(({ event }) => event);
+    await waitFor(() => admin.frames().length === 2 && member.frames().length === 1);
+    expect([names(admin), names(member)]).toEqual([['notification', 'issue_deleted'], ['issue_deleted']]);
+    const late = reader();
+    await hub.subscribe({ actor: keyOf(mine), only: null, sink: late.sink }, before);
+    await waitFor(() => late.frames().length === 1);
+    expect(names(late)).toEqual(['issue_deleted']);
+  });
+
   it('sends a committed event to the readers of its company and to nobody else, in sequence', async () => {
     const [mine, foreign] = [await createCompany(), await createCompany()];
     const hub = await openHub();

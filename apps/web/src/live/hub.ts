@@ -123,7 +123,7 @@ export class LiveHub {
         const page = await listEventsAfter(db, position, { companies, instance_wide, limit: PAGE });
         for (const event of page) {
           const frame = eventFrame(event);
-          if (frame !== null) subscriber.replay(event.seq, frame);
+          if (frame !== null && subscriber.sees(event)) subscriber.replay(event.seq, frame);
         }
         position = page.at(-1)?.seq ?? position;
         full = page.length === PAGE;
@@ -190,9 +190,7 @@ export class LiveHub {
     if (frame === null) return;
     let sent = 0;
     for (const subscriber of this.#subscribers) {
-      const sees =
-        event.company_id === null ? subscriber.instance_wide : subscriber.companies.has(event.company_id);
-      if (sees && subscriber.send(event.seq, frame)) {
+      if (subscriber.sees(event) && subscriber.send(event.seq, frame)) {
         sent += 1;
         this.#dropIfSlow(subscriber);
       }

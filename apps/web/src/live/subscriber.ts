@@ -1,4 +1,4 @@
-import type { Actor } from '@acp/contract';
+import { type Actor, adminsOnly } from '@acp/contract';
 
 /** Where frames go: an HTTP response, or a test's array. */
 export interface Sink {
@@ -22,6 +22,8 @@ export class Subscriber {
   readonly sink: Sink;
   /** Companies whose events it gets; changed when memberships change. */
   companies: ReadonlySet<string> = new Set();
+  /** Companies whose notifications it gets too. */
+  admin_of: ReadonlySet<string> = new Set();
   /** Events without a company: instance admins. */
   instance_wide = false;
   /** While the replay runs, live frames wait here; null afterwards. */
@@ -33,6 +35,12 @@ export class Subscriber {
     this.actor = options.actor;
     this.only = options.only;
     this.sink = options.sink;
+  }
+
+  /** Whether an event is for this stream. */
+  sees({ company_id, type }: { company_id: string | null; type: string }): boolean {
+    if (company_id === null) return this.instance_wide;
+    return this.companies.has(company_id) && (!adminsOnly(type) || this.admin_of.has(company_id));
   }
 
   /** A sequenced event. What the replay has sent already is passed over. */
