@@ -1,5 +1,5 @@
 import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
@@ -11,6 +11,7 @@ export interface SchedulerContext {
   logger: Logger;
   database: Database;
   storage: Storage;
+  vault: Vault;
   queue: Queue;
   counters: TickCounters;
   pool: RunPool;

@@ -251,7 +251,7 @@ describe('a run', () => {
     const set = await scene({ adapter_type: 'docker' });
     expect(await ended((await invoke(set)).id)).toMatchObject({
       status: 'failed',
-      error: 'adapter docker is not available on this instance',
+      error: "adapter_config must have required property 'image'",
       error_category: 'config',
     });
     await withProvider.stop();

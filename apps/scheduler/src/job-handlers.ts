@@ -45,7 +45,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: one at a time leaves the machine to the runs.
   'extract-text': consumer('extract-text', extractTextJob, () => ({ concurrency: 1 })),
-  'run-command': ({ queue }) => queue.serveCommands({ handlers: commandHandlers }),
+  'run-command': (context) => context.queue.serveCommands({ handlers: commandHandlers(context) }),
 };
 
 export function registerJobs(context: SchedulerContext): void {

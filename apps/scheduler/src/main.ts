@@ -13,12 +13,13 @@ import { instanceName } from './instance-name.ts';
 import { openInstanceStorage } from './instance-storage.ts';
 import { registerJobs } from './job-handlers.ts';
 import { loadPricing } from './pricing.ts';
+import { sweepMachine } from './programs/stray-processes.ts';
 import { TickCounters } from './tick-counters.ts';
 import type { WorkerTicks } from './tick-counters.ts';
 import { createTimers } from './timers.ts';
 
-/** Aborted runs end at their next await; one that does not is cut off by the end of the process. */
-const ABORT_TIMEOUT_MS = 2000;
+/** Aborted runs end at their next await, once their programs are gone; one that does not is cut off by the end of the process. */
+const ABORT_TIMEOUT_MS = 8000;
 
 export interface SchedulerOptions {
   config: Config;
@@ -68,6 +69,7 @@ export async function startScheduler({
     pricing,
     leases,
     provider: defaultProvider(config),
+    vault,
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
@@ -79,6 +81,7 @@ export async function startScheduler({
     logger,
     database,
     storage,
+    vault,
     queue,
     counters,
     pool,
@@ -90,6 +93,8 @@ export async function startScheduler({
   for (const timer of timers) timer.start();
   // The database was away: answers to fetches of jobs may have been lost with the connections.
   listener.onReconnect(() => void catchUp(context));
+  // What a scheduler that was killed left on this machine.
+  const swept = sweepMachine(context);
   await listener.ready();
   logger.info('the scheduler is running', { claimed_by: name, slots: pool.size });
 
@@ -108,6 +113,7 @@ export async function startScheduler({
         await handBack(database, leases, logger);
         await pool.drain(ABORT_TIMEOUT_MS);
       }
+      await swept;
       leases.close();
       await notifier.close();
       await listener.close();

@@ -27,6 +27,8 @@ import { forgetCommands } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
+import { endDueTasks } from './end-due-tasks.ts';
+import { killLeftovers, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -46,6 +48,7 @@ const EVENTS_KEPT_SEC = 3600;
 export const timerTable: readonly TimerRow[] = [
   // The only one that an idle instance feels: one statement a second for all that is due to the second.
   { name: 'due-work', interval_sec: 1, work: doDueWork },
+  { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
     name: 'queued-runs',
@@ -113,13 +116,14 @@ async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<vo
   const due = await dueWork(context.database.db);
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await beatHearts(context, signal);
+  if (due.remote_tasks) await endDueTasks(context, signal);
   if (due.lost_run_id !== null) await sweepLostRuns(context, due.lost_run_id, signal);
   if (due.schedules) await fireSchedules(context, signal);
 }
 
 /** One run a transaction: several schedulers share the work of a dead one. */
 async function sweepLostRuns(
-  { database, logger }: TimerContext,
+  { config, database, logger }: TimerContext,
   first: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -133,6 +137,7 @@ async function sweepLostRuns(
       if (lost === undefined) break;
       ended += 1;
       logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
+      await killLeftovers({ config, logger }, lost);
     } catch (err) {
       // One that can't be ended must not stand in the way of the others.
       if (failure !== undefined) throw err;

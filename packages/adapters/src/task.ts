@@ -43,6 +43,8 @@ export interface ProgramSpec {
   /** In all; what is left then is killed. */
   timeout_sec: number;
   session: CliSession | null;
+  /** How often the CLI tries a failed model call again; some unless told. */
+  retries?: number;
   /** Null: on this machine as it is. */
   container: ContainerSpec | null;
 }

@@ -1,19 +1,22 @@
 import { execute } from '@acp/adapters';
 import type { ProviderSpec } from '@acp/adapters';
 import type { Pricing } from '@acp/contract';
-import { promptFacts } from '@acp/core';
-import type { ClaimedRun } from '@acp/core';
+import { promptFacts, taskPayload } from '@acp/core';
+import type { ClaimedRun, PromptFacts } from '@acp/core';
 import type { Database } from '@acp/db';
 import { Scrubber } from '@acp/kernel';
-import type { Config, Logger } from '@acp/kernel';
+import type { Config, Logger, Vault } from '@acp/kernel';
+import { dropIfEmpty } from '../programs/agent-folders.ts';
 import { applyAction } from '../verbs/apply.ts';
 import { writeEnd } from './finish.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
+import { planAdapter } from './plan-adapter.ts';
+import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { buildPrompt } from './prompt.ts';
-import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
-import type { ModelChoice } from './provider.ts';
+import type { Prompt } from './prompt.ts';
+import { handOver } from './remote.ts';
 import { reserveTurn } from './run-budget.ts';
 import { failureOf, RunFailure } from './run-failure.ts';
 import { Transcript } from './transcript.ts';
@@ -27,6 +30,8 @@ export interface ExecutionSettings {
   /** The instance's own provider; null where none is configured. */
   provider: ProviderSpec | null;
   pricing: Pricing;
+  /** Opens the secrets that configurations refer to. */
+  vault: Vault;
 }
 
 /**
@@ -44,6 +49,7 @@ export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, h
     } catch (err) {
       if (!(err instanceof RunStopped)) outcome.failure = failureOf(err);
     }
+    if (outcome.handed_over) return;
     await writeEnd(settings, { run, held, scrubber, transcript, outcome });
   } catch (err) {
     // Lost, or the end could not be written: the lease lapses, and the sweep finishes the run.
@@ -64,38 +70,67 @@ async function work(
   { held, scrubber, transcript }: Parts,
   outcome: TurnsOutcome,
 ): Promise<void> {
-  const { database, logger, config } = settings;
+  const { database, logger } = settings;
   transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
   const facts = await persist(held, logger, async () => promptFacts(database.db, run));
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const choice = chooseModel(facts.agent, config, settings.provider);
-  if (choice.provider.api_key !== null) scrubber.addSecret(choice.provider.api_key);
   const { pricing } = settings;
-  const budget = { database, logger, run, held, pricing, model: choice.model, metered: true };
-  await runTurns(
-    {
-      held,
-      transcript,
-      scrubber,
-      model: choice.model,
-      execute: (turn, signal) =>
-        execute({ ...turn, ...taskOf(config, run, choice, facts.agent.adapter_config) }, signal),
-      apply: async (action) => applyAction({ database, logger, run, held, scrubber }, action),
-      reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
-    },
-    buildPrompt(facts),
-    outcome,
-  );
+  const budget = { database, logger, run, held, pricing };
+  if (run.adapter_type === 'remote') {
+    await reserveTurn({ ...budget, model: '', metered: false }, noTurn, []);
+    await handOver({ database, logger, held, transcript }, run);
+    outcome.handed_over = true;
+    return;
+  }
+  const plan = await planAdapter(settings, run, facts.agent);
+  const { model } = plan.task;
+  for (const secret of plan.secrets) scrubber.addSecret(secret);
+  outcome.provider = plan.provider;
+  outcome.session_version = plan.session_version;
+  const { prompt, task } = await tellTask(settings, run, facts, plan);
+  try {
+    await runTurns(
+      {
+        held,
+        transcript,
+        scrubber,
+        model,
+        max_turns: plan.max_turns,
+        execute: (turn, signal) => execute({ ...turn, ...task }, signal),
+        apply: async (action) => applyAction({ database, logger, run, held, scrubber }, action),
+        reserve: async (turn, usage) => reserveTurn({ ...budget, model, metered: plan.metered }, turn, usage),
+      },
+      prompt,
+      outcome,
+    );
+  } finally {
+    if (plan.folders !== null) await dropIfEmpty(plan.folders);
+  }
+  forgetBrokenSession(plan, outcome);
 }
 
-function taskOf(config: Config, run: ClaimedRun, { provider, model }: ModelChoice, adapterConfig: unknown) {
-  return {
-    run_id: run.run_id,
-    adapter_type: 'llm',
-    provider,
-    model,
-    max_output_tokens: MAX_OUTPUT_TOKENS,
-    timeouts: { idle_sec: config.llm_idle_timeout_sec, total_sec: config.llm_timeout_sec },
-    adapter_config: adapterConfig,
-  };
+const noTurn = { system_prompt: '', messages: [] };
+
+/** Models and CLIs are told in words, other programs by the task payload (specification, Task payload fields). */
+async function tellTask(
+  { database, config }: ExecutionSettings,
+  run: ClaimedRun,
+  facts: PromptFacts,
+  { task, metered }: AdapterPlan,
+): Promise<{ prompt: Prompt; task: PlannedTask }> {
+  if (run.adapter_type !== 'docker' && run.adapter_type !== 'lambda')
+    return { prompt: buildPrompt(facts, metered ? 'model' : 'program'), task };
+  const payload = await taskPayload(database.db, run);
+  if (payload === undefined) throw new RunFailure('internal', 'the agent is gone');
+  const prompt = { system_prompt: payload.system_prompt, user_message: JSON.stringify(payload, null, 2) };
+  // Only what runs here gets the key: what is told to the transcript has none.
+  const access =
+    run.api_key === null ? {} : { service_api_key: run.api_key, service_base_url: config.public_url };
+  return { prompt, task: { ...task, payload: { ...payload, ...access } } };
+}
+
+/** One that a run could not go on from for good would fail the next one as well. */
+function forgetBrokenSession({ task }: AdapterPlan, outcome: TurnsOutcome): void {
+  const resumed = task.program?.session ?? null;
+  if (resumed !== null && outcome.failure?.category === 'permanent') outcome.session = null;
 }

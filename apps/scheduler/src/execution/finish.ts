@@ -50,10 +50,14 @@ export async function writeEnd(settings: ExecutionSettings, end: RunEnd): Promis
   }
 }
 
-function outcomeOf({ provider, pricing, logger }: ExecutionSettings, end: RunEnd): RunOutcome {
+function outcomeOf({ pricing, logger }: ExecutionSettings, end: RunEnd): RunOutcome {
   const { run, held, scrubber, outcome } = end;
-  const usage = totalUsage(provider?.family ?? 'none', outcome.usage, pricing);
-  const common = { usage, changed: outcome.changed };
+  const usage = totalUsage(outcome.provider ?? 'none', outcome.usage, pricing);
+  const session =
+    outcome.session === undefined
+      ? undefined
+      : { session: outcome.session, version: outcome.session_version ?? null };
+  const common = { usage, changed: outcome.changed, session };
   const comment = outcome.prose.filter((prose) => prose !== '').join('\n\n') || null;
   // Who called a run off does not want to read on.
   if (held.stopped === 'cancelled') return { ...common, status: 'cancelled', summary: comment };

@@ -1,4 +1,4 @@
-import type { AdapterEvent, AdapterTask } from '@acp/adapters';
+import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
 import { verbByName } from '@acp/contract';
 import type { Scrubber } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
@@ -6,7 +6,6 @@ import { parse } from '../verbs/parse.ts';
 import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
 import { bounded, storable } from './clean-text.ts';
 import type { HeldRun } from './held-run.ts';
-import { MAX_TURNS } from './prompt.ts';
 import type { Prompt } from './prompt.ts';
 import { failureOf } from './run-failure.ts';
 import type { RunFailure } from './run-failure.ts';
@@ -20,6 +19,7 @@ export interface TurnLoopSettings {
   transcript: Transcript;
   scrubber: Scrubber;
   model: string;
+  max_turns: number;
   execute: (
     turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
     signal: AbortSignal,
@@ -40,6 +40,14 @@ export interface TurnsOutcome {
   /** A verb made something different. */
   changed: boolean;
   failure: RunFailure | null;
+  /** What the agent's next run goes on from; undefined: the adapter has said nothing of one. */
+  session?: CliSession | null;
+  /** Which session the run began with. */
+  session_version?: string | null;
+  /** For the cost event. */
+  provider?: string;
+  /** The run goes on elsewhere: its end is not written here. */
+  handed_over?: boolean;
 }
 
 /** More verbs than any sane run has; what a model repeats for ever ends here. */
@@ -58,57 +66,88 @@ export async function runTurns(
 ): Promise<void> {
   const messages: Message[] = [{ role: 'user', content: prompt.user_message }];
   let ordinal = 1;
-  for (let turn = 1; turn <= MAX_TURNS; turn += 1) {
+  for (let turn = 1; turn <= settings.max_turns; turn += 1) {
     const { system_prompt, ...told } = { system_prompt: prompt.system_prompt, turn, model: settings.model };
     settings.transcript.add('prompt', {
       ...told,
       ...(turn === 1 ? { system_prompt } : {}),
       content: messages.at(-1)!.content,
     });
-    let text: string;
+    let texts: string[];
     try {
       await settings.reserve({ system_prompt, messages }, outcome.usage);
-      text = await callModel(settings, { system_prompt, messages }, outcome);
+      texts = await callModel(settings, { system_prompt, messages }, outcome);
     } catch (err) {
       settings.held.assertHeld();
       outcome.failure = failureOf(err);
       return;
     }
-    const output = parse(text, ordinal);
-    outcome.prose.push(output.prose);
-    const applied = await applyAll(settings, output, outcome);
-    ordinal += output.actions.length;
+    const outputs = parseAll(texts, ordinal);
+    // The last message that says something is the answer; what came before was said on the way.
+    outcome.prose.push(outputs.findLast(({ prose }) => prose !== '')?.prose ?? '');
+    const applied: AppliedAction[] = [];
+    for (const output of outputs) {
+      applied.push(...(await applyAll(settings, output, outcome)));
+      ordinal += output.actions.length;
+    }
     if (!applied.some(({ verb }) => verbByName.get(verb)?.read === true)) return;
-    if (turn === MAX_TURNS) settings.transcript.add('log', { message: `no more than ${MAX_TURNS} turns` });
-    messages.push({ role: 'assistant', content: text }, { role: 'user', content: answersTo(applied) });
+    if (turn === settings.max_turns) {
+      settings.transcript.add('log', { message: `no more than ${settings.max_turns} turns` });
+    }
+    messages.push(
+      { role: 'assistant', content: texts.join('\n\n') },
+      { role: 'user', content: answersTo(applied) },
+    );
   }
 }
 
-/** One model call, streamed into the transcript. Gives its whole text, storable and scrubbed. */
+/** The verbs of all messages are counted on. */
+function parseAll(texts: readonly string[], first: number): ParsedOutput[] {
+  let ordinal = first;
+  return texts.map((text) => {
+    const output = parse(text, ordinal);
+    ordinal += output.actions.length;
+    return output;
+  });
+}
+
+/** One call, streamed into the transcript. Gives the text of each of its messages, storable and scrubbed. */
 async function callModel(
   { held, transcript, scrubber, execute }: TurnLoopSettings,
   turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
   outcome: TurnsOutcome,
-): Promise<string> {
-  let text = '';
+): Promise<string[]> {
+  const texts = [''];
   held.assertHeld();
   try {
     for await (const event of execute(turn, held.signal)) {
-      if (event.kind === 'output') {
-        text += event.text;
-        await transcript.output(event.text);
-      } else if (event.kind === 'usage') {
-        // Also of a call that broke off: it had its price.
-        outcome.usage.push({ ...event, usage_missing: event.usage_missing ?? false });
-      } else {
-        transcript.add('log', { message: event.message });
+      switch (event.kind) {
+        case 'output':
+          texts.push(`${texts.pop() ?? ''}${event.text}`);
+          await transcript.output(event.text);
+          break;
+        case 'boundary':
+          texts.push('');
+          transcript.endOutput();
+          break;
+        case 'usage':
+          // Also of a call that broke off: it had its price.
+          outcome.usage.push({ ...event, usage_missing: event.usage_missing ?? false });
+          break;
+        case 'session':
+          outcome.session = event.session;
+          break;
+        default: {
+          const { kind, ...entry } = event;
+          transcript.add(kind, entry);
+        }
       }
     }
   } finally {
     transcript.endOutput();
   }
   held.assertHeld();
-  return storable(scrubber.scrub(text));
+  return texts.map((text) => storable(scrubber.scrub(text)));
 }
 
 async function applyAll(

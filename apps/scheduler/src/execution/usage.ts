@@ -10,6 +10,8 @@ export interface TurnUsage {
   cached_tokens: number;
   /** The provider counted nothing: the adapter's estimate. */
   usage_missing: boolean;
+  /** As the adapter itself reports it, in USD; else the model's price counts. */
+  cost_usd?: number | undefined;
 }
 
 /** The run's usage: the sum of its turns, each at its own model's price; null where no model was called. */
@@ -25,7 +27,7 @@ export function totalUsage(provider: string, turns: readonly TurnUsage[], pricin
     output_tokens: sum('output_tokens'),
     cached_tokens: sum('cached_tokens'),
     usage_missing: turns.some((turn) => turn.usage_missing),
-    cost_usd: addMoney(turns.map((turn) => priceOf(pricing, turn.model, turn))),
+    cost_usd: addMoney(turns.map((turn) => turn.cost_usd?.toFixed(8) ?? priceOf(pricing, turn.model, turn))),
   };
 }
 

@@ -1,4 +1,8 @@
 import type { CommandHandler } from '@acp/queue';
+import { testAdapterCommand } from '../commands/test-adapter.ts';
+import type { SchedulerContext } from '../context.ts';
 
 /** The awaited commands that schedulers answer (decisions 6), by name. Each has its handler here. */
-export const commandHandlers: Readonly<Record<string, CommandHandler>> = {};
+export function commandHandlers(context: SchedulerContext): Readonly<Record<string, CommandHandler>> {
+  return { 'test-adapter': testAdapterCommand(context) };
+}

@@ -38,7 +38,7 @@ export async function* executeCli(
         dangerous: isDangerous(task.adapter_config, program),
         temp_dir: program.container === null ? join(program.home, TEMP_FOLDER) : '/tmp',
         prompt_length: prompt.length,
-        retries: RETRIES,
+        retries: program.retries ?? RETRIES,
       };
       const reader = dialect.reader(call);
       const end = yield* readProgram(programCall(dialect, call, program, prompt), reader, limit);

@@ -10,13 +10,14 @@ import type { RunLease } from './types.ts';
 const scheduler = systemActor('scheduler');
 
 /**
- * Gives up the lease. The fence is raised: what the scheduler that had it still sends changes nothing.
+ * Gives up the lease. The fence is raised: what the scheduler that had it still sends changes nothing. One that is
+ * called off meanwhile goes too: who waits for the task ends it.
  * @returns false when the run is no longer ours: then the caller rolls back.
  */
 export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
   const { rows } = await tx.execute(sql`
     update heartbeat_runs set lease_expires_at = null, fence = fence + 1
-    where id = ${lease.run_id} and fence = ${lease.fence} and status = 'running' and cancel_requested_at is null
+    where id = ${lease.run_id} and fence = ${lease.fence} and status = 'running'
     returning id`);
   return rows.length > 0;
 }

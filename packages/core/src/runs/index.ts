@@ -16,7 +16,7 @@ export { presentRun } from './present.ts';
 export { promptFacts } from './prompt-facts.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
-export { findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { endedAmong, findRun, listRunEvents, listRuns } from './read-runs.ts';
 export { deleteRunsBefore } from './retention.ts';
 export { settleAgent, settleCompany, settleIssue } from './settle.ts';
 export { sweepLostRun, sweepQueuedRuns } from './sweep.ts';

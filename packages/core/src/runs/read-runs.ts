@@ -8,6 +8,18 @@ import type { RunRow } from './types.ts';
 const { agents, companies, heartbeat_runs, run_events } = schema;
 
 /** Undefined when absent, or when its agent or company is in the trash. */
+/** Which of the ids are those of runs, or of awaited commands, that have ended. Unknown ids are none of ours. */
+export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const known = ids.filter(isUuid);
+  if (known.length === 0) return [];
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with asked as (select value::uuid as id from jsonb_array_elements_text(${JSON.stringify(known)}::jsonb))
+    select id from heartbeat_runs join asked using (id) where finished_at is not null
+    union all
+    select id from commands join asked using (id) where finished_at is not null`);
+  return rows.map(({ id }) => id);
+}
+
 export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx

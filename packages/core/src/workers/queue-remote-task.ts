@@ -11,7 +11,7 @@ const TIMEOUT_SEC = 600;
  * Queues the run's task for the fleet and gives up its lease in the same transaction (decisions 7.25): from now on the run
  * ends with the task. The tags that a worker must have come from the first non-empty of agent, project and company
  * (specification, Claim and tag rules 3).
- * @returns false when the run is no longer ours, or is called off: the caller rolls back.
+ * @returns false when the run is no longer ours: the caller rolls back.
  * @throws invalid for a malformed adapter_config
  */
 export async function queueRemoteTask(tx: Tx, run: ClaimedRun, payload: TaskPayload): Promise<boolean> {

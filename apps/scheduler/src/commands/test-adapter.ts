@@ -1,0 +1,121 @@
+import { smokeTest } from '@acp/adapters';
+import type { AdapterTask } from '@acp/adapters';
+import {
+  type AdapterTest,
+  createValidator,
+  isAdapterType,
+  RemoteConfig,
+  TestAdapterCommand,
+} from '@acp/contract';
+import { findAgent } from '@acp/core';
+import type { AgentRow, PromptAgent } from '@acp/core';
+import { notFound, Scrubber } from '@acp/kernel';
+import type { CommandHandler } from '@acp/queue';
+import type { SchedulerContext } from '../context.ts';
+import { planAdapter } from '../execution/plan-adapter.ts';
+import type { PlannedTask } from '../execution/plan-adapter.ts';
+import { defaultProvider } from '../execution/provider.ts';
+import { RunFailure } from '../execution/run-failure.ts';
+import { dropFolder } from '../programs/agent-folders.ts';
+
+const readCommand = createValidator(TestAdapterCommand, 'command');
+const readRemote = createValidator(RemoteConfig, 'adapter_config');
+
+/** Below the 30 s in which the caller is answered (decisions 6), with time for killing what hangs. */
+const TIMEOUT_SEC = 20;
+const MAX_OUTPUT_TOKENS = 64;
+
+/**
+ * The command `test-adapter {agent_id, adapter_type?}`: one small real call, with the agent's configuration, in a folder
+ * and session of its own. What stands in the way of it is the result, not an error.
+ */
+export function testAdapterCommand(context: SchedulerContext): CommandHandler {
+  const provider = defaultProvider(context.config);
+  return async (payload, { command_id, signal }) => {
+    const { agent_id, adapter_type } = readCommand(payload);
+    const row = await findAgent(context.database.db, agent_id);
+    if (row === undefined) throw notFound();
+    const agent = promptAgent(row);
+    const type = adapter_type ?? effectiveAdapter(agent);
+    if (type === 'remote') return testRemote(agent);
+    const run = {
+      run_id: command_id,
+      company_id: row.company_id,
+      agent_id,
+      issue_id: null,
+      api_key: null,
+      adapter_type: type,
+    };
+    try {
+      const plan = await planAdapter({ ...context, provider }, run, agent);
+      const scrubber = new Scrubber(plan.secrets);
+      try {
+        return scrubbed(await smokeTest(smallTask(plan.task, row), signal), scrubber);
+      } finally {
+        if (plan.folders !== null) await dropFolder(plan.folders);
+      }
+    } catch (err) {
+      if (!(err instanceof RunFailure)) throw err;
+      return { ok: false, latency_ms: 0, detail: null, error: `${err.category}: ${err.message}` };
+    }
+  };
+}
+
+/** As the claim of a run settles it (specification, behaviour rule 2). */
+function effectiveAdapter({ provider_id, adapter_type }: PromptAgent): string {
+  return provider_id === null && isAdapterType(adapter_type) ? adapter_type : 'llm';
+}
+
+function promptAgent(row: AgentRow): PromptAgent {
+  const { id, name, role, title, description, system_prompt, adapter_type, provider_id, model } = row;
+  const adapter_config = row.adapter_config as Record<string, unknown>;
+  return {
+    id,
+    name,
+    role,
+    title,
+    description,
+    system_prompt,
+    adapter_type,
+    adapter_config,
+    provider_id,
+    model,
+  };
+}
+
+function smallTask(task: PlannedTask, agent: AgentRow): AdapterTask {
+  const { id, name, role, company_id } = agent;
+  return {
+    ...task,
+    system_prompt: '',
+    messages: [],
+    max_output_tokens: MAX_OUTPUT_TOKENS,
+    timeouts: { idle_sec: TIMEOUT_SEC, total_sec: TIMEOUT_SEC },
+    ...(task.program === undefined
+      ? {}
+      : { program: { ...task.program, timeout_sec: TIMEOUT_SEC, session: null, retries: 0 } }),
+    // Says by its reason that there is nothing to do.
+    payload: {
+      run_id: task.run_id,
+      agent_id: id,
+      agent_name: name,
+      agent_role: role,
+      company_id,
+      adapter_type: task.adapter_type,
+      wake_reason: 'smoke_test',
+      system_prompt: '',
+    },
+  };
+}
+
+/** Nothing is queued: a worker that is needed for it is looked for when there is a task. */
+function testRemote(agent: PromptAgent): AdapterTest {
+  const { tags = [], local_adapter_type = 'llm' } = readRemote(agent.adapter_config);
+  const who = tags.length === 0 ? 'any eligible worker' : `workers with the tags ${tags.join(', ')}`;
+  return { ok: true, latency_ms: 0, detail: `tasks are for ${who}, as ${local_adapter_type}`, error: null };
+}
+
+function scrubbed(result: AdapterTest, scrubber: Scrubber): AdapterTest {
+  const clean = (text: string | null) => (text === null ? null : scrubber.scrub(text));
+  return { ...result, detail: clean(result.detail), error: clean(result.error) };
+}

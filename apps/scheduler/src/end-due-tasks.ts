@@ -1,0 +1,12 @@
+import { endDueTask } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { TimerContext } from './timers.ts';
+
+/** One task a transaction; several schedulers may be at it. */
+export async function endDueTasks({ database, logger }: TimerContext, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const due = await transaction(database, async (tx) => endDueTask(tx));
+    if (due === undefined) return;
+    if (due.ended) logger.info('the run of a remote task was ended', { run_id: due.run_id });
+  }
+}

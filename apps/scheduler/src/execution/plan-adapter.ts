@@ -1,0 +1,205 @@
+import type { AdapterTask, CliSession, ProgramSpec } from '@acp/adapters';
+import { assertAdapterConfig, type AdapterType } from '@acp/contract';
+import { agentPlace, namesOutside, resolveSecrets } from '@acp/core';
+import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
+import type { Database } from '@acp/db';
+import { createGuardedFetch, ServiceError } from '@acp/kernel';
+import type { Config, Vault } from '@acp/kernel';
+import type { ProviderSpec } from '@acp/adapters';
+import { makeFolders } from '../programs/agent-folders.ts';
+import type { AgentFolders } from '../programs/agent-folders.ts';
+import { engineEnvironment, passedSecrets, programEnvironment } from '../programs/environment.ts';
+import { sessionOf } from '../programs/session.ts';
+import { MAX_TURNS } from './prompt.ts';
+import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
+import { RunFailure } from './run-failure.ts';
+
+export interface PlanSettings {
+  database: Database;
+  config: Config;
+  provider: ProviderSpec | null;
+  vault: Vault;
+}
+
+/** For whom it is planned: a run, or a test of the adapter. */
+export type Planned = Pick<ClaimedRun, 'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key'> & {
+  adapter_type: string;
+};
+
+export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
+
+/** How the turns of a run are executed. */
+export interface AdapterPlan {
+  task: PlannedTask;
+  /** For the cost event: the provider's family, or the adapter. */
+  provider: string;
+  max_turns: number;
+  /** Whether its calls can be priced ahead (decisions 8.4). */
+  metered: boolean;
+  /** For the Scrubber. */
+  secrets: string[];
+  /** Of adapters that run a program. */
+  folders: AgentFolders | null;
+  session_version: string | null;
+}
+
+const LAMBDA_TIMEOUT_SEC = 900;
+
+/**
+ * Chooses the adapter of a run (specification, behaviour rule 2; the claim has settled which) and lays out what it needs.
+ * Throws RunFailure `config`, in words for the agent's owner.
+ */
+export async function planAdapter(
+  settings: PlanSettings,
+  run: Planned,
+  agent: PromptAgent,
+): Promise<AdapterPlan> {
+  if (run.adapter_type === 'llm') return planLlm(settings, run, agent);
+  const { value: adapter_config, secrets } = await usableConfig(settings, run, agent);
+  const plan = run.adapter_type === 'lambda' ? planCloud : planProgram;
+  const planned = await plan(settings, { ...run, adapter_type: run.adapter_type }, agent, adapter_config);
+  return { ...planned, secrets: [...planned.secrets, ...secrets] };
+}
+
+function planLlm({ config, provider }: PlanSettings, run: Planned, agent: PromptAgent): AdapterPlan {
+  const choice = chooseModel({ ...agent, adapter_type: 'llm' }, config, provider);
+  return {
+    task: {
+      ...baseTask(run, choice.model, agent.adapter_config),
+      provider: choice.provider,
+      timeouts: { idle_sec: config.llm_idle_timeout_sec, total_sec: config.llm_timeout_sec },
+    },
+    provider: choice.provider.family,
+    max_turns: MAX_TURNS,
+    metered: true,
+    secrets: choice.provider.api_key === null ? [] : [choice.provider.api_key],
+    folders: null,
+    session_version: null,
+  };
+}
+
+function baseTask(run: Planned, model: string, adapter_config: unknown) {
+  const { run_id, adapter_type } = run;
+  return { run_id, adapter_type, model, max_output_tokens: MAX_OUTPUT_TOKENS, adapter_config };
+}
+
+type Config_ = Record<string, unknown>;
+
+/** Held once more to its schema and the operator's lists, its secrets filled in. */
+async function usableConfig({ database, config, vault }: PlanSettings, run: Planned, agent: PromptAgent) {
+  const written = agent.adapter_config;
+  const foreign = namesOutside(written, config);
+  if (foreign !== undefined)
+    throw new RunFailure('config', `adapter_config.${foreign} is not allowed on this instance`);
+  try {
+    const resolved = await resolveSecrets(database.db, run.company_id, written, vault);
+    assertAdapterConfig(run.adapter_type, resolved.value);
+    return resolved;
+  } catch (err) {
+    // What a refusal says may quote a value, but never one of a secret: the schemas' messages name places.
+    if (err instanceof ServiceError) throw new RunFailure('config', err.message);
+    throw err;
+  }
+}
+
+async function planProgram(
+  settings: PlanSettings,
+  run: Planned,
+  agent: PromptAgent,
+  adapter_config: Config_,
+): Promise<AdapterPlan> {
+  const { config, database } = settings;
+  const place = await agentPlace(database.db, run.agent_id, run.run_id);
+  if (place === undefined) throw new RunFailure('internal', 'the agent is gone');
+  const folders = await makeFolders(config, run.agent_id, place, run.run_id);
+  const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
+  return {
+    task: {
+      ...baseTask(run, modelOf(agent, adapter_config), adapter_config),
+      provider: null,
+      timeouts: { idle_sec: timeout_sec, total_sec: timeout_sec },
+      program: programOf(config, run, adapter_config, { folders, place, timeout_sec }),
+    },
+    provider: run.adapter_type,
+    // A CLI takes as many of its own turns as it wants.
+    max_turns: 1,
+    metered: false,
+    secrets: [...passedSecrets(config), ...(run.api_key === null ? [] : [run.api_key])],
+    folders,
+    session_version: place.session_version,
+  };
+}
+
+function programOf(
+  config: Config,
+  run: Planned,
+  adapter_config: Config_,
+  { folders, place, timeout_sec }: { folders: AgentFolders; place: AgentPlace; timeout_sec: number },
+): ProgramSpec {
+  const adapter = run.adapter_type as AdapterType;
+  const isCli = adapter.startsWith('cli_');
+  const inContainer = adapter === 'docker' || adapter.endsWith('_sandbox');
+  const command = adapter.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
+  return {
+    command: isCli ? command : [],
+    ...folders,
+    env: programEnvironment(config, folders.home, run),
+    timeout_sec,
+    session: isCli ? sessionOf(place.session) : null,
+    container: inContainer ? containerOf(config, adapter_config) : null,
+  };
+}
+
+function containerOf(config: Config, { image }: Config_): ProgramSpec['container'] {
+  const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
+  if (chosen === null)
+    throw new RunFailure('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
+  return {
+    cli: config.container_cli,
+    cli_env: engineEnvironment(),
+    image: chosen,
+    memory: config.sandbox_memory_limit,
+    cpus: config.sandbox_cpu_limit,
+    pids: config.sandbox_pids_limit,
+    network: config.sandbox_network,
+  };
+}
+
+async function planCloud(
+  { config }: PlanSettings,
+  run: Planned,
+  agent: PromptAgent,
+  adapter_config: Config_,
+): Promise<AdapterPlan> {
+  const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? LAMBDA_TIMEOUT_SEC;
+  return {
+    task: {
+      ...baseTask(run, modelOf(agent, adapter_config), adapter_config),
+      provider: null,
+      timeouts: { idle_sec: timeout_sec, total_sec: timeout_sec },
+      // The endpoint is the operator's, or made of a region's name.
+      cloud: {
+        region: config.lambda_region,
+        endpoint: config.lambda_endpoint,
+        fetch: createGuardedFetch({ egress: 'any' }),
+      },
+    },
+    provider: run.adapter_type,
+    max_turns: 1,
+    metered: false,
+    secrets: [],
+    folders: null,
+    session_version: null,
+  };
+}
+
+/** The agent's own goes first; empty leaves it to the program. */
+function modelOf(agent: PromptAgent, { model }: Config_): string {
+  return agent.model ?? (typeof model === 'string' ? model : '');
+}
+
+function secondsOf(value: unknown): number | undefined {
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+export type { CliSession };

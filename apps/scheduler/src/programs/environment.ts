@@ -1,0 +1,56 @@
+import { pickEnvironment } from '@acp/kernel';
+import type { Config } from '@acp/kernel';
+
+export interface ProgramIdentity {
+  run_id: string;
+  agent_id: string;
+  issue_id: string | null;
+  /** Null: the program gets none. */
+  api_key: string | null;
+}
+
+/**
+ * The whole environment of an agent's program (decisions 9): what it needs to run and to reach this service, and what the
+ * operator lists. None of the service's own secrets is in it.
+ */
+export function programEnvironment(
+  config: Pick<Config, 'cli_env_passthrough' | 'public_url'>,
+  home: string,
+  { run_id, agent_id, issue_id, api_key }: ProgramIdentity,
+): Record<string, string> {
+  return {
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    ...pickEnvironment(['PATH', 'LANG', 'TERM', ...config.cli_env_passthrough]),
+    HOME: home,
+    SERVICE_BASE_URL: config.public_url,
+    SERVICE_RUN_ID: run_id,
+    SERVICE_AGENT_ID: agent_id,
+    ...(issue_id === null ? {} : { SERVICE_ISSUE_ID: issue_id }),
+    ...(api_key === null ? {} : { SERVICE_API_KEY: api_key }),
+  };
+}
+
+/** Values of the operator's that look like secrets by their names, for the Scrubber. */
+export function passedSecrets(config: Pick<Config, 'cli_env_passthrough'>): string[] {
+  const named = config.cli_env_passthrough.filter((name) => /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i.test(name));
+  return Object.values(pickEnvironment(named));
+}
+
+/** What the container engine's command line itself goes by. */
+export function engineEnvironment(): Record<string, string> {
+  return pickEnvironment([
+    'PATH',
+    'HOME',
+    'TMPDIR',
+    'DOCKER_HOST',
+    'DOCKER_CONTEXT',
+    'DOCKER_CONFIG',
+    'DOCKER_CERT_PATH',
+    'DOCKER_TLS_VERIFY',
+    'CONTAINER_HOST',
+    'XDG_RUNTIME_DIR',
+    'XDG_CONFIG_HOME',
+    'XDG_DATA_HOME',
+  ]);
+}

@@ -1,0 +1,15 @@
+import type { CliSession, SessionTotals } from '@acp/adapters';
+import type { StoredSession } from '@acp/core';
+
+const fields = ['input_tokens', 'output_tokens', 'cached_tokens', 'cost_usd'] as const;
+
+/** The stored session as the CLI adapters know it; counts that are not there are none. */
+export function sessionOf(stored: StoredSession | null): CliSession | null {
+  if (stored === null) return null;
+  const told: Record<string, unknown> =
+    typeof stored.totals === 'object' && stored.totals !== null ? { ...stored.totals } : {};
+  const totals = Object.fromEntries(
+    fields.map((field) => [field, typeof told[field] === 'number' ? told[field] : 0]),
+  ) as unknown as SessionTotals;
+  return { id: stored.id, cwd: stored.cwd, totals };
+}

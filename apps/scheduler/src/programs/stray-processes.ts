@@ -1,0 +1,64 @@
+import {
+  containerName,
+  killMarked,
+  labelledContainers,
+  markedProcesses,
+  removeContainer,
+} from '@acp/adapters';
+import { isSubprocessAdapter } from '@acp/contract';
+import { endedAmong } from '@acp/core';
+import type { Database } from '@acp/db';
+import type { Config, Logger } from '@acp/kernel';
+import { engineEnvironment } from './environment.ts';
+
+interface Sweeper {
+  config: Pick<Config, 'container_cli'>;
+  database: Database;
+  logger: Logger;
+}
+
+/**
+ * Kills what runs that have ended left on this machine: those of a scheduler that was killed. Runs that the database does
+ * not know are another instance's, and what still runs is its scheduler's.
+ */
+export async function sweepProcesses({ database, logger }: Sweeper): Promise<void> {
+  const run_ids = new Set((await markedProcesses()).map(({ run_id }) => run_id));
+  if (run_ids.size === 0) return;
+  for (const run_id of await endedAmong(database.db, [...run_ids])) {
+    const killed = await killMarked(run_id);
+    if (killed > 0) logger.warn('processes of an ended run were killed', { run_id, processes: killed });
+  }
+}
+
+/** The same for containers, which outlive the command line that started them. */
+export async function sweepContainers({ config, database, logger }: Sweeper): Promise<void> {
+  const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
+  const run_ids = await labelledContainers(engine);
+  for (const run_id of await endedAmong(database.db, run_ids)) {
+    await removeContainer(engine, containerName(run_id));
+    logger.warn('the container of an ended run was removed', { run_id });
+  }
+}
+
+/** Of a run that has just been found lost, whose scheduler may have been one of this machine's. */
+export async function killLeftovers(
+  { config, logger }: Pick<Sweeper, 'config' | 'logger'>,
+  run: { id: string; adapter_type: string },
+): Promise<void> {
+  if (!isSubprocessAdapter(run.adapter_type)) return;
+  const killed = await killMarked(run.id);
+  if (run.adapter_type === 'docker' || run.adapter_type.endsWith('_sandbox')) {
+    const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
+    await removeContainer(engine, containerName(run.id));
+  }
+  if (killed > 0) logger.warn('processes of a lost run were killed', { run_id: run.id, processes: killed });
+}
+
+/** Both, at boot. Never rejects: the timers come by again. */
+export async function sweepMachine(sweeper: Sweeper): Promise<void> {
+  try {
+    await Promise.all([sweepProcesses(sweeper), sweepContainers(sweeper)]);
+  } catch (err) {
+    sweeper.logger.warn('what earlier runs left on this machine could not be looked for', { error: err });
+  }
+}
