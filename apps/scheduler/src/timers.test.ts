@@ -49,6 +49,39 @@ describe('the timers', () => {
     expect(await queuedJobs(tx, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
   });
 
+  it('fire a schedule that is due, once, and forget old fires', async () => {
+    const context = await contextOf();
+    const tx = context.database.db;
+    const { id: company_id } = await createCompany(tx);
+    const [routine] = await tx
+      .insert(schema.routines)
+      .values({ company_id, name: 'Daily', title_template: 'Daily' })
+      .returning();
+    await tx.insert(schema.routine_triggers).values({
+      company_id,
+      routine_id: routine!.id,
+      kind: 'schedule',
+      cron_expression: '0 9 * * *',
+      timezone: 'UTC',
+      next_fire_at: past(2),
+    });
+    await tx.insert(schema.routine_runs).values({
+      company_id,
+      routine_id: routine!.id,
+      source: 'manual',
+      status: 'skipped',
+      created_at: past(91),
+    });
+    await tick(context, 'due-work');
+    await tick(context, 'due-work');
+    await tick(context, 'run-retention');
+    const { rows } = await context.database.pool.query(
+      'select source, status from routine_runs where routine_id = $1',
+      [routine!.id],
+    );
+    expect(rows).toEqual([{ source: 'schedule', status: 'enqueued' }]);
+  });
+
   it('end a run whose lease has lapsed, and forget old runs', async () => {
     const context = await contextOf();
     const tx = context.database.db;

@@ -14,6 +14,7 @@ import {
   queuedJobs,
   testLogger,
 } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import { HeldRun } from '../execution/held-run.ts';
 import { applyAction } from './apply.ts';
 import type { AppliedAction } from './apply.ts';
@@ -322,5 +323,57 @@ describe('a verb', () => {
       refused('limit must be a whole number from 1 up'),
     );
     expect((await recorded(set)).every(({ mutating }) => mutating === false)).toBe(true);
+  });
+});
+
+describe('the verbs of routines', () => {
+  it('fire one by its name, with the agent as the cause', async () => {
+    const set = await scene();
+    const tx = database.db;
+    const [routine] = await tx
+      .insert(schema.routines)
+      .values({
+        company_id: set.company.id,
+        name: 'Nightly build',
+        title_template: 'Build',
+        concurrency_policy: 'skip_if_active',
+      })
+      .returning();
+    expect(await set.apply('/fire-routine nightly BUILD')).toEqual(
+      ok(expect.stringMatching(/^Nightly build: enqueued, [A-Z]+-\d+$/) as string),
+    );
+    expect(await set.apply('/fire_routine "Nightly build"')).toEqual(
+      ok(expect.stringMatching(/^Nightly build: skipped, /) as string, false),
+    );
+    expect(await set.apply('/fire-routine Weekly build')).toEqual(
+      refused('there is no routine "Weekly build"'),
+    );
+    expect(await set.apply('/fire-routine')).toEqual(refused('the name of a routine is missing'));
+    const runs = await tx
+      .select()
+      .from(schema.routine_runs)
+      .where(eq(schema.routine_runs.routine_id, routine!.id))
+      .orderBy(schema.routine_runs.created_at);
+    expect(runs.map(({ source, status }) => [source, status])).toEqual([
+      ['agent', 'enqueued'],
+      ['agent', 'skipped'],
+    ]);
+  });
+
+  it('make one of the run’s issue', async () => {
+    const set = await scene();
+    expect(await set.apply('/promote-routine 0 9 * * 1')).toEqual(
+      ok(expect.stringMatching(/^routine Own work created, next at .*T09:00:00\.000Z$/) as string),
+    );
+    expect(await set.apply('/promote-routine every monday')).toEqual(
+      refused('cron_expression: five fields are required'),
+    );
+    expect(await set.apply('/promote-routine')).toEqual(refused('a cron expression is missing'));
+  });
+
+  it('of an agent that may not manage routines are refused', async () => {
+    const set = await scene({ 'routines.manage': false });
+    for (const line of ['/fire-routine Any', '/promote-routine 0 9 * * 1'])
+      expect(await set.apply(line)).toEqual(refused('permission routines.manage is off'));
   });
 });
