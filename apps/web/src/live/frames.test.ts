@@ -29,6 +29,11 @@ describe('frames', () => {
     expect(frame).toMatch(/^id: 12\nevent: agent_updated\ndata: \{.*\}\n\n$/);
   });
 
+  it('leave out an event that is for plugins only', () => {
+    const event = { seq: 12, id: company_id, company_id, data: {}, occurred_at: new Date(0) };
+    expect(eventFrame({ ...event, type: 'routine_fired' })).toBeNull();
+  });
+
   it('split a long transcript text at 16 KB, between characters, without an id', () => {
     const text = '😀'.repeat(20_000);
     const frames = transcriptFrames(entry({ text }));
