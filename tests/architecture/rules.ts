@@ -32,6 +32,7 @@ export const onlyIn: Record<string, readonly string[]> = {
   ai: ['adapters'],
   undici: ['kernel'],
   '@node-rs/argon2': ['core'],
+  'cron-parser': ['core'],
   'openid-client': ['web'],
   'oidc-provider': ['testkit'],
 };
