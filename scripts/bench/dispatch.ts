@@ -1,16 +1,15 @@
 /** (b) From the invoke to the model endpoint, runs per second, and what things cost in SQL statements. */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cloneDatabase, forkFakeModel, waitFor } from '@acp/testkit';
-import type { ForkedFakeModel, TestDatabase } from '@acp/testkit';
+import { cloneDatabase, forkFakeModel, startStatementCounter, waitFor } from '@acp/testkit';
+import type { ForkedFakeModel, StatementCounter, TestDatabase } from '@acp/testkit';
 import type { BenchOptions } from './main.ts';
+import { ONLY_LOOK } from './quick-model.ts';
 import type { Report } from './report.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 import { startService, temporaryFolder } from './service.ts';
-import { startStatementCounter } from './statement-counter.ts';
-import type { StatementCounter } from './statement-counter.ts';
-import { machineNow, median, percentile } from './statistics.ts';
+import { machineNow, percentile } from './statistics.ts';
 
 const POOL_SIZE = 32;
 const AGENTS = 64;
@@ -149,7 +148,15 @@ async function benchStatements(report: Report, stage: Stage, { smoke }: BenchOpt
     try {
       // Jobs of the created issues, and what a start does once.
       await quiet(counter);
-      await countRun(report, counter, stage, web.url);
+      const looked = await createScene(database, { agents: 1, issues: 40, title: ONLY_LOOK });
+      const plain = {
+        name: 'a whole run',
+        aim: 30,
+        conditions: 'prompt, one model call, prose as a comment',
+      };
+      await countRun(report, counter, { ...stage, scene: looked }, web.url, plain);
+      const active = { name: 'a whole run with a verb', conditions: RUN_CONDITIONS };
+      await countRun(report, counter, stage, web.url, active);
       await quiet(counter);
       await countIdle(report, counter, smoke ? 5 : 60);
     } finally {
@@ -195,45 +202,59 @@ async function countRequests(
   }
 }
 
-async function countRun(report: Report, counter: StatementCounter, stage: Stage, url: string): Promise<void> {
-  const samples: number[] = [];
-  let last: Record<string, number> = {};
-  for (const issueId of stage.scene.issue_ids.slice(10, 15)) {
-    await quiet(counter);
-    const before = counter.counts();
+async function countRun(
+  report: Report,
+  counter: StatementCounter,
+  stage: Stage,
+  url: string,
+  kind: { name: string; aim?: number; conditions: string },
+): Promise<void> {
+  const [first = '', ...others] = stage.scene.issue_ids;
+  const runOnce = async (issueId: string): Promise<void> => {
     const finished = await finishedRuns(stage.database);
     await trigger(url, stage.scene, issueId);
     await waitFor(async () => (await finishedRuns(stage.database)) > finished, {
       what: 'the end of the run',
     });
-    await quiet(counter);
-    const after = counter.counts();
-    last = Object.fromEntries(
-      Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]),
-    );
-    samples.push(Object.values(last).reduce((sum, count) => sum + count, 0));
-  }
+    // The job's completion and the last notifications.
+    await delay(30);
+  };
+  await runOnce(first);
+  await quiet(counter);
+  const before = counter.counts();
+  const from = counter.total();
+  for (const issueId of others) await runOnce(issueId);
+  const after = counter.counts();
+  const each = Object.entries(after).map(
+    ([name, count]) => [name, (count - (before[name] ?? 0)) / others.length] as const,
+  );
   report.add({
-    name: 'statements: a whole run',
-    value: median(samples),
+    name: `statements: ${kind.name}`,
+    value: (counter.total() - from) / others.length,
     unit: '',
-    aim: { at_most: 30 },
+    ...(kind.aim === undefined ? {} : { aim: { at_most: kind.aim } }),
     conditions:
-      'from the invoke to the last trace, all processes, notifiers, job, and one or two ticks of the timer included: ' +
-      `${JSON.stringify(last)}; ${RUN_CONDITIONS}`,
+      `${kind.conditions}; mean of ${others.length} runs one after the other, all connections, timers included: ` +
+      each.flatMap(([name, count]) => (count > 0 ? [`${name} ${count.toFixed(1)}`] : [])).join(', '),
   });
+  const last = counter.texts().slice(-Math.ceil((counter.total() - from) / others.length));
+  report.text(`the last of them:\n${last.join('\n')}`);
 }
 
 async function countIdle(report: Report, counter: StatementCounter, seconds: number): Promise<void> {
   const before = counter.total();
   await delay(seconds * 1000);
+  const sent = counter.texts().slice(before);
   report.add({
     name: 'statements: an idle pair of tiers',
-    value: (counter.total() - before) / seconds,
+    value: sent.length / seconds,
     unit: '/s',
     aim: { at_most: 3 },
     conditions: `over ${seconds} s, all connections`,
   });
+  const counted = Map.groupBy(sent, (text) => text);
+  const most = [...counted].toSorted(([, a], [, b]) => b.length - a.length);
+  report.text(most.map(([text, { length }]) => `${length} × ${text}`).join('\n'));
 }
 
 /** Nothing but the ticks of an idle pair for half a second. */

@@ -61,8 +61,8 @@ const INSERT = `
   insert into issues (company_id, title, body_markdown, status, priority, assignee_agent_id, identifier, issue_number,
     created_at, updated_at)
   select c.id,
-    initcap(w[1 + h % 79]) || ' ' || w[1 + (h / 7) % 79] || ' ' || w[1 + (h / 83) % 79] || ' ' || w[1 + (h / 613) % 79]
-      || ' ' || w[1 + (h / 4099) % 79],
+    initcap(w[1 + h % cardinality(w)]) || ' ' || w[1 + (h / 7) % cardinality(w)] || ' ' || w[1 + (h / 83) % cardinality(w)] || ' ' || w[1 + (h / 613) % cardinality(w)]
+      || ' ' || w[1 + (h / 4099) % cardinality(w)],
     repeat('Something is to be done about it. ', 5),
     case when h % 100 < 70 then 'done' when h % 100 < 80 then 'backlog' when h % 100 < 90 then 'todo'
       when h % 100 < 95 then 'in_progress' when h % 100 < 98 then 'cancelled' when h % 100 < 99 then 'in_review'

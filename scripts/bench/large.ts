@@ -9,10 +9,11 @@ import type { Report } from './report.ts';
 import { median } from './statistics.ts';
 
 const COMPANIES = 100;
-const REPEATS = 5;
+const REPEATS = 9;
 
 interface Question {
   name: string;
+  /** Of a company with its share of the issues; the largest one has ten times that. */
   aim_ms: number;
   query: ListIssues;
 }
@@ -54,24 +55,42 @@ async function ask(
   const statement = await statementOf(database, async () => {
     await listIssues(database.db, company.id, query);
   });
-  const times: number[] = [];
-  let plan = '';
-  for (let n = 0; n < REPEATS; n += 1) {
-    const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>({
-      text: `explain (analyze, buffers, summary) ${statement.text}`,
-      values: statement.values,
-    });
-    plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-    times.push(timeIn(plan, 'Planning') + timeIn(plan, 'Execution'));
-  }
+  const { times, plan } = await explain(database, statement);
   report.add({
     name: `${name}, ${company.who} company`,
     value: median(times),
     unit: 'ms',
-    aim: { at_most: aim_ms },
-    conditions: `planning and execution, median of ${REPEATS}; ${JSON.stringify(query)}; the company has ${company.issues} issues`,
+    ...(company.who === 'typical' ? { aim: { at_most: aim_ms } } : {}),
+    conditions:
+      `planning and execution, median of ${REPEATS} of a prepared statement, slowest ${Math.max(...times).toFixed(1)} ms; ` +
+      `${JSON.stringify(query)}; the company has ${company.issues} issues`,
   });
   report.text(plan);
+}
+
+/** As the service sends it: prepared, so that from the sixth time on PostgreSQL may choose a plan for any values. */
+async function explain(
+  { pool }: Database,
+  { text, values }: Statement,
+): Promise<{ times: number[]; plan: string }> {
+  const client = await pool.connect();
+  try {
+    await client.query(`prepare asked as ${text}`);
+    const execute = `execute asked(${values.map((value) => client.escapeLiteral(String(value))).join(', ')})`;
+    const times: number[] = [];
+    let plan = '';
+    for (let n = 0; n < REPEATS; n += 1) {
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        `explain (analyze, buffers, summary) ${execute}`,
+      );
+      plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      times.push(timeIn(plan, 'Planning') + timeIn(plan, 'Execution'));
+    }
+    await client.query('deallocate asked');
+    return { times, plan };
+  } finally {
+    client.release();
+  }
 }
 
 /** The last statement that `work` sends. */

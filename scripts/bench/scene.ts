@@ -15,7 +15,7 @@ export interface Scene {
 
 export async function createScene(
   { database }: TestDatabase,
-  counts: { agents: number; issues: number; max_concurrent_runs?: number },
+  counts: { agents: number; issues: number; max_concurrent_runs?: number; title?: string },
 ): Promise<Scene> {
   const tx = database.db;
   const company = await createCompany(tx);
@@ -26,7 +26,7 @@ export async function createScene(
   const issue_ids: string[] = [];
   for (let n = 0; n < counts.issues; n += 1) {
     const issue = await createIssue(tx, company, {
-      title: `Issue ${n}: paint the shed behind the house`,
+      title: `${counts.title ?? 'Paint'} shed ${n} behind the house`,
       body_markdown: 'The shed has lost its colour on the side of the weather. '.repeat(10),
       assignee_agent_id: agents[n % agents.length]!.id,
     });

@@ -3,6 +3,8 @@ export { cloneDatabase, closeTestDatabases, emptyDatabase, testDatabase } from '
 export type { TestDatabase } from './test-database.ts';
 export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';
+export { startStatementCounter } from './statement-counter.ts';
+export type { StatementCounter } from './statement-counter.ts';
 export { waitFor } from './wait-for.ts';
 export type { WaitForOptions } from './wait-for.ts';
 export { forkFakeModel, startFakeModel } from './fake-model.ts';

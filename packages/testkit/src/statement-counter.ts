@@ -6,8 +6,12 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
+/** Characters of a statement that tell it from the others. */
+const SHOWN = 90;
+// Types of a client's messages: a simple query, a statement to parse, the values that a parsed one is sent with.
 const QUERY = 0x51;
-const EXECUTE = 0x45;
+const PARSE = 0x50;
+const BIND = 0x42;
 
 export interface StatementCounter {
   /** The database's URL by way of the counter. */
@@ -15,24 +19,25 @@ export interface StatementCounter {
   /** Statements so far by `application_name`; BEGIN and COMMIT count. */
   counts(): Record<string, number>;
   total(): number;
+  /** Beginnings of the texts of all statements so far, in order, with who sent them. */
+  texts(): string[];
   close(): void;
 }
 
 export async function startStatementCounter(databaseUrl: string): Promise<StatementCounter> {
   const target = new URL(databaseUrl);
   const counts = new Map<string, number>();
+  const texts: string[] = [];
+  const note = (name: string, text: string): void => {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    texts.push(`${name}: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN)}`);
+  };
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
-    let name = '';
-    const reader = new MessageReader(
-      (startup) => (name = /application_name\0([^\0]*)/.exec(startup)?.[1] ?? 'unnamed'),
-      (type) => {
-        if (type === QUERY || type === EXECUTE) counts.set(name, (counts.get(name) ?? 0) + 1);
-      },
-    );
-    client.on('data', (chunk: Buffer) => reader.read(chunk));
+    const conversation = new Conversation(note);
+    client.on('data', (chunk: Buffer) => conversation.read(chunk));
     client.pipe(upstream).pipe(client);
     for (const [socket, other] of [
       [client, upstream],
@@ -49,21 +54,23 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
   return {
     url: url.href,
     counts: () => Object.fromEntries(counts),
-    total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    total: () => texts.length,
+    texts: () => texts,
     close: () => server.close(),
   };
 }
 
 /** Cuts a client's bytes into messages: the first has no type, each begins with its length (protocol version 3). */
-class MessageReader {
-  readonly #onStartup: (text: string) => void;
-  readonly #onMessage: (type: number) => void;
+class Conversation {
+  readonly #note: (name: string, text: string) => void;
+  /** Texts of what was parsed, by the names of the statements. */
+  readonly #prepared = new Map<string, string>();
+  #name = 'unnamed';
   #rest: Buffer = Buffer.alloc(0);
   #started = false;
 
-  constructor(onStartup: (text: string) => void, onMessage: (type: number) => void) {
-    this.#onStartup = onStartup;
-    this.#onMessage = onMessage;
+  constructor(note: (name: string, text: string) => void) {
+    this.#note = note;
   }
 
   read(chunk: Buffer): void {
@@ -73,11 +80,21 @@ class MessageReader {
       if (this.#rest.length < typeLength + 4) return;
       const end = typeLength + this.#rest.readInt32BE(typeLength);
       if (this.#rest.length < end) return;
-      const message = this.#rest.subarray(0, end);
+      this.#take(this.#rest.subarray(0, end));
       this.#rest = this.#rest.subarray(end);
-      if (this.#started) this.#onMessage(message[0]!);
-      else this.#onStartup(message.toString('latin1'));
-      this.#started = true;
     }
+  }
+
+  #take(message: Buffer): void {
+    if (!this.#started) {
+      this.#started = true;
+      this.#name = /application_name\0([^\0]*)/.exec(message.toString('latin1'))?.[1] ?? this.#name;
+      return;
+    }
+    // Zero-terminated texts stand at the beginning of each of them.
+    const [first = '', second = ''] = message.toString('latin1', 5).split('\0', 2);
+    if (message[0] === QUERY) this.#note(this.#name, first);
+    else if (message[0] === PARSE) this.#prepared.set(first, second);
+    else if (message[0] === BIND) this.#note(this.#name, this.#prepared.get(second) ?? second);
   }
 }
