@@ -54,7 +54,7 @@ const checks: Record<string, Check> = {
     try {
       const marker = await storage.markerId();
       // An S3 store has to answer: only a listing tells a bucket that is missing from an object that is.
-      for await (const _object of storage.list('doctor/')) break;
+      await storage.list('doctor/')[Symbol.asyncIterator]().next();
       const known = marker === null || (await knowsStorageMarker(database.db, marker, { remember: false }));
       const detail = known ? `${storage.kind} storage answers` : `folder ${marker} is not the instance's`;
       return finding(
