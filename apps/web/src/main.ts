@@ -53,15 +53,16 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const storage = await openInstanceStorage(config, database, logger);
   const setupUrl = await prepareFirstSignIn(database, config, logger);
 
+  const services = createServices({ database, config, listener, storage, logger, alerts });
   const app = createApp({
     database,
     logger,
     config,
     credentials,
-    services: createServices({ database, config, listener, storage, logger, alerts }),
+    services,
     routes: [...apiRoutes, ...liveRoutes(hub)],
     health: healthRouter({ config, database, streams: () => hub.size }),
-    ui: uiRouter({ config, database, credentials, logger }),
+    ui: uiRouter({ config, database, credentials, services, logger }),
   });
   const server = await listen(app, config);
   logger.info('the web tier is listening', { url: server.url });

@@ -5,17 +5,22 @@ import type { Config, Logger } from '@acp/kernel';
 import { Router } from 'express';
 import { sessionUser } from '../http/auth.ts';
 import type { Credentials } from '../http/credentials.ts';
+import { createServices, type Services } from '../http/services.ts';
 import { oauthRouter } from '../oauth/router.ts';
 import { createProviders } from '../oauth/providers.ts';
 import { companiesPage } from './companies-page.ts';
 import { inviteRouter } from './invite-router.ts';
 import { assetsRouter } from './kit/assets.ts';
+import { mountUi } from './kit/mount-ui.ts';
+import { uiPages } from './pages.ts';
 import { signInRouter } from './sign-in-router.ts';
 
 export interface UiDependencies {
   config: Config;
   database: Database;
   credentials: Credentials;
+  /** Made from database and configuration where none are given; then no command is answered. */
+  services?: Services;
   logger: Logger;
 }
 
@@ -38,5 +43,7 @@ export function uiRouter(deps: UiDependencies): Router {
     const companies = await listCompanies(database.db, visible);
     return response.type('html').send(companiesPage(user.name, companies.map(presentCompany)));
   });
+  const services = deps.services ?? createServices({ database, config, logger });
+  router.use(mountUi(uiPages, { database, credentials, services, logger }));
   return router;
 }

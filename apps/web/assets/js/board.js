@@ -1,0 +1,164 @@
+// The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
+
+/** Requests for cards that are under way at once; many events about one issue cost one. */
+const AT_ONCE = 4;
+const WAIT_MS = 60;
+
+export function startBoard() {
+  const element = document.querySelector('[data-board]');
+  if (!element) return;
+  const board = new Board(element);
+  document.addEventListener('live', ({ detail: { type, data } }) => {
+    if (type === 'comment_created') board.refresh(data.issue_id);
+    else if (type.startsWith('issue_')) board.refresh(data.id);
+  });
+  element.addEventListener('keydown', (event) => board.onKey(event));
+  watchDrags(element, board);
+}
+
+class Board {
+  #element;
+  #columns;
+  #said = document.getElementById('board-said');
+  #wanted = new Set();
+  #running = 0;
+
+  constructor(element) {
+    this.#element = element;
+    this.#columns = [...element.querySelectorAll('[data-column]')];
+    for (const column of this.#columns) {
+      // Older cards that the column counts and does not show.
+      const shown = column.querySelectorAll('.issue-card').length;
+      column.dataset.hidden = String(Number(column.querySelector('[data-count]').textContent) - shown);
+    }
+  }
+
+  /** Asks for the card a moment later, once for all events of that moment. */
+  refresh(id) {
+    this.#wanted.add(id);
+    setTimeout(() => void this.#fetchWanted(), WAIT_MS);
+  }
+
+  /** Moves at once; the server's answer, or its refusal, has the last word. */
+  async move(card, status) {
+    const { status: from, issue } = card.dataset;
+    if (from === status) return;
+    const title = card.querySelector('.card-title').textContent;
+    this.#put(card, status);
+    card.focus();
+    const response = await fetch(`/issues/${issue}/move`, {
+      method: 'POST',
+      headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ status }),
+    });
+    if (response.ok) this.#show(issue, await response.text());
+    else this.#put(this.#card(issue) ?? card, from);
+    this.#said.textContent = response.ok
+      ? `${title} is now ${status.replaceAll('_', ' ')}`
+      : `${title} could not be moved`;
+  }
+
+  onKey(event) {
+    const card = event.target.closest('.issue-card');
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!card || !(step || event.key === 'ArrowDown' || event.key === 'ArrowUp')) return;
+    event.preventDefault();
+    if (step) this.#sideways(card, step, event.shiftKey);
+    else (event.key === 'ArrowDown' ? card.nextElementSibling : card.previousElementSibling)?.focus();
+  }
+
+  #sideways(card, step, moving) {
+    let place = this.#columns.indexOf(card.closest('[data-column]')) + step;
+    if (moving) {
+      const target = this.#columns[place];
+      if (target) void this.move(card, target.dataset.column);
+      return;
+    }
+    while (this.#columns[place] && !this.#columns[place].querySelector('.issue-card')) place += step;
+    this.#columns[place]?.querySelector('.issue-card')?.focus();
+  }
+
+  async #fetchWanted() {
+    while (this.#wanted.size > 0 && this.#running < AT_ONCE) {
+      const [id] = this.#wanted;
+      this.#wanted.delete(id);
+      this.#running += 1;
+      try {
+        const address = `/issues/${id}/card?${this.#element.dataset.filter}`;
+        const response = await fetch(address, { headers: { 'HX-Request': 'true' } });
+        // What is gone has no card any more; any other refusal says nothing about it.
+        if (response.ok || response.status === 404) this.#show(id, response.ok ? await response.text() : '');
+      } finally {
+        this.#running -= 1;
+      }
+    }
+  }
+
+  /** Puts the server's card where it belongs; an empty text takes the card away. */
+  #show(id, markup) {
+    const old = this.#card(id);
+    const focused = old !== null && old === document.activeElement;
+    const template = document.createElement('template');
+    template.innerHTML = markup.trim();
+    const fresh = template.content.firstElementChild;
+    const stays = fresh && old?.closest('[data-column]')?.dataset.column === fresh.dataset.status;
+    if (stays) {
+      old.replaceWith(fresh);
+    } else {
+      old?.remove();
+      if (fresh) this.#put(fresh, fresh.dataset.status);
+      if (fresh) fresh.dataset.arrived = '';
+    }
+    if (focused) fresh?.focus();
+    this.#recount();
+  }
+
+  #put(card, status) {
+    card.dataset.status = status;
+    this.#element.querySelector(`[data-column="${status}"] .cards`)?.prepend(card);
+    this.#recount();
+  }
+
+  #card(id) {
+    return document.getElementById(`card-${id}`);
+  }
+
+  #recount() {
+    for (const column of this.#columns) {
+      const shown = column.querySelectorAll('.issue-card').length;
+      column.querySelector('[data-count]').textContent = String(shown + Number(column.dataset.hidden));
+    }
+  }
+}
+
+function watchDrags(element, board) {
+  const columns = [...element.querySelectorAll('[data-column]')];
+  let dragged = null;
+  element.addEventListener('dragstart', (event) => {
+    dragged = event.target.closest('.issue-card');
+    if (!dragged) return;
+    event.dataTransfer.effectAllowed = 'move';
+    event.dataTransfer.setData('text/plain', dragged.href);
+    dragged.dataset.dragged = '';
+  });
+  element.addEventListener('dragend', () => {
+    delete dragged?.dataset.dragged;
+    dragged = null;
+    for (const column of columns) delete column.dataset.over;
+  });
+  for (const column of columns) {
+    column.addEventListener('dragover', (event) => {
+      if (!dragged) return;
+      event.preventDefault();
+      column.dataset.over = '';
+    });
+    column.addEventListener('dragleave', (event) => {
+      if (!column.contains(event.relatedTarget)) delete column.dataset.over;
+    });
+    column.addEventListener('drop', (event) => {
+      event.preventDefault();
+      delete column.dataset.over;
+      if (dragged) void board.move(dragged, column.dataset.column);
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import type { BoardCard } from '@acp/core';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { avatar, priority } from '../kit/parts.ts';
+
+/** A card of the board: a link to the issue, which the script moves by keyboard and by drag. */
+export function card(issue: BoardCard): Html {
+  const flags = [
+    issue.checked_out_by_agent_id ? 'working' : '',
+    issue.needs_human_attention ? 'needs a person' : '',
+    issue.awaiting_input ? 'awaits input' : '',
+    issue.needs_routing ? 'needs routing' : '',
+  ].filter((flag) => flag !== '');
+  return html`<a
+    class="issue-card"
+    id="card-${issue.id}"
+    href="/issues/${issue.id}"
+    data-issue="${issue.id}"
+    data-status="${issue.status}"
+    draggable="true"
+    !${attributes({ 'data-working': issue.checked_out_by_agent_id !== null })}
+  >
+    <span class="card-line"
+      ><span class="identifier">${issue.identifier}</span>!${priority(issue.priority)}</span
+    >
+    <span class="card-title">${issue.title}</span>
+    !${when(issue.labels.length > 0, () => html`<span class="labels">!${each(issue.labels, (l) => html`<span class="label">${l.name}</span>`)}</span>`)}
+    <span class="card-line">
+      !${issue.assignee_name ? html`!${avatar(issue.assignee_name)}<span class="soft small">${issue.assignee_name}</span>` : html`<span class="soft small">unassigned</span>`}
+      <span class="grow"></span>
+      !${each(flags, (flag) => html`<span class="flag" data-flag="${flag}">${flag}</span>`)}
+      !${when(issue.comment_count, (n) => html`<span class="soft small" title="comments">${n} ${n === 1 ? 'comment' : 'comments'}</span>`)}
+    </span>
+  </a>`;
+}

@@ -1,0 +1,186 @@
+import {
+  type Agent,
+  type IssueDetail,
+  issueStatuses,
+  priorities,
+  type Run,
+  type RunEvent,
+} from '@acp/contract';
+import type { RelatedIssue, Relative } from '@acp/core';
+import { money, timeAgo, words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
+import { transcript } from '../runs/transcript.ts';
+import { timeline, type TimelineView } from './timeline.ts';
+
+export interface IssueView {
+  issue: IssueDetail;
+  family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
+  runs: readonly Run[];
+  /** Of the newest run. */
+  events: readonly RunEvent[];
+  timeline: TimelineView;
+  agents: readonly Agent[];
+  projects: readonly Choice[];
+  can_write: boolean;
+  error: string | null;
+  /** A comment that was refused, so that nothing typed is lost. */
+  draft: string;
+}
+
+const choices = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: words(value) }));
+
+export function issueBody(view: IssueView): Html {
+  const { issue } = view;
+  return html`<div class="columns">
+    <div>
+      !${formError(view.error)} !${description(view)} !${children(view)}
+      <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
+        !${runPart(view)}
+      </div>
+      <section aria-label="Timeline">
+        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
+          !${timeline(view.timeline)}
+        </div>
+        !${when(view.can_write, () => commentForm(view))}
+      </section>
+    </div>
+    <aside>
+      <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
+        !${propertiesPart(view)}
+      </div>
+    </aside>
+  </div>`;
+}
+
+function description({ issue, can_write }: IssueView): Html {
+  const text = issue.body_markdown
+    ? markdown(issue.body_markdown)
+    : html`<p class="soft">No description.</p>`;
+  return html`<section class="card" aria-label="Description">
+    !${text}
+    !${when(
+      can_write,
+      () =>
+        html`<details class="edit">
+          <summary>Edit</summary>
+          <form method="post" action="/issues/${issue.id}/edit">
+            !${input({ name: 'title', label: 'Title', value: issue.title, required: true })}
+            !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: issue.body_markdown, rows: 10 })}
+            <button>Save</button>
+          </form>
+        </details>`,
+    )}
+  </section>`;
+}
+
+function children({ family }: IssueView): Html {
+  return html`!${when(family.children.length > 0, () => section('Parts', each(family.children, relative)))}
+  !${when(family.related.length > 0, () =>
+    section(
+      'Related',
+      each(family.related, (issue) => relative(issue, relationWords(issue))),
+    ),
+  )}`;
+}
+
+const section = (title: string, items: Html): Html =>
+  html`<section class="card">
+    <h2>${title}</h2>
+    <ul class="list">
+      !${items}
+    </ul>
+  </section>`;
+
+function relative(issue: Relative, told?: string | number): Html {
+  return html`<li>
+    !${status(issue.status)}
+    <a class="grow" href="/issues/${issue.id}"
+      ><span class="identifier">${issue.identifier}</span> ${issue.title}</a
+    >
+    <span class="soft small">${typeof told === 'string' ? told : (issue.assignee_name ?? '')}</span>
+  </li>`;
+}
+
+function relationWords({ relation_type: type, direction }: RelatedIssue): string {
+  if (type === 'relates_to') return 'relates';
+  const blocks = (type === 'blocks') === (direction === 'out');
+  return blocks ? 'blocked by this' : 'blocks this';
+}
+
+/** The newest run with its transcript, open while it runs. */
+export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'events' | 'agents'>): Html {
+  const [run] = runs;
+  if (!run) return '';
+  const name = agents.find(({ id }) => id === run.agent_id)?.name ?? 'an agent';
+  const live = run.status === 'running' || run.status === 'queued';
+  return html`<section class="card run" aria-label="Newest run">
+    <p class="comment-head">
+      !${status(run.status)} <strong>${name}</strong>
+      <span class="soft small">${run.wake_reason} · !${timeAgo(run.created_at)}</span>
+      <span class="grow"></span>
+      !${when(run.cost_usd > 0, () => money(run.cost_usd))}
+      <a class="small" href="/runs/${run.id}">Run</a>
+    </p>
+    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
+    <details!${live ? ' open' : ''}>
+      <summary>Transcript</summary>
+      !${transcript(run, events)}
+    </details>
+  </section>`;
+}
+
+export function propertiesPart({
+  issue,
+  agents,
+  projects,
+  can_write,
+}: Pick<IssueView, 'issue' | 'agents' | 'projects' | 'can_write'>): Html {
+  const nobody: Choice = { value: '', label: 'nobody' };
+  const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
+  const assignees = [nobody, ...agents.map(({ id, name }) => ({ value: id, label: name }))];
+  return html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
+      <fieldset!${can_write ? '' : ' disabled'}>
+        !${select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) })}
+        !${select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) })}
+        !${select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees })}
+        !${select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] })}
+        !${when(can_write, () => html`<button class="quiet small" data-noscript>Save</button>`)}
+      </fieldset>
+    </form>
+    <dl class="facts">
+      <dt>Checked out</dt>
+      <dd>${holder ? `by ${holder.name}` : 'no'} !${when(issue.checked_out_at, timeAgo)}</dd>
+      !${when(
+        issue.blocked_reason,
+        (reason) =>
+          html`<dt>Blocked</dt>
+            <dd>${reason}</dd>`,
+      )}
+      !${when(
+        issue.labels.length > 0,
+        () =>
+          html`<dt>Labels</dt>
+            <dd class="labels">
+              !${each(issue.labels, (l) => html`<span class="label">${l.name}</span>`)}
+            </dd>`,
+      )}
+      <dt>Created</dt>
+      <dd>!${timeAgo(issue.created_at)}</dd>
+      <dt>Changed</dt>
+      <dd>!${timeAgo(issue.updated_at)}</dd>
+    </dl>
+    !${when(issue.needs_human_attention, () => html`<p class="notice">Its runs changed nothing several times in a row. It waits for a person.</p>`)}
+    !${when(issue.awaiting_input, () => html`<p class="notice">An agent asked for input. A comment wakes it again.</p>`)}
+    !${when(can_write && issue.assignee_agent_id, () => postButton(`/issues/${issue.id}/trigger`, 'Run the assignee', { class: 'quiet small' }))}`;
+}
+
+function commentForm({ issue, draft }: IssueView): Html {
+  return html`<form class="card comment-form" method="post" action="/issues/${issue.id}/comments">
+    !${textarea({ name: 'body_markdown', label: 'Comment', value: draft, rows: 4, required: true, hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway.' })}
+    !${when(issue.status === 'blocked', () => html`<label class="check"><input type="checkbox" name="resume_after" value="on" /> <span>and resume the work</span></label>`)}
+    <button>Comment</button>
+  </form>`;
+}

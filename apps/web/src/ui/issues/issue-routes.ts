@@ -1,0 +1,158 @@
+import { type BodyOf, commentEndpoints, issueEndpoints, runEndpoints } from '@acp/contract';
+import {
+  createComment,
+  createIssue,
+  issueActivity,
+  issueDetail,
+  listAgents,
+  listComments,
+  listProjects,
+  listRunEvents,
+  listRuns,
+  pinComment,
+  readFamily,
+  triggerIssue,
+  updateIssue,
+} from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import type { Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
+import { newIssueBody } from './new-issue-page.ts';
+import { timeline } from './timeline.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byIssue = { by: 'issue', param: 'issueId' } as const;
+
+type IssueContext = UiContext<'issue'>;
+
+async function loadView(context: IssueContext, error: string | null = null, draft = ''): Promise<IssueView> {
+  const { tx, user, subject, company_id } = context;
+  const [issue, family] = [await issueDetail(tx, subject), await readFamily(tx, subject.id)];
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const { items: comments } = await listComments(tx, subject, {});
+  const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
+  const { items: runs } = await listRuns(tx, company_id, { issueId: subject.id, limit: 10 });
+  const events = runs[0] ? await listRunEvents(tx, runs[0].id, { limit: 1000 }) : [];
+  const can_write = roleIn(user, company_id) !== 'viewer';
+  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  return {
+    issue,
+    family,
+    runs,
+    events,
+    timeline: { issue_id: issue.id, comments, activity, agents: names, can_write },
+    agents,
+    projects: projects.map(({ id, name }) => ({ value: id, label: name })),
+    can_write,
+    error,
+    draft,
+  };
+}
+
+async function issuePage(context: IssueContext, error: string | null = null, draft = ''): Promise<Html> {
+  const view = await loadView(context, error, draft);
+  const { issue } = view;
+  const board = { label: 'Board', path: `/companies/${issue.company_id}/board` };
+  const ancestors = issue.ancestors
+    .toReversed()
+    .map(({ id, identifier }) => ({ label: identifier, path: `/issues/${id}` }));
+  return companyPage(context, {
+    title: `${issue.identifier} ${issue.title}`,
+    active: board.path,
+    trail: [board, ...ancestors],
+    body: issueBody(view),
+  });
+}
+
+const back = ({ subject }: IssueContext): string => `/issues/${subject.id}`;
+const again = (context: IssueContext, error: string, form: FormValues): Promise<Html> =>
+  issuePage(context, error, form.text('body_markdown'));
+
+/** Parts of the page that the script asks for when the issue has changed. */
+const parts: Record<string, (view: IssueView) => Html> = {
+  run: runPart,
+  properties: propertiesPart,
+  timeline: (view) => timeline(view.timeline),
+};
+
+const newIssue = (form: FormValues): BodyOf<typeof issueEndpoints.create> => ({
+  title: form.text('title'),
+  body_markdown: form.cleared('body_markdown'),
+  priority: form.given('priority') as never,
+  assignee_agent_id: form.cleared('assignee_agent_id'),
+  project_id: form.cleared('project_id'),
+});
+
+async function newIssuePage(
+  context: UiContext<'company'>,
+  error: string | null,
+  form: FormValues | null,
+): Promise<Html> {
+  const { tx, user, company_id } = context;
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const board = `/companies/${company_id}/board`;
+  return companyPage(context, {
+    title: 'New issue',
+    active: board,
+    trail: [{ label: 'Board', path: board }],
+    body: newIssueBody({ company_id, agents, projects, error, form }),
+  });
+}
+
+export const issueRoutes: UiRoute[] = [
+  page('/companies/{companyId}/issues/new', { scope: byCompany, role: 'member' }, (c) =>
+    newIssuePage(c, null, null),
+  ),
+  action('/companies/{companyId}/issues/new', issueEndpoints.create, {
+    read: newIssue,
+    run: (c) => createIssue(c.tx, c.user, c.company_id, c.body),
+    next: (_, issue) => `/issues/${issue.id}`,
+    failed: (c, error, form) => newIssuePage(c, error, form),
+  }),
+  page('/issues/{issueId}', { scope: byIssue, role: 'viewer' }, (c) => issuePage(c)),
+  page('/issues/{issueId}/part/{part}', { scope: byIssue, role: 'viewer' }, async (c) => {
+    const name = c.params.part ?? '';
+    const render = Object.hasOwn(parts, name) ? parts[name] : undefined;
+    return render ? render(await loadView(c)) : '';
+  }),
+  action('/issues/{issueId}/properties', issueEndpoints.update, {
+    read: (form) => ({
+      status: form.given('status'),
+      priority: form.given('priority'),
+      assignee_agent_id: form.cleared('assignee_agent_id'),
+      project_id: form.cleared('project_id'),
+    }),
+    run: (c) => updateIssue(c.tx, c.user, c.subject, c.body),
+    next: back,
+    failed: again,
+  }),
+  action('/issues/{issueId}/edit', issueEndpoints.update, {
+    read: (form) => ({ title: form.text('title'), body_markdown: form.cleared('body_markdown') }),
+    run: (c) => updateIssue(c.tx, c.user, c.subject, c.body),
+    next: back,
+    failed: (c, error) => issuePage(c, error),
+  }),
+  action('/issues/{issueId}/comments', commentEndpoints.create, {
+    read: (form) => ({
+      body_markdown: form.text('body_markdown'),
+      resume_after: form.checked('resume_after'),
+    }),
+    run: (c) => createComment(c.tx, c.user, c.subject, c.body),
+    next: (c, comment) => `/issues/${c.subject.id}#comment-${comment.id}`,
+    failed: again,
+  }),
+  action('/issues/{issueId}/comments/{commentId}/pin', commentEndpoints.pin, {
+    run: (c) => pinComment(c.tx, c.user, c.subject, c.params.commentId!, undefined),
+    next: back,
+  }),
+  action('/issues/{issueId}/trigger', runEndpoints.triggerIssue, {
+    run: (c) => triggerIssue(c.tx, c.user, c.subject),
+    next: back,
+    failed: (c, error) => issuePage(c, error),
+  }),
+];

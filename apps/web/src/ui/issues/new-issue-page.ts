@@ -1,0 +1,30 @@
+import { type Agent, priorities, type Project } from '@acp/contract';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input, select, textarea } from '../kit/parts.ts';
+
+export interface NewIssueView {
+  company_id: string;
+  agents: readonly Agent[];
+  projects: readonly Project[];
+  error: string | null;
+  /** What was typed before an error. */
+  form: FormValues | null;
+}
+
+export function newIssueBody({ company_id, agents, projects, error, form }: NewIssueView): Html {
+  const typed = (name: string) => form?.text(name) ?? '';
+  const assignees = agents.map(({ id, name, role }) => ({ value: id, label: `${name} (${role})` }));
+  return html`<form class="card" method="post" action="/companies/${company_id}/issues/new">
+    !${formError(error)}
+    !${input({ name: 'title', label: 'Title', value: typed('title'), required: true, autofocus: true })}
+    !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: typed('body_markdown'), rows: 8 })}
+    <div class="row">
+      !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: 'nobody' }, ...assignees], hint: 'The assignee starts at once.' })}
+      !${select({ name: 'priority', label: 'Priority', value: typed('priority') || 'medium', choices: priorities.map((value) => ({ value, label: value })) })}
+      !${select({ name: 'project_id', label: 'Project', value: typed('project_id'), choices: [{ value: '', label: 'none' }, ...projects.map(({ id, name }) => ({ value: id, label: name }))] })}
+    </div>
+    <p></p>
+    <button>Create the issue</button>
+  </form>`;
+}

@@ -1,0 +1,77 @@
+/** Comments and activity of an issue in one line of time. */
+import type { ActivityEntry, Comment } from '@acp/contract';
+import { timeAgo, words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { avatar, postButton } from '../kit/parts.ts';
+
+export interface TimelineView {
+  issue_id: string;
+  comments: readonly Comment[];
+  activity: readonly ActivityEntry[];
+  /** Names by agent id. */
+  agents: ReadonlyMap<string, string>;
+  can_write: boolean;
+}
+
+/** The comment itself is the better entry for its own creation. */
+const SAID_BY_COMMENTS = new Set(['comment.created', 'issue.commented']);
+
+export function timeline(view: TimelineView): Html {
+  const entries = [
+    ...view.comments.map((comment) => ({ at: comment.created_at, html: commentEntry(comment, view) })),
+    ...view.activity
+      .filter(({ action }) => !SAID_BY_COMMENTS.has(action))
+      .map((entry) => ({ at: entry.created_at, html: activityEntry(entry) })),
+  ].toSorted((a, b) => new Date(a.at).getTime() - new Date(b.at).getTime());
+  return html`<ol class="timeline">
+    !${each(entries, (entry) => entry.html)}
+  </ol>`;
+}
+
+function commentEntry(comment: Comment, view: TimelineView): Html {
+  const name = comment.author_agent_id
+    ? (view.agents.get(comment.author_agent_id) ?? 'an agent')
+    : (comment.author_user_name ?? 'somebody');
+  const pin = `/issues/${view.issue_id}/comments/${comment.id}/pin`;
+  return html`<li class="comment" id="comment-${comment.id}" !${comment.is_pinned ? ' data-pinned' : ''}>
+    !${avatar(name)}
+    <div class="comment-body">
+      <p class="comment-head">
+        <strong>${name}</strong> <span class="soft small">!${timeAgo(comment.created_at)}</span>
+        !${when(comment.is_pinned, () => html`<span class="status">pinned</span>`)}
+        <span class="grow"></span>
+        !${when(view.can_write, () => postButton(pin, comment.is_pinned ? 'Unpin' : 'Pin', { class: 'link small' }))}
+      </p>
+      !${markdown(comment.body_markdown)}
+    </div>
+  </li>`;
+}
+
+function activityEntry(entry: ActivityEntry): Html {
+  return html`<li class="activity">
+    <span class="dot" aria-hidden="true"></span>
+    <span
+      ><strong>${entry.actor_name}</strong> ${sentence(entry)}
+      <span class="soft">!${timeAgo(entry.created_at)}</span></span
+    >
+  </li>`;
+}
+
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** `changed status from todo to done`; what has no words of its own is named by its action. */
+export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
+  const changes = Object.entries(details).flatMap(([field, change]) => {
+    if (typeof change !== 'object' || change === null || !('to' in change)) return [];
+    const { from, to } = change as { from?: unknown; to: unknown };
+    if (field === 'body_markdown') return ['rewrote the description'];
+    if (field.endsWith('_id')) return [`changed ${words(field.replace(/_id$/, ''))}`];
+    return [
+      `changed ${words(field)}${from === null || from === undefined ? '' : ` from ${words(plain(from))}`} to ${words(plain(to))}`,
+    ];
+  });
+  if (changes.length > 0) return changes.join(', ');
+  const [entity = '', verb = action] = action.split('.');
+  return `${words(verb)}${entity === 'issue' ? ' this issue' : ` (${words(entity)})`}`;
+}

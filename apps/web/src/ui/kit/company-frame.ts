@@ -1,0 +1,21 @@
+import { type CompanyRow, findCompany } from '@acp/core';
+import type { Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { shell, type ShellOptions } from './shell.ts';
+import type { UiContext } from './ui-routes.ts';
+import type { Html } from './html.ts';
+
+/** A page of a company: the frame knows its name and sections. */
+export async function companyPage(
+  context: UiContext,
+  options: Omit<ShellOptions, 'user' | 'company'>,
+): Promise<Html> {
+  const company = await requireCompany(context.tx, context.company_id);
+  return shell({ ...options, user: context.user, company });
+}
+
+export async function requireCompany(tx: Tx, company_id: string): Promise<CompanyRow> {
+  const company = await findCompany(tx, company_id);
+  if (!company) throw notFound();
+  return company;
+}

@@ -1,0 +1,78 @@
+/** A run's transcript as it is read: streamed text flows together, everything else is a line or a fold-out. */
+import type { Run, RunEvent } from '@acp/contract';
+import { each, html, type Html } from '../kit/html.ts';
+
+/**
+ * The transcript so far. The script appends what the live stream brings, from the entry after `data-seq` on; where
+ * entries are missing it asks for them at `data-source`.
+ */
+export function transcript(run: Pick<Run, 'id' | 'status'>, events: readonly RunEvent[]): Html {
+  const last = events.at(-1)?.seq ?? 0;
+  return html`<div
+    class="transcript"
+    data-transcript="${run.id}"
+    data-seq="${last}"
+    data-source="/runs/${run.id}/transcript"
+    tabindex="0"
+    aria-label="Transcript"
+  >
+    !${transcriptEntries(events)}
+  </div>`;
+}
+
+/** Entries alone, as the script appends them. */
+export function transcriptEntries(events: readonly RunEvent[]): Html {
+  const blocks: RunEvent[][] = [];
+  for (const event of events) {
+    const open = blocks.at(-1);
+    if (event.kind === 'output' && open?.[0]?.kind === 'output') open.push(event);
+    else blocks.push([event]);
+  }
+  return each(blocks, (block) => (block[0]!.kind === 'output' ? output(block) : entry(block[0]!)));
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : value === null || value === undefined
+      ? ''
+      : JSON.stringify(value, null, 2);
+
+function output(events: readonly RunEvent[]): Html {
+  const joined = events.map(({ payload }) => text(payload.text)).join('');
+  return html`<div class="t-output" data-kind="output" data-seq="${events.at(-1)!.seq}">${joined}</div>`;
+}
+
+function entry({ kind, payload, seq }: RunEvent): Html {
+  const at = html`data-kind="${kind}" data-seq="${seq}"`;
+  switch (kind) {
+    case 'status':
+      return html`<p class="t-line" !${at}>${text(payload.status)}</p>`;
+    case 'prompt':
+      return html`<details class="t-fold" !${at}>
+        <summary>Prompt</summary>
+        <pre>${promptText(payload)}</pre>
+      </details>`;
+    case 'action':
+      return action(payload, at);
+    case 'error':
+      return html`<p class="t-line t-error" !${at}>${text(payload.message)}</p>`;
+    default:
+      return html`<p class="t-line" !${at}>${text(payload.message ?? payload)}</p>`;
+  }
+}
+
+function promptText(payload: Record<string, unknown>): string {
+  const parts = Object.entries(payload).map(([name, value]) => `${name}\n${text(value)}`);
+  return parts.join('\n\n');
+}
+
+function action(payload: Record<string, unknown>, at: Html): Html {
+  const ok = payload.ok !== false;
+  const told = text(ok ? payload.result : payload.error);
+  const line = `/${text(payload.verb)} ${text(payload.line ?? payload.rest ?? '')}`.trim();
+  return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
+    <summary><code>${line}</code> <span class="soft">${ok ? '' : told}</span></summary>
+    <pre>${text(payload)}</pre>
+  </details>`;
+}
