@@ -3,13 +3,13 @@ import { createListener, createNotifier, openDatabase } from '@acp/db';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
-import type { AddressInfo } from 'node:net';
 import { apiRoutes } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
 import { admitKey, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
+import type { WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
 import { openInstanceStorage } from './instance-storage.ts';
 import { AlertRing } from './live/alert-ring.ts';
@@ -24,7 +24,7 @@ interface StartOptions {
 
 export interface RunningWeb {
   url: string;
-  address: AddressInfo;
+  address: WebServer['address'];
   /** Where the first admin is created while there is no user; else null. */
   setup_url: string | null;
   /** Lets requests end (SERVICE_DRAIN_TIMEOUT_SEC) and has live streams reconnect elsewhere. */

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { knowsStorageMarker } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
@@ -17,4 +19,9 @@ export async function openInstanceStorage(
       marker,
     });
   return storage;
+}
+
+/** Names this process in `claimed_by`: unlike any other, also after its id was given to another. */
+export function instanceName(): string {
+  return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
 }
