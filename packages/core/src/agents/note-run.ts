@@ -83,7 +83,7 @@ export interface SessionChange {
 function sessionColumns({ session, version }: SessionChange) {
   // Cleared meanwhile, or another run's by now: what was decided since stands.
   const same = sql`${agent_runtime_states.session_updated_at}::text is not distinct from ${version}::text`;
-  const kept = <T>(value: T, column: unknown) => sql`case when ${same} then ${value} else ${column} end`;
+  const kept = (value: unknown, column: unknown) => sql`case when ${same} then ${value} else ${column} end`;
   return {
     session_id: kept(sql`${session?.id ?? null}::text`, agent_runtime_states.session_id),
     session_cwd: kept(sql`${session?.cwd ?? null}::text`, agent_runtime_states.session_cwd),

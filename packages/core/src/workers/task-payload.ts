@@ -94,7 +94,11 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
   if (issue === null) return undefined;
   const { id, identifier, title, status, priority } = issue;
   return present({
-    ...{ id, identifier, title, status, priority },
+    id,
+    identifier,
+    title,
+    status,
+    priority,
     body_markdown: issue.body_markdown ?? '',
     project_name: project?.name,
     labels: filled(issue.labels),
@@ -104,7 +108,8 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
 
 /** Of CLIs alone, which can go on from one. */
 function sessionOf(config: Record<string, unknown>, { session_id, session_cwd }: Surroundings) {
-  const resumable = String(config.local_adapter_type ?? '').startsWith('cli_');
+  const { local_adapter_type: type } = config;
+  const resumable = typeof type === 'string' && type.startsWith('cli_');
   return resumable ? { session_id, session_cwd } : {};
 }
 
