@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readTicks } from '@acp/core';
 import { schema } from '@acp/db';
-import { loadConfig, newId } from '@acp/kernel';
+import { loadConfig, newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { createAgent, createCompany, databaseWithQueue, queuedJobs, testLogger } from '@acp/testkit';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,7 @@ async function contextOf(): Promise<TimerContext> {
     logger: testLogger(),
     database: await databaseWithQueue(),
     storage: new LocalStorage(join(tmpdir(), `acp-timers-${newId()}`)),
+    vault: new Vault(null, []),
     counters,
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),
