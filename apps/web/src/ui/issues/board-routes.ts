@@ -17,15 +17,15 @@ import { card } from './card.ts';
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 
-const id = (value: string | undefined) => (value && isUuid(value) ? value : undefined);
+const idOf = (value: string | undefined) => (value && isUuid(value) ? value : undefined);
 
 /** What is no id filters nothing: an address that somebody mistyped still shows the board. */
 function filterOf(query: UiContext['query']): BoardFilter {
   return {
     q: query.q?.replaceAll('\0', '').slice(0, 200) || undefined,
-    assignee_agent_id: id(query.assignee),
-    project_id: id(query.project),
-    label_id: id(query.label),
+    assignee_agent_id: idOf(query.assignee),
+    project_id: idOf(query.project),
+    label_id: idOf(query.label),
   };
 }
 

@@ -117,13 +117,13 @@ export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'even
   const name = agents.find(({ id }) => id === run.agent_id)?.name ?? 'an agent';
   const live = run.status === 'running' || run.status === 'queued';
   return html`<section class="card run" aria-label="Newest run">
-    <p class="comment-head">
+    <div class="comment-head">
       !${status(run.status)} <strong>${name}</strong>
       <span class="soft small">${run.wake_reason} · !${timeAgo(run.created_at)}</span>
       <span class="grow"></span>
       !${when(run.cost_usd > 0, () => money(run.cost_usd))}
       <a class="small" href="/runs/${run.id}">Run</a>
-    </p>
+    </div>
     !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
     <details!${live ? ' open' : ''}>
       <summary>Transcript</summary>

@@ -37,12 +37,12 @@ function commentEntry(comment: Comment, view: TimelineView): Html {
   return html`<li class="comment" id="comment-${comment.id}" !${comment.is_pinned ? ' data-pinned' : ''}>
     !${avatar(name)}
     <div class="comment-body">
-      <p class="comment-head">
+      <div class="comment-head">
         <strong>${name}</strong> <span class="soft small">!${timeAgo(comment.created_at)}</span>
         !${when(comment.is_pinned, () => html`<span class="status">pinned</span>`)}
         <span class="grow"></span>
         !${when(view.can_write, () => postButton(pin, comment.is_pinned ? 'Unpin' : 'Pin', { class: 'link small' }))}
-      </p>
+      </div>
       !${markdown(comment.body_markdown)}
     </div>
   </li>`;
@@ -62,7 +62,8 @@ const plain = (value: unknown): string => (typeof value === 'string' ? value : J
 
 /** `changed status from todo to done`; what has no words of its own is named by its action. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
-  const changes = Object.entries(details).flatMap(([field, change]) => {
+  const fields = typeof details.changes === 'object' && details.changes !== null ? details.changes : {};
+  const changes = Object.entries(fields).flatMap(([field, change]) => {
     if (typeof change !== 'object' || change === null || !('to' in change)) return [];
     const { from, to } = change as { from?: unknown; to: unknown };
     if (field === 'body_markdown') return ['rewrote the description'];
