@@ -56,6 +56,7 @@ async function scene(permissions: Record<string, boolean> = {}) {
     retry_of_run_id: null,
     held_before: false,
     budgeted: false,
+    api_key: null,
     actor: actors.agent(ada, { run_id, depth: 2 }),
   };
   const held = new HeldRun(run, 30, performance.now());

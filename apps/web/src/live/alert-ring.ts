@@ -20,7 +20,7 @@ export class AlertRing {
   readonly #options: AlertRingOptions;
   readonly #off: (() => void)[];
   #alerts: Alert[] = [];
-  #reading: Promise<void> | null = null;
+  #reading = false;
   #again = false;
 
   constructor(options: AlertRingOptions) {
@@ -40,12 +40,11 @@ export class AlertRing {
 
   #look(): void {
     this.#again = true;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = null;
-    });
+    if (!this.#reading) void this.#read();
   }
 
   async #read(): Promise<void> {
+    this.#reading = true;
     while (this.#again) {
       this.#again = false;
       try {
@@ -57,5 +56,6 @@ export class AlertRing {
         this.#options.logger.warn('alerts could not be read', { error });
       }
     }
+    this.#reading = false;
   }
 }

@@ -3,7 +3,7 @@ import { type Database, schema, transaction } from '@acp/db';
 import { keyFingerprint, newId, Vault } from '@acp/kernel';
 import { cloneDatabase, createCompany, createUser } from '@acp/testkit';
 import { resolveSecrets } from '../secrets/index.ts';
-import { admitEncryptionKey, noteOnlyEncryptionKey } from '../settings/index.ts';
+import { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from '../settings/index.ts';
 import { rewrapBatch, sealedColumns } from './index.ts';
 
 // A database of its own: keys are the whole instance's.
@@ -31,6 +31,8 @@ describe('the database’s keys', () => {
   it('are the current one alone after everything was rewrapped', async () => {
     await transaction(database, async (tx) => noteOnlyEncryptionKey(tx, keyFingerprint(second)));
     await admit(new Vault(second));
+    expect(await strangeEncryptionKeys(database.db, new Vault(first))).toEqual([keyFingerprint(second)]);
+    expect(await strangeEncryptionKeys(database.db, new Vault(second))).toEqual([]);
     await expect(admit(new Vault(first))).rejects.toThrow(keyFingerprint(second));
   });
 });
@@ -91,7 +93,7 @@ describe('a rotation', () => {
   it('knows every column of the schema that holds sealed values', () => {
     const named = Object.entries(schema).flatMap(([table, columns]) =>
       Object.keys(columns)
-        .filter((column) => /sealed$/.test(column))
+        .filter((column) => column.endsWith('sealed'))
         .map((column) => `${table}.${column}`),
     );
     expect(sealedColumns.map(({ name }) => name).toSorted()).toEqual(named.toSorted());

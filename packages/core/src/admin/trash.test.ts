@@ -54,9 +54,9 @@ const purge = async (id: string) => {
 const things: Record<
   TrashType,
   {
-    make(tx: Tx, company: { id: string }): Promise<{ id: string }>;
-    discard(tx: Tx, id: string): Promise<unknown>;
-    find(tx: Tx, id: string): Promise<unknown>;
+    make: (tx: Tx, company: { id: string }) => Promise<{ id: string }>;
+    discard: (tx: Tx, id: string) => Promise<unknown>;
+    find: (tx: Tx, id: string) => Promise<unknown>;
   }
 > = {
   company: {

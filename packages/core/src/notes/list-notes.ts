@@ -63,7 +63,7 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
   return {
     items: ids.flatMap((id) => byId.get(id) ?? []).map(presentNote),
     next_cursor: last
-      ? encodeCursor([Number(last.score), new Date(last.created_at).toISOString(), last.id])
+      ? encodeCursor([last.score, new Date(last.created_at).toISOString(), last.id])
       : null,
   };
 }
