@@ -2,7 +2,8 @@
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
 import { createListener, createNotifier, migrationStatus } from '@acp/db';
-import { knowsStorageMarker, listUsers } from '@acp/core';
+import { knowsStorageMarker, listUsers, strangeEncryptionKeys } from '@acp/core';
+import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { openStorage } from '@acp/storage';
 import type { Answer, Command, CommandContext } from '../command.ts';
@@ -105,13 +106,20 @@ const checks: Record<string, Check> = {
       'open the /setup link of the log, or run `ctl users create --role admin`',
     );
   },
-  'encryption key': ({ config }) =>
-    finding(
+  'encryption key': async ({ config, database }) => {
+    const vault = new Vault(config.encryption_key, config.encryption_key_previous);
+    const strange = await strangeEncryptionKeys(database.db, vault);
+    if (strange.length > 0) {
+      const mend = 'set the former key again, or list it in SERVICE_ENCRYPTION_KEY_PREVIOUS';
+      return finding('encryption key', false, `not the key of this database: ${strange.join(', ')}`, mend);
+    }
+    return finding(
       'encryption key',
-      config.encryption_key !== null,
-      config.encryption_key === null ? 'no secret can be stored' : 'set',
+      vault.available,
+      vault.available ? 'set' : 'no secret can be stored',
       'set SERVICE_ENCRYPTION_KEY to the output of `openssl rand -hex 32`',
-    ),
+    );
+  },
   'model endpoint': ({ config }) =>
     finding(
       'model endpoint',

@@ -14,6 +14,7 @@ import {
   listCompanies,
   updateCompany,
 } from './companies.ts';
+import { clearSetting, putSetting } from '../settings/index.ts';
 import type { HomeRules } from './home-dir.ts';
 import { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
 
@@ -45,6 +46,18 @@ describe('a company', () => {
       default_worker_tags: [],
       home_dir: null,
     });
+  });
+
+  it('the instance has a default adapter type: it is the company’s own from its creation on', async () => {
+    const made = await inTx(async (tx) => {
+      await putSetting(tx, 'default_adapter_type', 'remote');
+      const company = await createCompany(tx, actors.system, { name: 'C', slug: slug() });
+      // The setting is the whole instance's, and other tests' too.
+      await clearSetting(tx, 'default_adapter_type');
+      return company;
+    });
+    expect(made.agent_default_adapter_type).toBe('remote');
+    expect(await findCompany(database.db, made.id)).toMatchObject({ agent_default_adapter_type: 'remote' });
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { getSetting } from '../settings/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { revokeBoardUserKeys } from './board-user-keys.ts';
 import { assertHomeDir, type HomeRules } from './home-dir.ts';
@@ -42,7 +43,10 @@ export async function createCompany(
   input: { name: string; slug: string },
 ): Promise<Company> {
   const { name, slug } = input;
-  const values = { name, slug, identifier_prefix: identifierPrefix(slug) };
+  // The instance's default of the moment (decisions 7.7); from then on it is the company's own.
+  const agent_default_adapter_type = await getSetting(tx, 'default_adapter_type');
+  const identifier_prefix = identifierPrefix(slug);
+  const values = { name, slug, identifier_prefix, agent_default_adapter_type };
   const company = await takingSlug(async () => (await tx.insert(companies).values(values).returning())[0]!);
   if (actor.kind === 'user') {
     await tx.insert(memberships).values({ company_id: company.id, user_id: actor.user_id, role: 'admin' });

@@ -62,9 +62,7 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
   const last = rows.length > limit ? found.at(-1) : undefined;
   return {
     items: ids.flatMap((id) => byId.get(id) ?? []).map(presentNote),
-    next_cursor: last
-      ? encodeCursor([last.score, new Date(last.created_at).toISOString(), last.id])
-      : null,
+    next_cursor: last ? encodeCursor([last.score, new Date(last.created_at).toISOString(), last.id]) : null,
   };
 }
 

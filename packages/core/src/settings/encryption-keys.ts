@@ -29,6 +29,14 @@ export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
   if (!used.includes(vault.fingerprint)) await write(tx, [...used, vault.fingerprint]);
 }
 
+/** Fingerprints of keys in use that are not the vault's; none without a key, which opens nothing at all. */
+export async function strangeEncryptionKeys(tx: Tx, vault: Vault): Promise<string[]> {
+  if (vault.fingerprint === null) return [];
+  const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, KEY));
+  const used = Array.isArray(row?.value) ? row.value.map(String) : [];
+  return used.filter((fingerprint) => !vault.opens(fingerprint));
+}
+
 /** After everything was rewrapped: only the current key is in use. */
 export async function noteOnlyEncryptionKey(tx: Tx, fingerprint: string): Promise<void> {
   await write(tx, [fingerprint]);

@@ -4,5 +4,5 @@
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
-export { admitEncryptionKey, noteOnlyEncryptionKey } from './encryption-keys.ts';
+export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';
 export { knowsStorageMarker } from './storage-marker.ts';

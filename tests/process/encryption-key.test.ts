@@ -1,0 +1,33 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { emptyDatabase, spawnService, startService } from '@acp/testkit';
+import { baseEnv } from './api.ts';
+
+const [former, other] = ['1'.repeat(64), '2'.repeat(64)];
+
+describe('a database whose secrets are under a key', () => {
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    const { url } = await emptyDatabase('encryption_key');
+    env = { ...baseEnv, DATABASE_URL: url, PORT: '0' };
+    const service = await startService({ ...env, SERVICE_ENCRYPTION_KEY: former });
+    await service.stop();
+  }, 60_000);
+
+  it.each(['all', 'web', 'scheduler'])(
+    'a process of role %s with another key does not start, and says how to mend it',
+    async (SERVICE_ROLE) => {
+      const process = spawnService({ ...env, SERVICE_ROLE, SERVICE_ENCRYPTION_KEY: other });
+      const { code } = await process.ended;
+      expect(code).toBe(1);
+      expect(process.output()).toMatch(/not the key of this database .*SERVICE_ENCRYPTION_KEY_PREVIOUS/);
+    },
+    60_000,
+  );
+
+  it('a process with the new key and the former one beside it starts', async () => {
+    const rotation = { SERVICE_ENCRYPTION_KEY: other, SERVICE_ENCRYPTION_KEY_PREVIOUS: former };
+    const service = await startService({ ...env, ...rotation });
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+    await service.stop();
+  }, 60_000);
+});
