@@ -1,0 +1,55 @@
+// `npm run test:real-clis`: the CLI adapters against the vendors' own programs, installed from npm into a temporary folder
+// (or found in REAL_CLIS_FOLDER). Says why where that can't be done, and succeeds: nothing else depends on them.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+// The releases whose formats were looked at; newer ones are worth a try with REAL_CLIS_FOLDER.
+const PACKAGES = ['@anthropic-ai/claude-code@2.1.329', '@openai/codex@0.169.0'];
+const root = path.resolve(import.meta.dirname, '..');
+
+function run(command: string, args: readonly string[], cwd: string, extra: NodeJS.ProcessEnv = {}) {
+  return new Promise<number>((resolve) => {
+    const child = spawn(command, args, { cwd, stdio: 'inherit', env: { ...process.env, ...extra } });
+    child.on('error', () => resolve(127));
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+function skip(reason: string): void {
+  process.stdout.write(`skipped: ${reason}\n`);
+}
+
+async function test(folder: string): Promise<number> {
+  for (const program of ['claude', 'codex']) {
+    const starts = await run(path.join(folder, 'node_modules/.bin', program), ['--version'], folder);
+    if (starts === 0) continue;
+    skip(`${program} does not start on this machine`);
+    return 0;
+  }
+  return run(path.join(root, 'node_modules/.bin/jest'), ['--config=tests/real-clis/jest.config.json'], root, {
+    PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env.PATH ?? ''}`,
+    NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
+    REAL_CLIS_FOLDER: folder,
+  });
+}
+
+async function install(): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'real-clis-'));
+  try {
+    writeFileSync(path.join(folder, 'package.json'), '{"private": true}');
+    // Without its install script the first one is a stub.
+    const flags = ['--ignore-scripts=false', '--no-audit', '--no-fund', '--loglevel=error'];
+    const installed = await run('npm', ['install', ...flags, ...PACKAGES], folder);
+    if (installed === 0) return await test(folder);
+    skip('the programs could not be installed from npm');
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const given = process.env.REAL_CLIS_FOLDER;
+if (process.platform === 'linux') process.exitCode = await (given === undefined ? install() : test(given));
+else skip('processes are followed by /proc, which only Linux has');
