@@ -240,9 +240,9 @@ describe('what is derived from the schema', () => {
       expect(description).toMatch(/^\S.*\.$/);
       expect(fallback).not.toBe('');
     }
-    const plain = reference.filter(
-      (row) => !/[ <]/.test(row.default) && !/^(unset|DATABASE_URL)$/.test(row.default),
-    );
+    // Some defaults are words for people, or another variable's value.
+    const names = new Set(['unset', ...reference.map(({ name }) => name)]);
+    const plain = reference.filter((row) => !/[ <]/.test(row.default) && !names.has(row.default));
     expect(() => loadConfig(Object.fromEntries(plain.map((row) => [row.name, row.default])))).not.toThrow();
   });
 
