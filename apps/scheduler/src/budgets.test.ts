@@ -168,31 +168,44 @@ describe('a budget', () => {
   }, 60_000);
 });
 
-describe('an approved hire', () => {
-  it('is carried out by the job; one that is refused says why', async () => {
+describe('what was approved', () => {
+  it('is carried out by the job, whatever its kind; what can’t be says why', async () => {
     await start();
     const { company, human, agent } = await scene(null);
-    const ask = async (kind: string) =>
+    const ask = async (kind: string, body: Record<string, unknown> | string) =>
       transaction(db.database, async (tx) => {
-        const body = kind === 'agent' ? { name: 'Linus' } : { title: 'x' };
-        const payload = { kind, body };
         const { id } = await createApproval(tx, actors.agent(agent), company.id, {
           type: 'install',
-          title: 'x',
-          payload,
+          title: kind,
+          payload: { kind, body },
         });
         await approve(tx, human, (await findApproval(tx, id))!);
         return id;
       });
-    const [hire, peer] = [await ask('agent'), await ask('federation')];
-    await waitFor(async () => (await findApproval(db.database.db, hire))?.applied_at);
+    const made = [
+      await ask('agent', { name: 'Linus' }),
+      await ask('note', { title: 'Linus' }),
+      await ask('memory', { title: 'Linus' }),
+      await ask('skill', '---\nname: Linus\ndescription: Sweeps\n---\nSweep.'),
+      await ask('routine', { name: 'Linus' }),
+    ];
+    const refused = [await ask('federation', { name: 'Linus' }), await ask('note', { body: 'untitled' })];
+    await waitFor(async () => {
+      const rows = await Promise.all(made.map(async (id) => findApproval(db.database.db, id)));
+      return rows.every((row) => row?.applied_at);
+    });
     const { rows } = await db.database.pool.query(
-      `select count(*)::int as n from agents where company_id = $1 and name = 'Linus'`,
+      `select (select count(*)::int from agents where company_id = $1 and name = 'Linus') as agents,
+        (select array_agg(kind order by kind) from notes where company_id = $1) as notes,
+        (select count(*)::int from skills where company_id = $1) as skills,
+        (select count(*)::int from routines where company_id = $1) as routines`,
       [company.id],
     );
-    expect(rows).toEqual([{ n: 1 }]);
-    expect(await waitFor(async () => (await findApproval(db.database.db, peer))?.apply_error)).toBe(
-      'this instance cannot install: federation',
-    );
+    expect(rows).toEqual([{ agents: 1, notes: ['memory', 'note'], skills: 1, routines: 1 }]);
+    const errors = await waitFor(async () => {
+      const failed = await Promise.all(refused.map(async (id) => findApproval(db.database.db, id)));
+      return failed.every((row) => row?.apply_error) && failed.map((row) => row?.apply_error);
+    });
+    expect(errors).toEqual(['this instance cannot install: federation', expect.stringContaining('title')]);
   });
 });
