@@ -45,18 +45,17 @@ export async function startScheduler({
   if (config.database_url === null || direct_url === null)
     throw new Error('the scheduler needs a database url');
   const pricing = await loadPricing(config.pricing_file);
-  const database = openDatabase({
-    url: config.database_url,
-    max: config.database_pool_size,
-    application_name: 'scheduler',
-    logger,
-    // Another direct address means that a pooler stands before the database: named statements would get lost.
-    prepared_statements: config.database_url === direct_url,
-  });
+  const database = openPool(config.database_url, direct_url, config, logger);
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
   const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
-  const notifier = createNotifier({ url: direct_url, logger, application_name: 'scheduler-notifier' });
+  const notifier = createNotifier({
+    url: direct_url,
+    logger,
+    application_name: 'scheduler-notifier',
+    // The timer of what is due looks into the outbox every second, by the one statement for all of it.
+    poll_ms: 0,
+  });
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'consumer', logger, listener });
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
@@ -120,6 +119,17 @@ export async function startScheduler({
       storage.close();
     },
   };
+}
+
+function openPool(url: string, direct_url: string, config: Config, logger: Logger): Database {
+  return openDatabase({
+    url,
+    max: config.database_pool_size,
+    application_name: 'scheduler',
+    logger,
+    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    prepared_statements: url === direct_url,
+  });
 }
 
 /** Aborts what still runs and ends it as lost right away, so that another scheduler need not wait for the leases. */

@@ -114,6 +114,7 @@ export function createTimers(context: TimerContext): Timer[] {
 
 async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
   const due = await dueWork(context.database.db);
+  if (due.events) context.database.notifier?.push('events', ['']);
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await beatHearts(context, signal);
   if (due.remote_tasks) await endDueTasks(context, signal);

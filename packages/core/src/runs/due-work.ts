@@ -13,6 +13,8 @@ export interface DueWork {
   remote_tasks: boolean;
   /** `fireDueSchedule` would find a trigger. */
   schedules: boolean;
+  /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
+  events: boolean;
 }
 
 const nothing: DueWork = {
@@ -21,6 +23,7 @@ const nothing: DueWork = {
   budget_windows: false,
   remote_tasks: false,
   schedules: false,
+  events: false,
 };
 
 /**
@@ -40,6 +43,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
           where r.status = 'running' and r.lease_expires_at is null and r.cancel_requested_at is not null
             and t.status in ('queued', 'claimed')) as remote_tasks,
       exists (select from routine_triggers where enabled and next_fire_at is not null and next_fire_at <= now())
-        as schedules`);
+        as schedules,
+      exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }
