@@ -23,17 +23,31 @@ export interface RunEnd {
 class NotOurs extends Error {}
 
 /**
- * Writes the end of the run in one transaction, after the rest of its transcript. Throws RunStopped, with nothing
- * written, when the run is not ours any more.
+ * Writes the end of the run in one transaction, with the rest of its transcript. Throws RunStopped, with nothing written,
+ * when the run is not ours any more.
  */
 export async function writeEnd(settings: ExecutionSettings, end: RunEnd): Promise<void> {
-  const { run, held, transcript } = end;
-  const { database, logger } = settings;
+  const { held, transcript } = end;
   held.assertOurs();
   const outcome = outcomeOf(settings, end);
   if (outcome.error) transcript.add('error', { message: outcome.error, category: outcome.error_category });
   transcript.add('status', { status: outcome.status });
-  await transcript.flush();
+  const rest = await transcript.takeRest();
+  try {
+    await writeOutcome(settings, end, { ...outcome, transcript: rest });
+  } catch (err) {
+    if (err instanceof RunStopped) throw err;
+    // A transcript with a gap is better than a run that does not end for its transcript.
+    await writeOutcome(settings, end, outcome);
+    settings.logger.error('transcript entries were not stored', { run_id: held.run_id, error: err });
+  }
+}
+
+async function writeOutcome(
+  { database, logger }: ExecutionSettings,
+  { run, held }: RunEnd,
+  outcome: RunOutcome,
+): Promise<void> {
   let attempts = 0;
   try {
     await persist(held, logger, async () => {

@@ -1,6 +1,6 @@
 import type { RunEventKind } from '@acp/contract';
 import { storeRunEvents } from '@acp/core';
-import type { NewRunEvent } from '@acp/core';
+import type { NewRunEvent, TranscriptBatch } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Logger, Scrubber, ScrubberStream } from '@acp/kernel';
 import { scrubbedJson, storable } from './clean-text.ts';
@@ -65,17 +65,23 @@ export class Transcript {
     await this.#writing;
   }
 
+  /** What is not stored yet, once everything before it is: for whoever stores it together with something else. */
+  async takeRest(): Promise<TranscriptBatch> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#writing;
+    this.#takeText(true);
+    return this.#take();
+  }
+
   #schedule(): void {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
   }
 
   async #write(): Promise<void> {
     this.#takeText(false);
-    const events = this.#pending;
+    const { first_seq: first, events } = this.#take();
     if (events.length === 0) return;
-    const first = this.#nextSeq;
-    this.#pending = [];
-    this.#nextSeq += events.length;
     const { database, held, logger } = this.#set;
     try {
       const told = await persist(held, logger, async () => storeRunEvents(database.db, held, first, events));
@@ -86,6 +92,13 @@ export class Transcript {
       // A transcript with a gap is better than a run that fails for its transcript.
       logger.error('transcript entries were not stored', { run_id: held.run_id, error: err });
     }
+  }
+
+  #take(): TranscriptBatch {
+    const batch = { first_seq: this.#nextSeq, events: this.#pending };
+    this.#pending = [];
+    this.#nextSeq += batch.events.length;
+    return batch;
   }
 
   /** @param all also a last half of a surrogate pair, whose other half would come with the next piece. */

@@ -8,6 +8,7 @@ import { requestWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange } from './changes.ts';
 import { afterRun, endRow, type FinalState } from './end-run.ts';
 import { storableText } from './storable.ts';
+import { storeLastEvents } from './transcript.ts';
 import type { ClaimedRun, RunOutcome } from './types.ts';
 
 /** The `error_category` of a run that a budget ended. */
@@ -20,8 +21,9 @@ const ERROR = 4000;
 const COMMENT = 1_000_000;
 
 /**
- * The whole end of a run, for one transaction of eight statements: prose posted as the agent's comment, checkout given
- * back, cost recorded, agent idle, those woken that waited, final status last seen by everyone at once.
+ * The whole end of a run, for one transaction of eight statements, nine with the last of its transcript: prose posted as
+ * the agent's comment, checkout given back, cost recorded, agent idle, those woken that waited, final status last seen
+ * by everyone at once.
  * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
  */
 export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): Promise<boolean> {
@@ -32,6 +34,7 @@ export async function finishRun(tx: Tx, run: ClaimedRun, outcome: RunOutcome): P
     sql`r.fence = ${run.fence} and r.status = 'running'`,
   );
   if (ended === undefined) return false;
+  if (outcome.transcript) await storeLastEvents(tx, run, outcome.transcript);
   const said = await postProse(tx, run, ended.issue, outcome.comment);
   // A run that was called off says nothing about whether the issue gets on.
   // The same goes for one that found no money left: its wakeups wait until there is some again.

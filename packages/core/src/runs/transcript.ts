@@ -1,7 +1,7 @@
 import { type Tx, signal } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { storableJson } from './storable.ts';
-import type { NewRunEvent, RunLease } from './types.ts';
+import type { NewRunEvent, RunLease, TranscriptBatch } from './types.ts';
 
 /** An item of the `transcripts` channel, as JSON: rows `from` to `to` of the run can be read. */
 export interface TranscriptSignal {
@@ -53,4 +53,21 @@ export async function appendRunEvents(
   if (item === undefined) return false;
   signal(tx, 'transcripts', item);
   return true;
+}
+
+/** With the end of the run, whose row the transaction has locked and found to be the lease's. */
+export async function storeLastEvents(
+  tx: Tx,
+  { run_id, company_id }: Pick<RunLease, 'run_id' | 'company_id'>,
+  { first_seq, events }: TranscriptBatch,
+): Promise<void> {
+  if (events.length === 0) return;
+  const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
+  await tx.execute(sql`
+    insert into run_events (run_id, seq, kind, payload)
+    select ${run_id}, e.seq, e.kind, e.payload
+    from jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
+    on conflict (run_id, seq) do nothing`);
+  const item: TranscriptSignal = { run_id, company_id, from: first_seq, to: first_seq + events.length - 1 };
+  signal(tx, 'transcripts', JSON.stringify(item));
 }

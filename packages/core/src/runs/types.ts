@@ -34,6 +34,12 @@ export interface NewRunEvent {
   payload: Record<string, unknown>;
 }
 
+/** Entries in a row, numbered by the lease holder from `first_seq` on. */
+export interface TranscriptBatch {
+  first_seq: number;
+  events: readonly NewRunEvent[];
+}
+
 /** One applied or refused verb. The ordinal counts the verbs of the run from 1, over all its turns. */
 export interface RunAction {
   ordinal: number;
@@ -65,6 +71,8 @@ export interface RunUsage {
 }
 
 export interface RunOutcome {
+  /** The last entries of the transcript, which are written with the end. */
+  transcript?: TranscriptBatch | undefined;
   status: 'succeeded' | 'failed' | 'cancelled';
   error?: string | null;
   /** The adapter's error category, or `internal`. */
