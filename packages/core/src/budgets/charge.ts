@@ -28,7 +28,7 @@ export async function chargeCost(
   run_id: string | null = null,
 ): Promise<void> {
   let charged = await charge(tx, spender, cost_usd, run_id);
-  if (!charged.complete) {
+  for (let again = 0; !charged.complete && again < 3; again += 1) {
     await ensureWindows(tx, policiesOf(spender), run_id);
     charged = await charge(tx, spender, cost_usd, run_id);
   }
@@ -44,13 +44,17 @@ async function charge(
   const { rows } = await tx.execute<{ complete: boolean; due: boolean }>(sql`
     with mine as materialized (
       select policy_id, window_start, amount_usd, settled_usd from budget_reservations where run_id = ${run_id}::uuid
+    ), policy as materialized (
+      -- Held against deletion; who deletes a policy locks it before its windows too.
+      select p.id, ${policiesOf(spender)} as spends, ${budgetWindowStart} as window_start from budget_policies p
+      where (${policiesOf(spender)}) or p.id in (select policy_id from mine) order by p.id for key share
     ), target as materialized (
       select policy_id, window_start, sum(charge) as charge, sum(returned) as returned from (
-        select p.id as policy_id, ${budgetWindowStart} as window_start, 0 as returned,
-          greatest(0, ${cost_usd}::numeric - coalesce((select sum(settled_usd) from mine where mine.policy_id = p.id), 0)) as charge
-        from budget_policies p where ${policiesOf(spender)}
+        select policy.id as policy_id, policy.window_start, 0 as returned,
+          greatest(0, ${cost_usd}::numeric - coalesce((select sum(settled_usd) from mine where policy_id = policy.id), 0)) as charge
+        from policy where policy.spends
         union all
-        select policy_id, window_start, amount_usd, 0 from mine
+        select mine.policy_id, mine.window_start, mine.amount_usd, 0 from mine join policy on policy.id = mine.policy_id
       ) part group by policy_id, window_start
     ), held as materialized (
       select w.policy_id, w.window_start, w.spent_usd, target.charge, target.returned

@@ -20,11 +20,12 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
   // An incident of an earlier window would stand in the way of this window's.
   await rollOver(tx, which);
   const { rows } = await tx.execute<{ id: string; pauses: boolean; scope_type: string }>(sql`
-    with due as (
+    with due as materialized (
       select p.id as policy_id, p.company_id, p.limit_usd, w.spent_usd, w.window_start,
         ${dueIncident(sql`w.spent_usd`, sql`w.window_start`)} as kind
       from budget_policies p join budget_windows w on w.policy_id = p.id and w.window_start = ${budgetWindowStart}
       where p.enabled and ${which}
+      order by p.id for key share of p
     )
     insert into budget_incidents (company_id, policy_id, kind, spent_usd, limit_usd, window_start)
     select company_id, policy_id, kind, spent_usd, limit_usd, window_start from due where kind is not null
@@ -55,9 +56,13 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
  */
 export async function rollOver(tx: Tx, which: SQL): Promise<number> {
   const { rows } = await tx.execute<{ id: string }>(sql`
+    with over as materialized (
+      select b.id from budget_incidents b join budget_policies p on p.id = b.policy_id
+      where b.status = 'open' and b.window_start <> ${budgetWindowStart} and ${which}
+      order by b.id for no key update of b skip locked
+    )
     update budget_incidents b set status = 'resolved', resolved_at = now(), note = 'the window rolled over'
-    from budget_policies p
-    where p.id = b.policy_id and b.status = 'open' and b.window_start <> ${budgetWindowStart} and ${which}
+    from over where over.id = b.id
     returning b.id`);
   if (rows.length === 0) return 0;
   const resolved = await incidentsByIds(

@@ -7,11 +7,17 @@ import { createProject } from '../index.ts';
 import {
   chargeCost,
   createBudgetPolicy,
+  deleteBudgetPolicy,
+  findBudgetIncident,
+  findBudgetPolicy,
   listBudgetIncidents,
   reportCost,
   reportSpending,
   reserveCall,
   resolveBudgetIncident,
+  settleBudgets,
+  sweepBudgets,
+  updateBudgetPolicy,
 } from './index.ts';
 
 const { budget_incidents, budget_reservations, budget_windows, heartbeat_runs } = schema;
@@ -197,6 +203,41 @@ describe('a reservation', () => {
     await reserve(first, null);
     expect(await windowOf(made)).toMatchObject({ reserved: 1 });
   });
+
+  it('meets policies that are changed, waived and deleted at the same time in no deadlock', async () => {
+    const { company, agent, admin, policy, runningOn } = await setUp();
+    const runs = await Promise.all(Array.from({ length: 6 }, async () => runningOn()));
+    const act = async (work: (tx: Parameters<typeof settleBudgets>[0]) => Promise<unknown>) =>
+      transaction(database, work);
+    const spender = async (run: (typeof runs)[number]) => {
+      for (let n = 1; n <= 12; n += 1) {
+        const { due } = await reserveCall(database.db, call(run, '0.02', (n * 0.01).toFixed(8)));
+        if (due) await act(async (tx) => reportSpending(tx, run.id));
+      }
+      await charge(run, '0.2');
+    };
+    const meddler = async (n: number) => {
+      const scope = n % 2 === 0 ? {} : { scope_type: 'agent' as const, scope_id: agent.id };
+      for (let round = 0; round < 6; round += 1) {
+        const { id } = await policy({ ...scope, limit_usd: 0.1 });
+        const row = (await findBudgetPolicy(database.db, id))!;
+        const open = await listBudgetIncidents(database.db, company.id, { status: 'open' });
+        const incident = open.items.find(({ policy_id }) => policy_id === id);
+        const opened = incident && (await findBudgetIncident(database.db, incident.id));
+        if (opened) await act(async (tx) => resolveBudgetIncident(tx, admin, opened));
+        await act(async (tx) => updateBudgetPolicy(tx, admin, row, { limit_usd: 0.05 }));
+        await act(async (tx) => settleBudgets(tx, company.id));
+        await act(async (tx) => sweepBudgets(tx));
+        await act(async (tx) => deleteBudgetPolicy(tx, admin, row));
+      }
+    };
+    await Promise.all([...runs.map(spender), ...[0, 1, 2].map(meddler)]);
+    const left = await database.db
+      .select()
+      .from(budget_reservations)
+      .where(eq(budget_reservations.run_id, runs[0]!.id));
+    expect(left).toEqual([]);
+  }, 30_000);
 
   it('of a run that is not ours any more leaves nothing behind', async () => {
     const { policy, runningOn } = await setUp();

@@ -44,7 +44,7 @@ export async function reserveCall(
   call: CallAhead,
 ): Promise<{ outcome: ReservationOutcome; due: boolean }> {
   let verdict = await reserve(tx, call);
-  if (verdict.ours && !verdict.complete) {
+  for (let again = 0; verdict.ours && !verdict.complete && again < 3; again += 1) {
     await ensureWindows(tx, policiesOfRun(call.run_id), call.run_id);
     verdict = await reserve(tx, call);
   }
@@ -75,6 +75,7 @@ async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
       select p.id, p.limit_usd, p.action, ${budgetWindowStart} as window_start, ${breachWaived} as waived
       from budget_policies p, run
       where p.company_id = run.company_id and p.enabled and p.scope_id in (run.company_id, run.agent_id, run.project_id)
+      order by p.id for key share of p
     ), held as materialized (
       select policy.*, w.spent_usd, w.reserved_usd
       from policy join budget_windows w on w.policy_id = policy.id and w.window_start = policy.window_start

@@ -11,14 +11,16 @@ import { budgetWindowStart } from '../agents/index.ts';
  */
 export async function ensureWindows(tx: Tx, which: SQL, charging: string | null = null): Promise<void> {
   await tx.execute(sql`
+    with p as materialized (
+      select * from budget_policies p where ${which} order by p.id for key share
+    )
     insert into budget_windows (policy_id, window_start, spent_usd)
     select p.id, ${budgetWindowStart}, coalesce((
       select sum(e.cost_usd) from cost_events e
       where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart}
         and case p.scope_type when 'agent' then e.agent_id = p.scope_id when 'project' then e.project_id = p.scope_id else true end
         and (e.run_id is null or e.run_id is distinct from ${charging}::uuid)), 0)
-    from budget_policies p where ${which}
-    order by p.id on conflict do nothing`);
+    from p order by p.id on conflict do nothing`);
 }
 
 /**
