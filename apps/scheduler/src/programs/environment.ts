@@ -49,6 +49,7 @@ export function engineEnvironment(): Record<string, string> {
     'DOCKER_CERT_PATH',
     'DOCKER_TLS_VERIFY',
     'CONTAINER_HOST',
+    'CONTAINERS_CONF',
     'XDG_RUNTIME_DIR',
     'XDG_CONFIG_HOME',
     'XDG_DATA_HOME',

@@ -1,0 +1,76 @@
+// `npm run test:containers`: the container adapters against a real engine, the first of SERVICE_CONTAINER_CLI, docker and
+// podman that answers. The image is made of a static busybox, and of the second vendor's CLI where REAL_CLIS_FOLDER
+// has it. Says why where that can't be done, and succeeds.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+const IMAGE = 'localhost/service-container-test:1';
+const TOOLS = ['sh', 'cat', 'echo', 'env', 'id', 'ls', 'printf', 'sleep', 'sort', 'touch', 'tr'];
+const CLI = 'node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex';
+
+function output(command: readonly string[], input?: Buffer): Buffer | undefined {
+  const [program = '', ...args] = command;
+  const { status, stdout } = spawnSync(program, args, { input, maxBuffer: 2 ** 30, timeout: 300_000 });
+  return status === 0 ? stdout : undefined;
+}
+
+function findEngine(): string[] | undefined {
+  const candidates = [process.env.SERVICE_CONTAINER_CLI, 'docker', 'podman'];
+  return candidates
+    .filter((name) => name !== undefined && name !== '')
+    .map((name) => name!.split(' '))
+    .find((cli) => output([...cli, 'info']) !== undefined);
+}
+
+/** @returns whether the CLI is in it; undefined where there is no image to be had. */
+function makeImage(engine: readonly string[]): { has_cli: boolean } | undefined {
+  const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
+  if (busybox === undefined || output([busybox, 'true']) === undefined) return undefined;
+  const folder = mkdtempSync(path.join(tmpdir(), 'container-image-'));
+  try {
+    const inside = (name: string) => path.join(folder, name);
+    for (const name of ['bin', 'etc', 'home/agent', 'tmp', 'workspace', 'proc', 'sys', 'dev'])
+      mkdirSync(inside(name), { recursive: true });
+    cpSync(busybox, inside('bin/busybox'));
+    for (const tool of TOOLS) symlinkSync('busybox', inside(`bin/${tool}`));
+    const cli = path.join(process.env.REAL_CLIS_FOLDER ?? '/nowhere', CLI);
+    const has_cli = existsSync(cli);
+    if (has_cli) cpSync(cli, inside('bin/codex'));
+    const archive = output(['tar', '-C', folder, '-c', '.']);
+    const made = archive && output([...engine, 'import', '-', IMAGE], archive);
+    return made && { has_cli };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function test(engine: readonly string[], has_cli: boolean): Promise<number> {
+  return new Promise((resolve) => {
+    const bin = path.join(root, 'node_modules/.bin');
+    const child = spawn(path.join(bin, 'jest'), ['--config=tests/containers/jest.config.json'], {
+      cwd: root,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}`,
+        NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
+        CONTAINER_CLI: engine.join(' '),
+        CONTAINER_TEST_IMAGE: IMAGE,
+        CONTAINER_TEST_CLI: has_cli ? 'yes' : 'no',
+      },
+    });
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+const engine = findEngine();
+const image = engine && makeImage(engine);
+if (engine === undefined) process.stdout.write('skipped: no container engine answers\n');
+else if (image === undefined)
+  process.stdout.write('skipped: no image could be made: is a static busybox installed?\n');
+else if (output([...engine, 'run', '--rm', '--network=none', IMAGE, '/bin/echo', 'ok']) === undefined)
+  process.stdout.write('skipped: the engine runs no container on this machine\n');
+else process.exitCode = await test(engine, image.has_cli);
