@@ -1,0 +1,100 @@
+/** Approvals and budgets over HTTP: who decides, what a withheld hire becomes, what a breach answers. */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { schema, transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import { settleBudgets } from '@acp/core';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { databaseWithQueue } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import type { Express } from 'express';
+import request from 'supertest';
+import { createApp } from '../../apps/web/src/app.ts';
+import { createCast } from './cast.ts';
+import type { Caller, Cast } from './cast.ts';
+
+let database: Database;
+let app: Express;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+  app = createApp({
+    database,
+    logger: createLogger({ level: 'error', format: 'json', role: 'test' }),
+    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
+    validate_responses: true,
+  });
+});
+
+const post = (path: string, who: Caller, body: object = {}) =>
+  request(app).post(path).set(who.headers).send(body);
+const get = (path: string, who: Caller) => request(app).get(path).set(who.headers);
+const exceeded = { error: 'budget exceeded' };
+
+describe('an agent that may not hire', () => {
+  it('gets 202 and an approval, which a person approves once and no agent does', async () => {
+    const cast = await createCast(database);
+    await database.db
+      .update(schema.agents)
+      .set({ permissions: { 'agents.create': false } })
+      .where(eq(schema.agents.id, cast.agent_id));
+    const path = `/api/companies/${cast.company_id}`;
+    const asked = await post(`${path}/agents`, cast.agent, { name: 'Linus', role: 'qa' }).expect(202);
+    expect(asked.body).toMatchObject({
+      type: 'hire_agent',
+      status: 'pending',
+      payload: { name: 'Linus', role: 'qa' },
+      requested_by_agent_id: cast.agent_id,
+      applied_at: null,
+    });
+    const approval = `/api/approvals/${asked.body.id}`;
+    await post(`${approval}/approve`, cast.agent).expect(403);
+    await post(`${approval}/approve`, cast.foreign_board).expect(404);
+    await post(`${approval}/approve`, cast.board_member, { note: 'fine' }).expect(200);
+    await post(`${approval}/reject`, cast.member).expect(409, { error: 'approval is resolved already' });
+    const listed = await get(`${path}/approvals?status=approved,rejected`, cast.viewer).expect(200);
+    expect(listed.body).toMatchObject([{ id: asked.body.id, status: 'approved', decision_note: 'fine' }]);
+    await get(`${path}/approvals?status=maybe`, cast.viewer).expect(400);
+  });
+});
+
+describe('a budget', () => {
+  it('is made by admins, breached by a report, and refuses invokes and resumes until it is resolved', async () => {
+    const cast = await createCast(database);
+    const path = `/api/companies/${cast.company_id}`;
+    const policy = {
+      scope_type: 'agent',
+      scope_id: cast.agent_id,
+      window: 'week',
+      limit_usd: 0.3,
+      action: 'pause',
+    };
+    await post(`${path}/budget-policies`, cast.member, policy).expect(403);
+    const made = await post(`${path}/budget-policies`, cast.admin, policy).expect(201);
+    expect(made.body).toMatchObject({ limit_usd: 0.3, warn_percent: 80, enabled: true });
+    const cost = { provider: 'elsewhere', model: 'big', cost_usd: 0.1 };
+    for (let n = 0; n < 3; n += 1) await post(`${path}/cost-events`, cast.agent, cost).expect(201);
+    await transaction(database, async (tx) => settleBudgets(tx, cast.company_id));
+    const invoke = `/api/agents/${cast.agent_id}/heartbeat/invoke`;
+    await post(invoke, cast.member).expect(409, exceeded);
+    await post(`/api/agents/${cast.agent_id}/resume`, cast.member).expect(409, exceeded);
+    const open = await get(`${path}/budget-incidents?status=open`, cast.viewer).expect(200);
+    // Three times 0.1 is 0.3, not a float beside it.
+    expect(open.body).toMatchObject([
+      { kind: 'breach', policy_id: made.body.id, spent_usd: 0.3, limit_usd: 0.3 },
+    ]);
+    const resolve = `/api/budget-incidents/${open.body[0].id}/resolve`;
+    await post(resolve, cast.member).expect(403);
+    await post(resolve, cast.admin, { limit_usd: 0.2 }).expect(400);
+    await post(resolve, cast.admin, { limit_usd: 1 }).expect(200);
+    await post(resolve, cast.admin).expect(409);
+    await transaction(database, async (tx) => settleBudgets(tx, cast.company_id));
+    await post(invoke, cast.member).expect(201);
+    await summary(cast);
+  });
+});
+
+async function summary(cast: Cast): Promise<void> {
+  const path = `/api/companies/${cast.company_id}/costs/summary`;
+  const { body } = await get(`${path}?group_by=agent&from=2020-01-01`, cast.viewer).expect(200);
+  expect(body).toMatchObject({ total_usd: 0.3, groups: [{ key: cast.agent_id, cost_usd: 0.3, runs: 0 }] });
+  await get(`${path}?group_by=mood`, cast.viewer).expect(400);
+}
