@@ -1,6 +1,19 @@
 /** All pages and form actions, slice by slice. */
 import type { UiRoute } from './kit/ui-routes.ts';
+import { adminRoutes } from './admin/admin-routes.ts';
+import { agentRoutes } from './agents/agent-routes.ts';
+import { companyRoutes } from './companies/company-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
+import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
+import { runsRoutes } from './runs/runs-routes.ts';
 
-export const uiPages: readonly UiRoute[] = [boardRoutes, issueRoutes].flat();
+export const uiPages: readonly UiRoute[] = [
+  profileRoutes,
+  adminRoutes,
+  companyRoutes,
+  agentRoutes,
+  boardRoutes,
+  issueRoutes,
+  runsRoutes,
+].flat();

@@ -1,14 +1,11 @@
 /** HTML pages: server-rendered, session only (specification, Public endpoints: /login, /logout). */
-import { listCompanies, presentCompany } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { Router } from 'express';
-import { sessionUser } from '../http/auth.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { createServices, type Services } from '../http/services.ts';
 import { oauthRouter } from '../oauth/router.ts';
 import { createProviders } from '../oauth/providers.ts';
-import { companiesPage } from './companies-page.ts';
 import { inviteRouter } from './invite-router.ts';
 import { assetsRouter } from './kit/assets.ts';
 import { mountUi } from './kit/mount-ui.ts';
@@ -36,13 +33,6 @@ export function uiRouter(deps: UiDependencies): Router {
   router.use(oauthRouter({ config, database, logger, providers }));
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
-  router.get('/companies', async (request, response) => {
-    const user = await sessionUser(credentials, request);
-    if (!user) return response.redirect(303, '/login');
-    const visible = user.instance_role === 'admin' ? null : Object.keys(user.roles);
-    const companies = await listCompanies(database.db, visible);
-    return response.type('html').send(companiesPage(user.name, companies.map(presentCompany)));
-  });
   const services = deps.services ?? createServices({ database, config, logger });
   router.use(mountUi(uiPages, { database, credentials, services, logger }));
   return router;

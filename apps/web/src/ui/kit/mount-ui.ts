@@ -83,8 +83,14 @@ async function serve(
     services,
     fragment: caller.request.get('hx-request') === 'true',
   } as UiContext;
-  if (route.kind === 'page') caller.response.type('html').send(await route.render(context));
+  if (route.kind === 'page') sendPage(caller.response, await route.render(context));
   else await perform(route, context, validate, deps);
+}
+
+/** HTML, unless the page has said that it answers something else. */
+function sendPage(response: Response, text: string): void {
+  if (!response.hasHeader('content-type')) response.type('html');
+  response.send(text);
 }
 
 async function perform(

@@ -1,0 +1,193 @@
+import { type Agent, type AgentKey, adapterTypes, agentRoles, type Run } from '@acp/contract';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import {
+  avatar,
+  checkbox,
+  emptyState,
+  formError,
+  input,
+  postButton,
+  select,
+  status,
+  textarea,
+} from '../kit/parts.ts';
+import { runTable } from '../runs/runs-pages.ts';
+
+export function agentsBody(company_id: string, agents: readonly Agent[], can_write: boolean): Html {
+  if (agents.length === 0) {
+    const hint = can_write
+      ? html`<a href="/companies/${company_id}/agents/new">Hire the first one</a>: a name and a role are
+          enough.`
+      : html`A member of the company hires agents.`;
+    return emptyState('No agents yet', hint);
+  }
+  return html`<div class="card" data-live="agents" data-source="/companies/${company_id}/agents">
+    !${agentTree(agents)}
+  </div>`;
+}
+
+/** Who reports to whom, as a list of lists; who reports to nobody stands at the left. */
+export function agentTree(agents: readonly Agent[]): Html {
+  const known = new Set(agents.map(({ id }) => id));
+  const byName = agents.toSorted((a, b) => a.name.localeCompare(b.name));
+  const under = (boss: string | null): Html => {
+    const reports = byName.filter(
+      ({ reports_to: to }) => (to !== null && known.has(to) ? to : null) === boss,
+    );
+    return when(
+      reports.length > 0,
+      () =>
+        html`<ul class="tree">
+          !${each(reports, (agent) => html`<li>!${agentLine(agent)}!${under(agent.id)}</li>`)}
+        </ul>`,
+    );
+  };
+  return under(null);
+}
+
+function agentLine(agent: Agent): Html {
+  return html`<div class="agent-line">
+    !${avatar(agent.name)}
+    <a href="/agents/${agent.id}">${agent.name}</a>
+    <span class="soft">${agent.title ?? agent.role}</span>
+    <span class="grow"></span>
+    !${status(agent.status)}
+  </div>`;
+}
+
+export interface AgentView {
+  agent: Agent;
+  agents: readonly Agent[];
+  keys: readonly AgentKey[];
+  runs: readonly Run[];
+  last_error: string | null;
+  last_heartbeat_at: Date | string | null;
+  can_write: boolean;
+  error: string | null;
+  /** A key that was just minted: shown this once. */
+  raw_key: string | null;
+}
+
+export function agentBody(view: AgentView): Html {
+  const { agent, raw_key, error } = view;
+  return html`!${formError(error)}
+    !${when(raw_key, (key) => html`<p class="notice">The new key, shown this once: <code>${key}</code></p>`)}
+    <div class="columns">
+      <div>
+        <section class="card">
+          <h2>Runs</h2>
+          <div class="scroll-x" data-live="agent:${agent.id}" data-source="/agents/${agent.id}/part/runs">
+            !${runTable(view.runs, view.agents)}
+          </div>
+        </section>
+        !${when(
+          view.can_write,
+          () =>
+            html`<section class="card">
+              <h2>Configuration</h2>
+              !${agentForm(`/agents/${agent.id}/edit`, view.agents, agent, null)}
+            </section>`,
+        )}
+        <section class="card">
+          <h2>Keys</h2>
+          !${keysPart(view)}
+        </section>
+      </div>
+      <aside class="card" data-live="agent:${agent.id}" data-source="/agents/${agent.id}/part/state">
+        !${statePart(view)}
+      </aside>
+    </div>`;
+}
+
+export function statePart({ agent, last_error, last_heartbeat_at, can_write }: AgentView): Html {
+  const post = (verb: string, label: string, style = 'quiet small') =>
+    postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
+  return html`<p>!${status(agent.status)}</p>
+    !${when(last_error, (text) => html`<p class="error">${text}</p>`)}
+    <dl class="facts">
+      <dt>Role</dt>
+      <dd>${agent.role}</dd>
+      <dt>Adapter</dt>
+      <dd>${agent.adapter_type}</dd>
+      <dt>Model</dt>
+      <dd>${agent.model ?? 'the default'}</dd>
+      <dt>Heartbeat</dt>
+      <dd>${agent.heartbeat_enabled ? `every ${agent.heartbeat_interval_sec} s` : 'off'}</dd>
+      <dt>Last run</dt>
+      <dd>!${timeAgo(last_heartbeat_at)}</dd>
+    </dl>
+    !${when(
+      can_write,
+      () =>
+        html`<div class="row">
+          !${post('invoke', 'Run now')}
+          !${agent.status === 'paused' ? post('resume', 'Resume') : post('pause', 'Pause')}
+          !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: `Dismiss ${agent.name}? Its keys end at once.` })}
+        </div>`,
+    )}`;
+}
+
+function keysPart({ agent, keys, can_write }: AgentView): Html {
+  const row = (key: AgentKey): Html =>
+    html`<li>
+      <code>${key.key_prefix}…</code> <span class="grow">${key.label ?? ''}</span>
+      <span class="soft small">!${timeAgo(key.created_at)}</span>
+      !${when(can_write, () => postButton(`/agent-keys/${key.id}/revoke`, 'Revoke', { class: 'link small', confirm: 'Revoke this key?' }))}
+    </li>`;
+  const list =
+    keys.length > 0
+      ? html`<ul class="list">
+          !${each(keys, row)}
+        </ul>`
+      : html`<p class="soft">No key. An agent that runs elsewhere needs one.</p>`;
+  const mint = html`<form method="post" action="/agents/${agent.id}/keys" class="row">
+    !${input({ name: 'label', label: 'Label of a new key' })}<button class="quiet">Mint a key</button>
+  </form>`;
+  return html`!${list}!${when(can_write, () => mint)}`;
+}
+
+type TextField =
+  | 'name'
+  | 'role'
+  | 'title'
+  | 'reports_to'
+  | 'adapter_type'
+  | 'model'
+  | 'system_prompt'
+  | 'heartbeat_interval_sec';
+
+/** For a new agent and for an existing one. `typed` is what came back with an error. */
+export function agentForm(
+  path: string,
+  agents: readonly Agent[],
+  agent: Agent | null,
+  typed: FormValues | null,
+): Html {
+  const value = (name: TextField): string => typed?.text(name) ?? (agent?.[name] ?? '').toString();
+  const bosses = agents
+    .filter(({ id }) => id !== agent?.id)
+    .map(({ id, name }) => ({ value: id, label: name }));
+  const config = typed?.text('adapter_config') ?? JSON.stringify(agent?.adapter_config ?? {}, null, 2);
+  const pairs = (values: readonly string[]) => values.map((item) => ({ value: item, label: words(item) }));
+  return html`<form method="post" action="${path}">
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', value: value('name'), required: true })}
+      !${select({ name: 'role', label: 'Role', value: value('role') || 'general', choices: pairs(agentRoles) })}
+      !${input({ name: 'title', label: 'Title', value: value('title') })}
+    </div>
+    <p></p>
+    <div class="row">
+      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: 'nobody' }, ...bosses] })}
+      !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: pairs(adapterTypes) })}
+      !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default' })}
+    </div>
+    <p></p>
+    !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: the one of its role' })}
+    !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true })}
+    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it by a heartbeat', checked: typed ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
+    !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300 })}
+    <button>${agent ? 'Save' : 'Hire'}</button>
+  </form>`;
+}

@@ -1,0 +1,178 @@
+import { agentEndpoints, runEndpoints } from '@acp/contract';
+import {
+  createAgent,
+  createAgentKey,
+  deleteAgent,
+  deleteAgentKey,
+  invokeAgent,
+  listAgentKeys,
+  listAgents,
+  listRuns,
+  pauseAgent,
+  presentAgent,
+  resumeAgent,
+  runtimeState,
+  updateAgent,
+} from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError } from '../kit/parts.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { runTable } from '../runs/runs-pages.ts';
+import { agentBody, agentForm, agentsBody, agentTree, type AgentView, statePart } from './agent-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byAgent = { by: 'agent', param: 'agentId' } as const;
+
+type AgentContext = UiContext<'agent'>;
+const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
+
+async function loadView(
+  context: AgentContext,
+  error: string | null,
+  raw_key: string | null,
+): Promise<AgentView> {
+  const { tx, user, subject, company_id } = context;
+  const { agents } = await listAgents(tx, user, { company_id });
+  const state = await runtimeState(tx, subject);
+  return {
+    agent: presentAgent(subject),
+    agents,
+    keys: await listAgentKeys(tx, subject),
+    runs: (await listRuns(tx, company_id, { agentId: subject.id, limit: 20 })).items,
+    last_error: state.last_error,
+    last_heartbeat_at: state.last_heartbeat_at,
+    can_write: roleIn(user, company_id) !== 'viewer',
+    error,
+    raw_key,
+  };
+}
+
+async function agentPage(
+  context: AgentContext,
+  error: string | null = null,
+  raw_key: string | null = null,
+): Promise<Html> {
+  const list = listPath(context.company_id);
+  return companyPage(context, {
+    title: context.subject.name,
+    active: list,
+    trail: [{ label: 'Agents', path: list }],
+    body: agentBody(await loadView(context, error, raw_key)),
+  });
+}
+
+async function newAgentPage(
+  context: UiContext<'company'>,
+  error: string | null,
+  form: FormValues | null,
+): Promise<Html> {
+  const { tx, user, company_id } = context;
+  const { agents } = await listAgents(tx, user, { company_id });
+  const list = listPath(company_id);
+  const body = html`<div class="card">
+    !${formError(error)}!${agentForm(`${list}/new`, agents, null, form)}
+  </div>`;
+  return companyPage(context, {
+    title: 'Hire an agent',
+    active: list,
+    trail: [{ label: 'Agents', path: list }],
+    body,
+  });
+}
+
+const readAgent = (form: FormValues) => ({
+  name: form.text('name'),
+  role: form.given('role'),
+  title: form.cleared('title'),
+  reports_to: form.cleared('reports_to'),
+  adapter_type: form.given('adapter_type'),
+  model: form.cleared('model'),
+  system_prompt: form.cleared('system_prompt'),
+  adapter_config: form.json('adapter_config'),
+  heartbeat_enabled: form.checked('heartbeat_enabled'),
+  heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
+});
+
+const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
+const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, error);
+
+export const agentRoutes: UiRoute[] = [
+  page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const { tx, user, company_id, fragment } = context;
+    const { agents } = await listAgents(tx, user, { company_id });
+    if (fragment) return agentTree(agents);
+    const can_write = roleIn(user, company_id) !== 'viewer';
+    return companyPage(context, {
+      title: 'Agents',
+      active: listPath(company_id),
+      actions: can_write ? html`<a class="button" href="${listPath(company_id)}/new">Hire an agent</a>` : '',
+      body: agentsBody(company_id, agents, can_write),
+    });
+  }),
+  page('/companies/{companyId}/agents/new', { scope: byCompany, role: 'member' }, (c) =>
+    newAgentPage(c, null, null),
+  ),
+  action('/companies/{companyId}/agents/new', agentEndpoints.create, {
+    read: readAgent,
+    run: (c) => createAgent(c.tx, c.user, c.company_id, c.body, c.services.adapters),
+    next: (_, created) => `/agents/${'agent' in created ? created.agent.id : created.id}`,
+    failed: newAgentPage,
+  }),
+  page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
+  page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
+    const view = await loadView(c, null, null);
+    return c.params.part === 'runs' ? runTable(view.runs, view.agents) : statePart(view);
+  }),
+  action('/agents/{agentId}/edit', agentEndpoints.update, {
+    read: readAgent,
+    run: (c) => updateAgent(c.tx, c.user, c.subject, c.body, c.services.homes, c.services.adapters),
+    next: back,
+    failed,
+  }),
+  action('/agents/{agentId}/pause', agentEndpoints.pause, {
+    run: (c) => pauseAgent(c.tx, c.user, c.subject),
+    next: back,
+    failed,
+  }),
+  action('/agents/{agentId}/resume', agentEndpoints.resume, {
+    run: (c) => resumeAgent(c.tx, c.user, c.subject),
+    next: back,
+    failed,
+  }),
+  action('/agents/{agentId}/invoke', runEndpoints.invoke, {
+    run: (c) => invokeAgent(c.tx, c.user, c.subject),
+    next: (_, run) => `/runs/${run.id}`,
+    failed,
+  }),
+  action('/agents/{agentId}/delete', agentEndpoints.delete, {
+    run: (c) => deleteAgent(c.tx, c.user, c.subject),
+    next: (c) => listPath(c.company_id),
+    failed,
+  }),
+  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  action(
+    '/agents/{agentId}/keys',
+    { ...agentEndpoints.createKey, scope: byAgent, body: undefined },
+    {
+      run: (c) =>
+        createAgentKey(c.tx, c.user, c.company_id, {
+          agent_id: c.subject.id,
+          label: labelOf(c.request.body),
+        }),
+      next: (c, key) => agentPage(c, null, key.raw_key),
+      failed,
+    },
+  ),
+  action('/agent-keys/{keyId}/revoke', agentEndpoints.deleteKey, {
+    run: (c) => deleteAgentKey(c.tx, c.user, c.subject),
+    next: (c) => `/agents/${c.subject.agent_id}`,
+  }),
+];
+
+function labelOf(body: unknown): string | null {
+  const label = typeof body === 'object' && body !== null && 'label' in body ? body.label : null;
+  return typeof label === 'string' && label.trim() !== '' ? label.replaceAll('\0', '').slice(0, 200) : null;
+}

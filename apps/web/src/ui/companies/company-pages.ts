@@ -1,0 +1,129 @@
+import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
+import { money, timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { avatar, emptyState, formError, input, status } from '../kit/parts.ts';
+import { sentence } from '../issues/timeline.ts';
+
+export function companiesBody(
+  companies: readonly Company[],
+  can_create: boolean,
+  error: string | null,
+): Html {
+  const row = ({ id, name, slug }: Company): Html =>
+    html`<li>
+      !${avatar(name)}<a class="grow" href="/companies/${id}">${name}</a
+      ><span class="soft small">${slug}</span>
+    </li>`;
+  const list =
+    companies.length > 0
+      ? html`<div class="card">
+          <ul class="list">
+            !${each(companies, row)}
+          </ul>
+        </div>`
+      : emptyState(
+          'No company yet',
+          can_create ? html`Create the first one below.` : html`Ask an administrator for an invite.`,
+        );
+  const form = html`<form class="card" method="post" action="/companies">
+    <h2>New company</h2>
+    !${formError(error)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true })}
+      !${input({ name: 'slug', label: 'Slug', required: true, hint: 'a-z, 0-9 and hyphens' })}
+      <button>Create</button>
+    </div>
+  </form>`;
+  return html`!${list}
+    <p></p>
+    !${when(can_create, () => form)}`;
+}
+
+export interface DashboardView {
+  company_id: string;
+  agents: readonly Agent[];
+  live: readonly Run[];
+  inbox: Inbox;
+  spend: { today: number; month: number };
+  activity: readonly ActivityEntry[];
+}
+
+export function dashboardBody(view: DashboardView): Html {
+  const { company_id } = view;
+  return html`<div data-live="runs agents issues" data-source="/companies/${company_id}">
+    !${dashboardParts(view)}
+  </div>`;
+}
+
+export function dashboardParts({ company_id, agents, live, inbox, spend, activity }: DashboardView): Html {
+  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  const waiting = [
+    ...inbox.awaiting_input.map((issue) => ({
+      path: `/issues/${issue.id}`,
+      what: 'asks for input',
+      title: issue.title,
+    })),
+    ...inbox.needs_attention.map((issue) => ({
+      path: `/issues/${issue.id}`,
+      what: 'needs a person',
+      title: issue.title,
+    })),
+    ...inbox.approvals.map((approval) => ({ path: null, what: 'asks for approval', title: approval.title })),
+    ...inbox.budget_incidents.map(({ kind }) => ({
+      path: null,
+      what: 'budget',
+      title: kind === 'breach' ? 'A budget is used up' : 'A budget is nearly used up',
+    })),
+  ];
+  return html`<div class="tiles">
+      <section class="card">
+        <h2>Running now</h2>
+        !${
+          live.length === 0
+            ? html`<p class="soft">No agent is running.</p>`
+            : html`<ul class="list">
+                !${each(live, (run) => html`<li>!${status(run.status)}<a class="grow" href="/runs/${run.id}">${names.get(run.agent_id) ?? 'an agent'}</a><span class="soft small">!${timeAgo(run.created_at)}</span></li>`)}
+              </ul>`
+        }
+      </section>
+      <section class="card">
+        <h2>Waits for a person</h2>
+        !${
+          waiting.length === 0
+            ? html`<p class="soft">Nothing.</p>`
+            : html`<ul class="list">
+                !${each(waiting, (item) => html`<li>!${item.path ? html`<a class="grow" href="${item.path}">${item.title}</a>` : html`<span class="grow">${item.title}</span>`}<span class="soft small">${item.what}</span></li>`)}
+              </ul>`
+        }
+      </section>
+      <section class="card">
+        <h2>Spend</h2>
+        <p>Today !${money(spend.today)}</p>
+        <p>This month !${money(spend.month)}</p>
+      </section>
+    </div>
+    <section class="card">
+      <h2>Recent activity</h2>
+      !${
+        activity.length === 0
+          ? emptyState(
+              'Nothing has happened yet',
+              html`<a href="/companies/${company_id}/agents/new">Hire an agent</a>, then
+                <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
+            )
+          : html`<ol class="timeline flat">
+              !${each(activity, activityLine)}
+            </ol>`
+      }
+    </section>`;
+}
+
+function activityLine(entry: ActivityEntry): Html {
+  const said = html`<strong>${entry.actor_name}</strong> ${sentence(entry)}`;
+  const linked =
+    entry.entity_type === 'issue' ? html`!${said} · <a href="/issues/${entry.entity_id}">issue</a>` : said;
+  return html`<li class="activity">
+    <span class="dot" aria-hidden="true"></span
+    ><span>!${linked} <span class="soft">!${timeAgo(entry.created_at)}</span></span>
+  </li>`;
+}

@@ -1,0 +1,79 @@
+import { companyEndpoints } from '@acp/contract';
+import {
+  createCompany,
+  findCompany,
+  listActivity,
+  listAgents,
+  listCompanies,
+  listRuns,
+  presentCompany,
+  readInbox,
+  summarizeCosts,
+} from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import type { Html } from '../kit/html.ts';
+import { shell } from '../kit/shell.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { companiesBody, dashboardBody, dashboardParts, type DashboardView } from './company-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const everywhere = { by: 'none' } as const;
+
+/** Company get and list are served here for scripts too (specification, Companies). */
+const wantsJson = ({ request }: UiContext): boolean => request.accepts(['html', 'json']) === 'json';
+
+async function companiesPage(context: UiContext<'none'>, error: string | null): Promise<Html> {
+  const { tx, user, response } = context;
+  const admin = user.instance_role === 'admin';
+  const companies = (await listCompanies(tx, admin ? null : Object.keys(user.roles))).map(presentCompany);
+  if (wantsJson(context)) {
+    response.type('json');
+    return JSON.stringify(companies);
+  }
+  return shell({ title: 'Companies', user, company: null, body: companiesBody(companies, admin, error) });
+}
+
+async function loadDashboard({ tx, user, company_id }: UiContext): Promise<DashboardView> {
+  const now = new Date();
+  const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
+  const { agents } = await listAgents(tx, user, { company_id });
+  return {
+    company_id,
+    agents,
+    live: (await listRuns(tx, company_id, { status: 'running,queued', limit: 20 })).items,
+    inbox: await readInbox(tx, user, company_id),
+    spend: {
+      today: (await summarizeCosts(tx, company_id, { from: day })).total_usd,
+      month: (await summarizeCosts(tx, company_id, { from: month })).total_usd,
+    },
+    activity: (await listActivity(tx, company_id, { limit: 20 })).items,
+  };
+}
+
+export const companyRoutes: UiRoute[] = [
+  page('/companies', { scope: everywhere, role: 'none' }, (c) => companiesPage(c, null)),
+  action('/companies', companyEndpoints.create, {
+    read: (form) => ({ name: form.text('name'), slug: form.text('slug') }),
+    run: (c) => createCompany(c.tx, c.user, c.body),
+    next: (_, company) => `/companies/${company.id}`,
+    failed: companiesPage,
+  }),
+  page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const { tx, company_id, fragment, response } = context;
+    if (wantsJson(context)) {
+      const company = await findCompany(tx, company_id);
+      if (!company) throw notFound();
+      response.type('json');
+      return JSON.stringify(presentCompany(company));
+    }
+    const view = await loadDashboard(context);
+    if (fragment) return dashboardParts(view);
+    return companyPage(context, {
+      title: 'Dashboard',
+      active: `/companies/${company_id}`,
+      body: dashboardBody(view),
+    });
+  }),
+];

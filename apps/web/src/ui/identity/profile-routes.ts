@@ -1,0 +1,51 @@
+import { identityEndpoints, type Me } from '@acp/contract';
+import { findUser, presentMe, updateMe } from '@acp/core';
+import { unauthenticated } from '@acp/kernel';
+import { changeOwnPassword } from '../../api/identity/change-own-password.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
+  const { tx, user, query } = context;
+  const row = await findUser(tx, user.user_id);
+  if (!row) throw unauthenticated();
+  const body = profileBody(presentMe(row), error, query.saved === '1');
+  return shell({ title: 'Profile', user, company: null, active: '/profile', body });
+}
+
+function profileBody(me: Me, error: string | null, saved: boolean): Html {
+  return html`!${formError(error)}!${saved ? html`<p role="status" class="notice">Saved.</p>` : ''}
+    <form class="card" method="post" action="/profile">
+      <h2>You</h2>
+      !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name' })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: 'A new address ends your other sessions.' })}
+      <button>Save</button>
+    </form>
+    <form class="card" method="post" action="/profile/password">
+      <h2>Password</h2>
+      !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password' })}
+      !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password' })}
+      <button>Change the password</button>
+    </form>`;
+}
+
+export const profileRoutes: UiRoute[] = [
+  page('/profile', { scope: { by: 'none' }, role: 'none' }, (c) => profilePage(c)),
+  action('/profile', identityEndpoints.updateMe, {
+    read: (form) => ({ display_name: form.given('display_name'), email: form.given('email') }),
+    run: (c) => updateMe(c.tx, c.user, c.body),
+    next: () => '/profile?saved=1',
+    failed: profilePage,
+  }),
+  action('/profile/password', identityEndpoints.changePassword, {
+    read: (form) => ({
+      current_password: form.text('current_password'),
+      new_password: form.text('new_password'),
+    }),
+    run: (c) => changeOwnPassword(c.tx, c.services, c.user, c.body),
+    next: () => '/profile?saved=1',
+    failed: profilePage,
+  }),
+];

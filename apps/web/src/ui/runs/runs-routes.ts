@@ -1,0 +1,80 @@
+import { type Run, runEndpoints, runStatuses } from '@acp/contract';
+import { cancelRun, listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
+import { isUuid } from '@acp/kernel';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
+import { transcriptEntries } from './transcript.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byRun = { by: 'run', param: 'runId' } as const;
+
+/** Entries that a page begins with; the script asks for the rest. */
+const FIRST_ENTRIES = 1000;
+
+/** Filters of an address; what they do not know filters nothing. */
+function filterOf(query: UiContext['query']) {
+  const { agent = '', status = '' } = query;
+  return {
+    ...(isUuid(agent) ? { agentId: agent } : {}),
+    ...(runStatuses.some((known) => known === status) ? { status } : {}),
+  };
+}
+
+async function runPage(context: UiContext<'run'>, error: string | null): Promise<Html> {
+  const { tx, user, subject, company_id } = context;
+  const run: Run = presentRun(subject);
+  const { agents } = await listAgents(tx, user, { company_id });
+  const events = await listRunEvents(tx, run.id, { limit: FIRST_ENTRIES });
+  const agent = agents.find(({ id }) => id === run.agent_id);
+  const list = `/companies/${company_id}/runs`;
+  return companyPage(context, {
+    title: `Run of ${agent?.name ?? 'an agent'}`,
+    active: list,
+    trail: [{ label: 'Runs', path: list }],
+    body: runBody({ run, agent, events, can_cancel: roleIn(user, company_id) !== 'viewer', error }),
+  });
+}
+
+export const runsRoutes: UiRoute[] = [
+  page('/companies/{companyId}/runs', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const { tx, user, company_id, query, fragment } = context;
+    const { agents } = await listAgents(tx, user, { company_id });
+    const filter = filterOf(query);
+    const { items, next_cursor } = await listRuns(tx, company_id, {
+      ...filter,
+      ...(query.cursor ? { cursor: query.cursor } : {}),
+    });
+    if (fragment) return runTable(items, agents);
+    const path = `/companies/${company_id}/runs`;
+    const body = runsBody({
+      company_id,
+      runs: items,
+      agents,
+      agent: filter.agentId ?? '',
+      status: filter.status ?? '',
+      next_cursor,
+    });
+    return companyPage(context, { title: 'Runs', active: path, body });
+  }),
+  page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
+  page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, company_id }) => {
+    const { agents } = await listAgents(tx, user, { company_id });
+    const run = presentRun(subject);
+    const agent = agents.find(({ id }) => id === run.agent_id);
+    return runFacts({ run, agent, can_cancel: roleIn(user, company_id) !== 'viewer' });
+  }),
+  // What the transcript's script asks for when it has missed something.
+  page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, subject, query }) => {
+    const after = Number(query.after ?? 0);
+    const known = Number.isSafeInteger(after) && after >= 0 && after < 2 ** 31 ? after : 0;
+    return transcriptEntries(await listRunEvents(tx, subject.id, { after: known, limit: FIRST_ENTRIES }));
+  }),
+  action('/runs/{runId}/cancel', runEndpoints.cancel, {
+    run: (c) => cancelRun(c.tx, c.user, c.subject),
+    next: (c) => `/runs/${c.subject.id}`,
+    failed: (c, error) => runPage(c, error),
+  }),
+];
