@@ -1,11 +1,10 @@
-import type { AdapterTask, CliSession, ProgramSpec } from '@acp/adapters';
-import { assertAdapterConfig, type AdapterType } from '@acp/contract';
+import type { AdapterTask, ProgramSpec, ProviderSpec } from '@acp/adapters';
+import { assertAdapterConfig } from '@acp/contract';
 import { agentPlace, namesOutside, resolveSecrets } from '@acp/core';
 import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
 import type { Database } from '@acp/db';
 import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
-import type { ProviderSpec } from '@acp/adapters';
 import { makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { engineEnvironment, passedSecrets, programEnvironment } from '../programs/environment.ts';
@@ -22,9 +21,10 @@ export interface PlanSettings {
 }
 
 /** For whom it is planned: a run, or a test of the adapter. */
-export type Planned = Pick<ClaimedRun, 'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key'> & {
-  adapter_type: string;
-};
+export type Planned = Pick<
+  ClaimedRun,
+  'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key' | 'adapter_type'
+>;
 
 export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
 
@@ -57,7 +57,7 @@ export async function planAdapter(
   if (run.adapter_type === 'llm') return planLlm(settings, run, agent);
   const { value: adapter_config, secrets } = await usableConfig(settings, run, agent);
   const plan = run.adapter_type === 'lambda' ? planCloud : planProgram;
-  const planned = await plan(settings, { ...run, adapter_type: run.adapter_type }, agent, adapter_config);
+  const planned = await plan(settings, run, agent, adapter_config);
   return { ...planned, secrets: [...planned.secrets, ...secrets] };
 }
 
@@ -83,7 +83,7 @@ function baseTask(run: Planned, model: string, adapter_config: unknown) {
   return { run_id, adapter_type, model, max_output_tokens: MAX_OUTPUT_TOKENS, adapter_config };
 }
 
-type Config_ = Record<string, unknown>;
+type AdapterConfig = Record<string, unknown>;
 
 /** Held once more to its schema and the operator's lists, its secrets filled in. */
 async function usableConfig({ database, config, vault }: PlanSettings, run: Planned, agent: PromptAgent) {
@@ -106,7 +106,7 @@ async function planProgram(
   settings: PlanSettings,
   run: Planned,
   agent: PromptAgent,
-  adapter_config: Config_,
+  adapter_config: AdapterConfig,
 ): Promise<AdapterPlan> {
   const { config, database } = settings;
   const place = await agentPlace(database.db, run.agent_id, run.run_id);
@@ -133,10 +133,10 @@ async function planProgram(
 function programOf(
   config: Config,
   run: Planned,
-  adapter_config: Config_,
+  adapter_config: AdapterConfig,
   { folders, place, timeout_sec }: { folders: AgentFolders; place: AgentPlace; timeout_sec: number },
 ): ProgramSpec {
-  const adapter = run.adapter_type as AdapterType;
+  const adapter = run.adapter_type;
   const isCli = adapter.startsWith('cli_');
   const inContainer = adapter === 'docker' || adapter.endsWith('_sandbox');
   const command = adapter.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
@@ -150,7 +150,7 @@ function programOf(
   };
 }
 
-function containerOf(config: Config, { image }: Config_): ProgramSpec['container'] {
+function containerOf(config: Config, { image }: AdapterConfig): ProgramSpec['container'] {
   const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
   if (chosen === null)
     throw new RunFailure('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
@@ -169,7 +169,7 @@ async function planCloud(
   { config }: PlanSettings,
   run: Planned,
   agent: PromptAgent,
-  adapter_config: Config_,
+  adapter_config: AdapterConfig,
 ): Promise<AdapterPlan> {
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? LAMBDA_TIMEOUT_SEC;
   return {
@@ -194,12 +194,10 @@ async function planCloud(
 }
 
 /** The agent's own goes first; empty leaves it to the program. */
-function modelOf(agent: PromptAgent, { model }: Config_): string {
+function modelOf(agent: PromptAgent, { model }: AdapterConfig): string {
   return agent.model ?? (typeof model === 'string' ? model : '');
 }
 
 function secondsOf(value: unknown): number | undefined {
   return typeof value === 'number' && value > 0 ? value : undefined;
 }
-
-export type { CliSession };

@@ -1,0 +1,81 @@
+import { execute } from '@acp/adapters';
+import { promptFacts } from '@acp/core';
+import type { ClaimedRun } from '@acp/core';
+import type { Scrubber } from '@acp/kernel';
+import { dropIfEmpty } from '../programs/agent-folders.ts';
+import { applyAction } from '../verbs/apply.ts';
+import type { ExecutionSettings } from './execute-run.ts';
+import type { HeldRun } from './held-run.ts';
+import { persist } from './persist.ts';
+import { planAdapter } from './plan-adapter.ts';
+import type { AdapterPlan } from './plan-adapter.ts';
+import { handOver } from './remote.ts';
+import { reserveTurn } from './run-budget.ts';
+import { RunFailure } from './run-failure.ts';
+import { tellTask } from './tell-task.ts';
+import type { Transcript } from './transcript.ts';
+import { runTurns } from './turn-loop.ts';
+import type { TurnsOutcome } from './turn-loop.ts';
+
+export interface RunParts {
+  held: HeldRun;
+  scrubber: Scrubber;
+  transcript: Transcript;
+}
+
+/**
+ * Prompt, adapter, turns and verbs of a run. Throws RunFailure, RunStopped or what else went wrong, with `outcome` filled
+ * as far as it went.
+ */
+export async function workOnRun(
+  settings: ExecutionSettings,
+  run: ClaimedRun,
+  { held, scrubber, transcript }: RunParts,
+  outcome: TurnsOutcome,
+): Promise<void> {
+  const { database, logger } = settings;
+  transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
+  const facts = await persist(held, logger, async () => promptFacts(database.db, run));
+  if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
+  const { pricing } = settings;
+  const budget = { database, logger, run, held, pricing };
+  if (run.adapter_type === 'remote') {
+    await reserveTurn({ ...budget, model: '', metered: false }, noTurn, []);
+    await handOver({ database, logger, held, transcript }, run);
+    outcome.handed_over = true;
+    return;
+  }
+  const plan = await planAdapter(settings, run, facts.agent);
+  const { model } = plan.task;
+  for (const secret of plan.secrets) scrubber.addSecret(secret);
+  outcome.provider = plan.provider;
+  outcome.session_version = plan.session_version;
+  const { prompt, task } = await tellTask(settings, run, facts, plan);
+  try {
+    await runTurns(
+      {
+        held,
+        transcript,
+        scrubber,
+        model,
+        max_turns: plan.max_turns,
+        execute: (turn, signal) => execute({ ...turn, ...task }, signal),
+        apply: async (action) => applyAction({ database, logger, run, held, scrubber }, action),
+        reserve: async (turn, usage) => reserveTurn({ ...budget, model, metered: plan.metered }, turn, usage),
+      },
+      prompt,
+      outcome,
+    );
+  } finally {
+    if (plan.folders !== null) await dropIfEmpty(plan.folders);
+  }
+  forgetBrokenSession(plan, outcome);
+}
+
+const noTurn = { system_prompt: '', messages: [] };
+
+/** One that a run could not go on from for good would fail the next one as well. */
+function forgetBrokenSession({ task }: AdapterPlan, outcome: TurnsOutcome): void {
+  const resumed = task.program?.session ?? null;
+  if (resumed !== null && outcome.failure?.category === 'permanent') outcome.session = null;
+}
