@@ -60,6 +60,20 @@ function activityEntry(entry: ActivityEntry): Html {
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
+/** Happenings that are said often, as a person would say them. */
+const phrases: Record<string, string> = {
+  'comment.created': 'commented',
+  'issue.created': 'created the issue',
+  'issue.checked_out': 'checked the issue out',
+  'issue.released': 'released the issue',
+  'run.queued': 'queued a run',
+  'run.started': 'began a run',
+  'run.succeeded': 'finished a run',
+  'run.failed': 'failed a run',
+  'run.cancelled': 'cancelled a run',
+  'agent.created': 'hired an agent',
+};
+
 /** `changed status from todo to done`; what has no words of its own is named by its action. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
   const fields = typeof details.changes === 'object' && details.changes !== null ? details.changes : {};
@@ -73,6 +87,8 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
     ];
   });
   if (changes.length > 0) return changes.join(', ');
+  const phrase = Object.hasOwn(phrases, action) ? phrases[action] : undefined;
+  if (phrase !== undefined) return phrase;
   const [entity = '', verb = action] = action.split('.');
   return `${words(verb)}${entity === 'issue' ? ' this issue' : ` (${words(entity)})`}`;
 }
