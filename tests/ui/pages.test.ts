@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Express } from 'express';
+import request from 'supertest';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+import { createStage, pathOn, type Stage } from '../http/stage.ts';
+
+let app: Express;
+let cast: Cast;
+let stage: Stage;
+let foreign: Stage;
+
+beforeAll(async () => {
+  const pages = await startPages();
+  ({ app } = pages);
+  cast = await createCast(pages.database);
+  stage = { ...(await createStage(pages.database, cast)), part: 'runs' };
+  foreign = { ...stage, companyId: cast.other_company_id, agentId: cast.other_agent_id };
+});
+
+const get = (path: string, headers: Record<string, string>) =>
+  request(app)
+    .get(path)
+    .set({ 'Sec-Fetch-Site': 'same-origin', ...headers });
+
+const pages = uiPages.filter((route) => route.kind === 'page').map((route) => [route.path, route] as const);
+const actions = uiPages
+  .filter((route) => route.kind === 'action')
+  .map((route) => [route.path, route] as const);
+
+describe.each(pages)('the page %s', (_path, route) => {
+  it('sends a stranger to the sign-in and back', async () => {
+    const response = await get(pathOn(stage, route), {}).expect(303);
+    expect(response.headers.location).toBe(`/login?next=${encodeURIComponent(pathOn(stage, route))}`);
+  });
+
+  it('is shown to whoever has its role, and to nobody below', async () => {
+    const ranks = { none: 0, viewer: 0, member: 1, admin: 2, instance_admin: 3 };
+    const people = [cast.viewer, cast.member, cast.admin, cast.instance_admin];
+    for (const [rank, person] of people.entries()) {
+      const response = await get(pathOn(stage, route), person.headers);
+      expect(response.status).toBe(rank >= ranks[route.role] ? 200 : 403);
+      expect(response.headers['content-type']).toMatch(/text\/html/);
+    }
+  });
+
+  it('has nothing inline that the policy would refuse', async () => {
+    const { text, headers } = await get(pathOn(stage, route), cast.instance_admin.headers).expect(200);
+    expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/i);
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+  });
+});
+
+const scoped = pages.filter(([, route]) => route.scope.by === 'company' || route.scope.by === 'agent');
+
+it.each(scoped)('the page %s of another company is not there', async (_path, route) => {
+  await get(pathOn(foreign, route), cast.admin.headers).expect(404);
+});
+
+describe.each(actions)('the form %s', (path, { endpoint }) => {
+  it('is refused to a viewer and to a stranger, and across sites', async () => {
+    const target = pathOn(stage, { path, scope: endpoint.scope });
+    const post = (headers: Record<string, string>) =>
+      request(app).post(target).type('form').set(headers).send('');
+    await post({ 'Sec-Fetch-Site': 'same-origin' }).expect(303);
+    await post({ ...cast.instance_admin.headers, 'Sec-Fetch-Site': 'cross-site' }).expect(403);
+    if (endpoint.role !== 'none') {
+      await post({ ...cast.viewer.headers, 'Sec-Fetch-Site': 'same-origin' }).expect(403);
+    }
+  });
+});
+
+describe('a member with a browser', () => {
+  const browser = () => {
+    const each = new Browser(app);
+    each.cookies.set(
+      'service_session',
+      /service_session=([^;]+)/.exec(cast.member.headers.Cookie ?? '')![1]!,
+    );
+    return each;
+  };
+
+  it('writes an issue, changes it, comments, and reads all of it again', async () => {
+    const member = browser();
+    const created = await member.post(`/companies/${cast.company_id}/issues/new`, {
+      title: 'A <b>bold</b> plan',
+      body_markdown: '**Do it** <script>alert(1)</script>',
+      priority: 'high',
+    });
+    expect(created.status).toBe(303);
+    const path = created.headers.location!;
+    expect((await member.post(`${path}/properties`, { status: 'in_review', priority: 'low' })).status).toBe(
+      303,
+    );
+    expect((await member.post(`${path}/comments`, { body_markdown: 'Looks *good*.' })).status).toBe(303);
+    const { text } = await member.get(path);
+    expect(text).toContain('A &#60;b&#62;bold&#60;/b&#62; plan');
+    expect(text).toContain('<strong>Do it</strong>');
+    expect(text).not.toContain('<script>alert');
+    expect(text).toContain('<em>good</em>');
+    expect(text).toContain('changed status from todo to in review');
+    const board = await member.get(`/companies/${cast.company_id}/board?q=bold`);
+    expect(board.text).toMatch(/data-column="in_review"[\s\S]*bold/);
+  });
+
+  it('is told beside the form what was wrong, and keeps what was typed', async () => {
+    const member = browser();
+    const refused = await member.post(`/companies/${cast.company_id}/agents/new`, {
+      name: 'Grace',
+      adapter_config: '{not json',
+      system_prompt: 'Typed with care.',
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('adapter_config is no valid JSON');
+    expect(refused.text).toContain('Typed with care.');
+  });
+
+  it('hires an agent, mints a key that is shown once, and dismisses the agent', async () => {
+    const member = browser();
+    const hired = await member.post(`/companies/${cast.company_id}/agents/new`, {
+      name: 'Hopper',
+      adapter_config: '{}',
+    });
+    const path = hired.headers.location!;
+    const minted = await member.post(`${path}/keys`, { label: 'laptop' });
+    expect(minted.text).toMatch(/sk_[0-9a-f]{64}/);
+    const again = await member.get(path);
+    expect(again.text).not.toMatch(/sk_[0-9a-f]{64}/);
+    expect(again.text).toContain('laptop');
+    expect((await member.post(`${path}/delete`)).status).toBe(303);
+    expect((await member.get(path)).status).toBe(404);
+  });
+});
+
+it('a script that asks for JSON gets the companies as JSON', async () => {
+  const list = await get('/companies', { ...cast.member.headers, Accept: 'application/json' }).expect(200);
+  expect(list.body).toEqual([expect.objectContaining({ id: cast.company_id })]);
+  const one = await get(`/companies/${cast.company_id}`, {
+    ...cast.member.headers,
+    Accept: 'application/json',
+  });
+  expect(one.body).toMatchObject({ id: cast.company_id });
+});
