@@ -1,6 +1,6 @@
 /**
- * Whatever is sent to whichever endpoint: never a 5xx (503 would be documented, but nothing is away here), and an error is
- * always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
+ * Whatever is sent to whichever endpoint: never a 5xx (503 would be documented, but nothing is away here other than
+ * schedulers), and an error is always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints, pathParams } from '@acp/contract';
@@ -18,7 +18,7 @@ import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { arbitraryOf, validOf } from './arbitraries.ts';
 import { createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
-import { createStage, staged } from './stage.ts';
+import { awaitingScheduler, createStage, staged } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 30);
@@ -118,7 +118,8 @@ describe.each(endpoints.filter(({ id }) => id !== 'docs.page'))('$id', (row) => 
     await fc.assert(
       fc.asyncProperty(shots(row, cast, stage), async (shot) => {
         const { status, body } = await shoot(row, cast, shot);
-        expect({ status, fine: status < 500 }).toEqual({ status, fine: true });
+        const absent = status === 503 && awaitingScheduler.includes(row.id);
+        expect({ status, fine: status < 500 || absent }).toEqual({ status, fine: true });
         const error: unknown = status >= 400 ? body : { error: '' };
         expect(error).toEqual(expect.objectContaining({ error: expect.any(String) }));
       }),

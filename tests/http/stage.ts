@@ -36,6 +36,9 @@ import { sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
 /** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
+/** Rows that wait for a scheduler (decisions 6): there is none on stage, so they answer 503. */
+export const awaitingScheduler: readonly string[] = ['agents.test-adapter', 'agents.test-codex-adapter'];
+
 export type Stage = Readonly<Record<string, string>>;
 
 const director = systemActor('tests');
