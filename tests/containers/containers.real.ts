@@ -136,9 +136,9 @@ describe('a container', () => {
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('service-env-'))).toEqual([]);
   });
 
-  it('writes into its home and workspace only, and has no network', async () => {
+  it('writes into its home and folder only, and has no network', async () => {
     const line =
-      'touch /workspace/made /home/agent/too /tmp/t; touch /etc/x 2>/dev/null || echo refused; ls /sys/class/net';
+      'touch made /home/agent/too /tmp/t; touch /etc/x 2>/dev/null || echo refused; ls /sys/class/net';
     const task = await taskOf(saying(`{ ${line}; }`));
     const { said, failure } = await collect(task);
     expect(failure).toBeUndefined();

@@ -1,5 +1,5 @@
 import { mkdir, rm, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { assertHomeDir } from '@acp/core';
 import type { AgentPlace } from '@acp/core';
 import { isInsideFolder, ServiceError } from '@acp/kernel';
@@ -15,11 +15,11 @@ export interface AgentFolders {
 const WORK = 'work';
 const TEMP = '.service-tmp';
 
-/** Overrides go first: the agent's, then the company's. */
-export function homeOf(config: Pick<Config, 'home'>, agent_id: string, place: AgentPlace): string {
-  if (place.home_dir !== null) return place.home_dir;
+/** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
+function homeOf(config: Pick<Config, 'home'>, agent_id: string, place: AgentPlace): string {
+  if (place.home_dir !== null) return resolve(place.home_dir);
   const company = place.company_home_dir ?? join(config.home, 'companies', place.company.id);
-  return join(company, 'agents', agent_id);
+  return resolve(company, 'agents', agent_id);
 }
 
 /**

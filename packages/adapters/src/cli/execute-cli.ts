@@ -11,6 +11,8 @@ import type { CliCall, CliDialect, CliReader } from './cli-dialect.ts';
 /** Below the homes of all agents a name that no CLI uses. */
 const TEMP_FOLDER = '.service-tmp';
 const RETRIES = 4;
+/** What a transcript tells of one run beside the agent's own words; a program that never ends could fill the disk. */
+const MOST_NOTES = 5000;
 
 /**
  * One run of a CLI in the agent's home: what it says and does as it comes, then its usage and its session. A session
@@ -70,6 +72,7 @@ async function* readProgram(
 ): AsyncGenerator<AdapterEvent, ProgramEnd> {
   limit.check();
   const lines = runProgram(call, limit.signal);
+  let notes = 0;
   try {
     for (;;) {
       const next = await lines.next();
@@ -77,7 +80,13 @@ async function* readProgram(
       if (next.value === undefined) yield { kind: 'log', message: 'a line that was too long was left out' };
       const line = next.value === undefined ? undefined : jsonObject(next.value);
       // What is no JSON object is a warning of a launcher or a shell.
-      if (line !== undefined) yield* reader.read(line);
+      if (line === undefined) continue;
+      for (const event of reader.read(line)) {
+        const isNote = event.kind === 'log' || event.kind === 'tool';
+        if (isNote) notes += 1;
+        if (isNote && notes === MOST_NOTES) yield { kind: 'log', message: 'more than this is not recorded' };
+        if (!isNote || notes < MOST_NOTES) yield event;
+      }
     }
   } finally {
     // Left early by the caller: the program ends before the iteration does.

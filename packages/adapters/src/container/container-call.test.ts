@@ -31,7 +31,7 @@ describe('the call of a container', () => {
     stdin: '{}',
   });
 
-  it('shuts the container off but for its home and workspace', () => {
+  it('shuts the container off but for its home', () => {
     const [image] = [call.command.indexOf('agent:1')];
     expect(call.command.slice(0, 3)).toEqual(['podman', '--root=/x', 'run']);
     expect(call.command.slice(image)).toEqual(['agent:1', 'work', '--fast']);
@@ -46,7 +46,7 @@ describe('the call of a container', () => {
         '--cpus=2',
         '--pids-limit=512',
         '--volume=/homes/ada:/home/agent',
-        '--volume=/homes/ada/work/1:/workspace',
+        '--workdir=/home/agent/work/1',
         '--label=service.run_id=run-1',
       ]),
     );
@@ -61,6 +61,14 @@ describe('the call of a container', () => {
       DOCKER_HOST: 'unix:///engine',
     });
     expect(call.command).not.toContain('--env=PATH');
+  });
+});
+
+describe('the home of a container', () => {
+  it('whose path would name another mount is refused', () => {
+    const odd = { ...program, home: '/homes/ada:/etc' };
+    const call = () => containerCall({ program: odd, container, command: [], run_id: 'run-1', stdin: '' });
+    expect(call).toThrow('colon');
   });
 });
 

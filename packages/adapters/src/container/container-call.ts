@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { AdapterError } from '../adapter-error.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ContainerSpec, ProgramSpec } from '../task.ts';
 
@@ -18,14 +19,14 @@ export interface ContainerRun {
 }
 
 const HOME = '/home/agent';
-const WORKSPACE = '/workspace';
 /** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
 export const RUN_LABEL = 'service.run_id';
 const REMOVE_TIMEOUT_MS = 10_000;
 
 /**
- * The engine's call for one run: nothing of the machine but the agent's home and working folder, limits, no rights,
- * and no network unless the operator names one. Names of the service's variables stand among the arguments, their
+ * The engine's call for one run: nothing of the machine but the agent's home, limits, no rights, and no network unless the
+ * operator names one. The working folder lies in the home: a mount of its own would follow links that an earlier run has
+ * laid there. Names of the service's variables stand among the arguments, their
  * values only in the environment.
  */
 export function containerCall(run: ContainerRun): ProgramCall {
@@ -42,9 +43,8 @@ export function containerCall(run: ContainerRun): ProgramCall {
       `--label=${RUN_LABEL}=${run_id}`,
       ...limits(container),
       `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
-      `--volume=${program.home}:${HOME}`,
-      `--volume=${program.cwd}:${WORKSPACE}`,
-      `--workdir=${WORKSPACE}`,
+      `--volume=${mountable(program.home)}:${HOME}`,
+      `--workdir=${join(HOME, relative(program.home, program.cwd))}`,
       `--env=HOME=${HOME}`,
       ...Object.keys(own).map((variable) => `--env=${variable}`),
       ...(run.env_file === undefined ? [] : [`--env-file=${run.env_file}`]),
@@ -57,6 +57,13 @@ export function containerCall(run: ContainerRun): ProgramCall {
     run_id,
     cleanUp: async () => removeContainer(container, name),
   };
+}
+
+/** A colon would end the path and begin another one. */
+function mountable(folder: string): string {
+  if (folder.includes(':'))
+    throw new AdapterError('config', 'the path of the home has a colon: it cannot be mounted');
+  return folder;
 }
 
 function limits({ memory, cpus, pids, network }: ContainerSpec): string[] {
