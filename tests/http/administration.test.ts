@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adapterTypes, agentRoles } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
+import { eq } from 'drizzle-orm';
 import { createLogger, loadConfig } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
 import type { Express } from 'express';
@@ -76,7 +77,8 @@ describe('a secret without an encryption key', () => {
       .set(cast.admin.headers)
       .send({ name: 'A', value: 'v' });
     expect([status, body]).toEqual([503, { error: expect.stringContaining('SERVICE_ENCRYPTION_KEY') }]);
-    expect(await database.db.$count(schema.secrets)).toBe(0);
+    const ours = eq(schema.secrets.company_id, cast.company_id);
+    expect(await database.db.$count(schema.secrets, ours)).toBe(0);
   });
 });
 

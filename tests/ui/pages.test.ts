@@ -32,7 +32,9 @@ const actions = uiPages
 describe.each(pages)('the page %s', (_path, route) => {
   it('sends a stranger to the sign-in and back', async () => {
     const response = await get(pathOn(stage, route), {}).expect(303);
-    expect(response.headers.location).toBe(`/login?next=${encodeURIComponent(pathOn(stage, route))}`);
+    const there = pathOn(stage, route);
+    const back = there === '/companies' ? '' : `?next=${encodeURIComponent(there)}`;
+    expect(response.headers.location).toBe(`/login${back}`);
   });
 
   it('is shown to whoever has its role, and to nobody below', async () => {
@@ -141,4 +143,15 @@ it('a script that asks for JSON gets the companies as JSON', async () => {
     Accept: 'application/json',
   });
   expect(one.body).toMatchObject({ id: cast.company_id });
+});
+
+it.each([
+  ['/companies?x=1', '/companies?x=1'],
+  ['//evil.example', '/companies'],
+  ['/\\evil.example', '/companies'],
+  ['https://evil.example', '/companies'],
+  ['', '/companies'],
+])('whoever signs in on the way to %j goes to %j', async (next, expected) => {
+  const { text } = await get(`/login?next=${encodeURIComponent(next)}`, {}).expect(200);
+  expect(/name="next" value="([^"]*)"/.exec(text)![1]!.replaceAll('&#61;', '=')).toBe(expected);
 });

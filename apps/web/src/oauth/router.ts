@@ -24,7 +24,7 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
   const page = (response: Response, { name }: SignInProvider, work: () => Promise<void>) =>
     answerPage(
       response,
-      (error) => loginPage('', error, [...providers.values()]),
+      (error) => loginPage({ email: '', error, next: '/companies' }, [...providers.values()]),
       work,
       (error) => logger.warn('a sign-in by a provider failed', { provider: name, error }),
     );

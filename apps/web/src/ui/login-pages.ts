@@ -19,9 +19,9 @@ export function providerLinks(
     .join('');
 }
 
+/** @param values.next where to go afterwards */
 export function loginPage(
-  email: string,
-  error: string | null,
+  { email, error, next }: { email: string; error: string | null; next: string },
   providers: readonly ProviderLink[] = [],
 ): string {
   return page(
@@ -29,7 +29,7 @@ export function loginPage(
     html`<main class="narrow">
       <form class="card" method="post" action="/login">
         <h1>Sign in</h1>
-        !${errorLine(error)}
+        !${errorLine(error)} !${field({ name: 'next', label: '', type: 'hidden', value: next })}
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button>Sign in</button>

@@ -26,20 +26,25 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
   const { config, database, credentials } = deps;
   const router = Router();
   const forms = express.urlencoded({ extended: false, limit: '64kb' });
-  const signedIn = (response: Response, token: string) => {
-    response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, '/companies');
+  const signedIn = (response: Response, token: string, path = '/companies') => {
+    response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, path);
   };
 
-  router.get('/login', (_request, response) => response.type('html').send(loginPage('', null, links)));
+  router.get('/login', (request, response) =>
+    response
+      .type('html')
+      .send(loginPage({ email: '', error: null, next: ownPath(request.query.next) }, links)),
+  );
   router.post('/login', forms, async (request, response) => {
     refuseCrossSite(request, config);
     await answerPage(
       response,
-      (error) => loginPage(text(request.body?.email), error, links),
+      (error) =>
+        loginPage({ email: text(request.body?.email), error, next: ownPath(request.body?.next) }, links),
       async () => {
         const form = loginForm(request.body ?? {});
         const { token } = await signIn(database, { ...form, address: addressOf(request, config) });
-        signedIn(response, token);
+        signedIn(response, token, ownPath(request.body?.next));
       },
     );
   });
@@ -75,6 +80,12 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
     );
   });
   return router;
+}
+
+/** Where somebody was on the way to; only a path of ours, so that no link to the sign-in leads elsewhere afterwards. */
+function ownPath(value: unknown): string {
+  const path = text(value);
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.startsWith('/login') ? path : '/companies';
 }
 
 function addressOf(request: Request, config: Config): string {

@@ -148,7 +148,11 @@ function withoutUndefined(values: unknown): unknown {
 }
 
 function sendToLogin(request: Request, response: Response): void {
-  const back = request.method === 'GET' ? `?next=${encodeURIComponent(request.originalUrl)}` : '';
+  // The list of companies is where the sign-in leads anyway.
+  const back =
+    request.method === 'GET' && request.originalUrl !== '/companies'
+      ? `?next=${encodeURIComponent(request.originalUrl)}`
+      : '';
   if (request.get('hx-request') === 'true')
     response.setHeader('HX-Redirect', `/login${back}`).status(204).end();
   else response.redirect(303, `/login${back}`);
