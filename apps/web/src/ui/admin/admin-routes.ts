@@ -25,7 +25,7 @@ async function usersPage(
     : '';
   const typed = (name: string): string => form?.text(name) ?? '';
   const body = html`!${formError(error)}
-    <div class="card scroll-x">
+    <div class="card scroll-x" tabindex="0">
       <table>
         <thead>
           <tr>
@@ -95,7 +95,7 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
     </tbody>
   </table>`;
   const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
-    <section class="card scroll-x">
+    <section class="card scroll-x" tabindex="0">
       <h2>Background workers of the last minute</h2>
       !${workers.length > 0 ? table : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
     </section>`;

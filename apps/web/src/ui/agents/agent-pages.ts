@@ -78,7 +78,12 @@ export function agentBody(view: AgentView): Html {
       <div>
         <section class="card">
           <h2>Runs</h2>
-          <div class="scroll-x" data-live="agent:${agent.id}" data-source="/agents/${agent.id}/part/runs">
+          <div
+            class="scroll-x"
+            tabindex="0"
+            data-live="agent:${agent.id}"
+            data-source="/agents/${agent.id}/part/runs"
+          >
             !${runTable(view.runs, view.agents)}
           </div>
         </section>

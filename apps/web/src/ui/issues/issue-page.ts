@@ -179,7 +179,15 @@ export function propertiesPart({
 
 function commentForm({ issue, draft }: IssueView): Html {
   return html`<form class="card comment-form" method="post" action="/issues/${issue.id}/comments">
-    !${textarea({ name: 'body_markdown', label: 'Comment', value: draft, rows: 4, required: true, hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway.' })}
+    !${textarea({
+      name: 'body_markdown',
+      id: 'comment',
+      label: 'Comment',
+      value: draft,
+      rows: 4,
+      required: true,
+      hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway.',
+    })}
     !${when(issue.status === 'blocked', () => html`<label class="check"><input type="checkbox" name="resume_after" value="on" /> <span>and resume the work</span></label>`)}
     <button>Comment</button>
   </form>`;

@@ -46,6 +46,8 @@ export interface Choice {
 
 export interface FieldOptions {
   name: string;
+  /** Where two forms of a page have a field of the same name. */
+  id?: string;
   label: string;
   value?: string | number | null;
   type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'search';
@@ -71,7 +73,12 @@ export function input(options: FieldOptions): Html {
   });
   return labelled(
     options,
-    html`<input id="f-${name}" name="${name}" type="${type}" !${rest}!${describedBy(options)} />`,
+    html`<input
+      id="f-${options.id ?? name}"
+      name="${name}"
+      type="${type}"
+      !${rest}!${describedBy(options)}
+    />`,
   );
 }
 
@@ -81,7 +88,8 @@ export function textarea(options: FieldOptions & { rows?: number; mono?: boolean
   const text = String(value ?? '');
   return labelled(
     options,
-    html`<textarea id="f-${name}" name="${name}" !${rest}!${describedBy(options)}>${text}</textarea>`,
+    html`<textarea id="f-${options.id ?? name}" name="${name}" !${rest}!${describedBy(options)}>
+${text}</textarea>`,
   );
 }
 
@@ -97,7 +105,7 @@ export function select(options: FieldOptions & { choices: readonly Choice[] }): 
   const rest = attributes({ required });
   return labelled(
     options,
-    html`<select id="f-${name}" name="${name}" !${rest}!${describedBy(options)}>
+    html`<select id="f-${options.id ?? name}" name="${name}" !${rest}!${describedBy(options)}>
       !${items}
     </select>`,
   );
@@ -116,18 +124,18 @@ export function checkbox({ name, label, checked }: { name: string; label: string
   >`;
 }
 
-function labelled({ name, label, hint, error }: FieldOptions, control: Html): Html {
+function labelled({ name, id = name, label, hint, error }: FieldOptions, control: Html): Html {
   return html`<div class="field!${error ? ' has-error' : ''}">
-    <label for="f-${name}">${label}</label>
-    !${control}!${when(hint, (text) => html`<p class="hint" id="h-${name}">${text}</p>`)}!${when(
+    <label for="f-${id}">${label}</label>
+    !${control}!${when(hint, (text) => html`<p class="hint" id="h-${id}">${text}</p>`)}!${when(
       error,
-      (text) => html`<p class="error" id="e-${name}" role="alert">${text}</p>`,
+      (text) => html`<p class="error" id="e-${id}" role="alert">${text}</p>`,
     )}
   </div>`;
 }
 
-function describedBy({ name, hint, error }: FieldOptions): Html {
-  const ids = [error ? `e-${name}` : '', hint ? `h-${name}` : ''].filter((id) => id !== '');
+function describedBy({ name, id = name, hint, error }: FieldOptions): Html {
+  const ids = [error ? `e-${id}` : '', hint ? `h-${id}` : ''].filter((id) => id !== '');
   return attributes({ 'aria-describedby': ids.join(' ') || null, 'aria-invalid': error ? 'true' : null });
 }
 

@@ -25,7 +25,7 @@ export function runsBody({ company_id, runs, agents, agent, status: state, next_
       !${select({ name: 'status', label: 'Status', value: state, choices: [all, ...runStatuses.map((value) => ({ value, label: words(value) }))] })}
       <button class="quiet">Filter</button>
     </form>
-    <div class="card scroll-x" data-live="runs" data-source="${path}?${filter.toString()}">
+    <div class="card scroll-x" tabindex="0" data-live="runs" data-source="${path}?${filter.toString()}">
       !${runTable(runs, agents)}
     </div>
     !${when(next_cursor, () => html`<p><a href="${path}?${older.toString()}">Older runs</a></p>`)}`;

@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  emptyDatabase,
+  type FakeModel,
+  type ServiceProcess,
+  startFakeModel,
+  startService,
+} from '@acp/testkit';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const password = 'correct horse battery';
+
+// Debian's chromium; elsewhere these tests have nothing to drive, and say so in their title.
+const [story, why] = existsSync(CHROMIUM) ? [describe, ''] : [describe.skip, ` (skipped: no ${CHROMIUM})`];
+
+story(`the pages in a real browser${why}`, () => {
+  let service: ServiceProcess;
+  let model: FakeModel;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let company = '';
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    model = await startFakeModel({
+      script: () => ({
+        chunks: ['I have looked', ' into it.\n\n', 'All is', ' well now.\n', '/status done'],
+        chunk_delay_ms: 60,
+      }),
+    });
+    const { url: DATABASE_URL } = await emptyDatabase('browser');
+    service = await startService({
+      DATABASE_URL,
+      SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+      SERVICE_DEFAULT_LLM_MODEL: 'test',
+      SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+    });
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+    context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    page = await context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await model?.close();
+  });
+
+  it('a newcomer sets the instance up by the link of the log', async () => {
+    const line = await service.logged('no user yet: open this link to create the first admin');
+    const link = new URL(String(line.url));
+    await page.goto(`${service.url}${link.pathname}${link.search}`);
+    await page.fill('[name=display_name]', 'Ada Admin');
+    await page.fill('[name=email]', 'ada@example.com');
+    await page.fill('[name=password]', password);
+    await page.click('button');
+    await page.waitForURL('**/companies');
+  });
+
+  it('founds a company and hires an agent', async () => {
+    await page.fill('[name=name]', 'Harbour Books');
+    await page.fill('[name=slug]', 'harbour');
+    await page.click('button:has-text("Create")');
+    await page.waitForURL(/\/companies\/[0-9a-f-]{36}$/);
+    company = page.url().split('/').at(-1)!;
+    await page.goto(`${service.url}/companies/${company}/agents/new`);
+    await page.fill('[name=name]', 'Grace');
+    await page.click('button:has-text("Hire")');
+    await page.waitForURL(/\/agents\/[0-9a-f-]{36}$/);
+  });
+
+  it('sees the card move by itself while the agent works on the issue', async () => {
+    await page.goto(`${service.url}/companies/${company}/board`);
+    const form = await context.newPage();
+    await form.goto(`${service.url}/companies/${company}/issues/new`);
+    await form.fill('[name=title]', 'Look into it');
+    await form.selectOption('[name=assignee_agent_id]', { label: 'Grace (general)' });
+    await form.click('button:has-text("Create")');
+    await page.waitForSelector('[data-column=todo] .issue-card, [data-column=done] .issue-card');
+    await page.waitForSelector('[data-column=done] .issue-card:has-text("Look into it")', {
+      timeout: 15_000,
+    });
+    await form.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
+    await form.close();
+  });
+
+  it('reads the transcript as it is written', async () => {
+    await page.goto(`${service.url}/companies/${company}/agents`);
+    await page.click('.agent-line a');
+    await page.click('button:has-text("Run now")');
+    await page.waitForURL(/\/runs\//);
+    await page.waitForSelector('.t-output:has-text("All is well now.")', { timeout: 15_000 });
+    await page.waitForSelector('aside .status[data-status=succeeded]', { timeout: 15_000 });
+  });
+
+  it('moves a card by keyboard', async () => {
+    await page.goto(`${service.url}/companies/${company}/board`);
+    await page.focus('.issue-card');
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.waitForSelector('[data-column=cancelled] .issue-card[data-status=cancelled]');
+    await page.waitForSelector('#board-said:has-text("is now cancelled")', { state: 'attached' });
+    await page.reload();
+    await page.waitForSelector('[data-column=cancelled] .issue-card');
+  });
+
+  it('finds no serious accessibility fault, and nothing wider than a phone', async () => {
+    const issue = await page.getAttribute('.issue-card', 'href');
+    const paths = [
+      '/companies',
+      `/companies/${company}`,
+      '/board',
+      '/agents',
+      '/runs',
+      '/agents/new',
+      '/issues/new',
+    ].map((path) => (path.startsWith('/companies') ? path : `/companies/${company}${path}`));
+    for (const path of [...paths, issue!, '/profile', '/admin/users', '/admin/health']) {
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.goto(service.url + path);
+      const wide = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([path, wide]).toEqual([path, 0]);
+      expect([path, await seriousFaults(page)]).toEqual([path, []]);
+    }
+  }, 60_000);
+
+  it('has met no script error and nothing that the policy refused', () => {
+    expect(complaints).toEqual([]);
+  });
+});
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
+}
+
+/** Run by the debugger, which the page's policy does not bind. */
+async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, 'utf8'));
+  const result = await page.evaluate(
+    async () => (await (globalThis as unknown as { axe: { run(): Promise<unknown> } }).axe.run()) as never,
+  );
+  return (result as AxeResult).violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+}
