@@ -75,6 +75,7 @@ story(`the pages in a real browser${why}`, () => {
     await page.fill('[name=password]', password);
     await page.click('button');
     await page.waitForURL('**/companies');
+    expect(await page.textContent('h1')).toBe('Companies');
   });
 
   it('founds a company and hires an agent', async () => {
@@ -87,6 +88,7 @@ story(`the pages in a real browser${why}`, () => {
     await page.fill('[name=name]', 'Grace');
     await page.click('button:has-text("Hire")');
     await page.waitForURL(/\/agents\/[0-9a-f-]{36}$/);
+    expect(await page.textContent('h1')).toBe('Grace');
   });
 
   it('sees the card move by itself while the agent works on the issue', async () => {
@@ -101,6 +103,7 @@ story(`the pages in a real browser${why}`, () => {
       timeout: 15_000,
     });
     await form.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
+    expect(model.count()).toBeGreaterThan(0);
     await form.close();
   });
 
@@ -111,6 +114,7 @@ story(`the pages in a real browser${why}`, () => {
     await page.waitForURL(/\/runs\//);
     await page.waitForSelector('.t-output:has-text("All is well now.")', { timeout: 15_000 });
     await page.waitForSelector('aside .status[data-status=succeeded]', { timeout: 15_000 });
+    expect(await page.textContent('.t-output')).toContain('I have looked into it.');
   });
 
   it('moves a card by keyboard', async () => {
@@ -120,7 +124,7 @@ story(`the pages in a real browser${why}`, () => {
     await page.waitForSelector('[data-column=cancelled] .issue-card[data-status=cancelled]');
     await page.waitForSelector('#board-said:has-text("is now cancelled")', { state: 'attached' });
     await page.reload();
-    await page.waitForSelector('[data-column=cancelled] .issue-card');
+    expect(await page.locator('[data-column=cancelled] .issue-card').count()).toBe(1);
   });
 
   it('finds no serious accessibility fault, and nothing wider than a phone', async () => {

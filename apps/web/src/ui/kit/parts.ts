@@ -135,7 +135,7 @@ function labelled({ name, id = name, label, hint, error }: FieldOptions, control
 }
 
 function describedBy({ name, id = name, hint, error }: FieldOptions): Html {
-  const ids = [error ? `e-${id}` : '', hint ? `h-${id}` : ''].filter((id) => id !== '');
+  const ids = [error ? `e-${id}` : '', hint ? `h-${id}` : ''].filter((part) => part !== '');
   return attributes({ 'aria-describedby': ids.join(' ') || null, 'aria-invalid': error ? 'true' : null });
 }
 
