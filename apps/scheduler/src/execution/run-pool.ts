@@ -20,7 +20,8 @@ export class RunPool {
   readonly #size: number;
   readonly #runs = new Set<Promise<void>>();
   /** Slots taken by claims under way. */
-  #claiming = 0;
+  /** Under way: each may yet become a run. */
+  readonly #claims = new Set<Promise<boolean>>();
   /** A claim found nothing that may start; what the end of a run sets free may then have no job any more. */
   #starved = false;
   #closed = false;
@@ -40,7 +41,7 @@ export class RunPool {
   }
 
   free(): number {
-    return this.#closed ? 0 : this.#size - this.#runs.size - this.#claiming;
+    return this.#closed ? 0 : this.#size - this.#runs.size - this.#claims.size;
   }
 
   /**
@@ -53,18 +54,23 @@ export class RunPool {
       this.#starved = true;
       return false;
     }
+    const claim = this.#claim();
+    this.#claims.add(claim);
+    try {
+      return await claim;
+    } finally {
+      this.#claims.delete(claim);
+    }
+  }
+
+  async #claim(): Promise<boolean> {
     const { database, claimed_by, config } = this.#set;
     const options = { claimed_by, lease_sec: config.run_lease_sec };
-    this.#claiming += 1;
-    try {
-      const claimedAt = performance.now();
-      const run = await transaction(database, async (tx) => claimRun(tx, options));
-      this.#starved = run === undefined;
-      if (run !== undefined) this.#start(run, claimedAt);
-      return run !== undefined;
-    } finally {
-      this.#claiming -= 1;
-    }
+    const claimedAt = performance.now();
+    const run = await transaction(database, async (tx) => claimRun(tx, options));
+    this.#starved = run === undefined;
+    if (run !== undefined) this.#start(run, claimedAt);
+    return run !== undefined;
   }
 
   /** Claims no more; true when all runs ended within the time. */
@@ -74,9 +80,16 @@ export class RunPool {
     const tooLong = new Promise<false>((resolve) => {
       timer = setTimeout(() => resolve(false), timeoutMs);
     });
-    const drained = await Promise.race([Promise.all(this.#runs).then(() => true as const), tooLong]);
+    const drained = await Promise.race([this.#emptied().then(() => true as const), tooLong]);
     clearTimeout(timer);
     return drained;
+  }
+
+  /** A claim that was under way when the pool closed may still begin a run: that one is waited for, too. */
+  async #emptied(): Promise<void> {
+    while (this.#claims.size > 0 || this.#runs.size > 0) {
+      await Promise.allSettled([...this.#claims, ...this.#runs]);
+    }
   }
 
   #start(run: ClaimedRun, claimedAt: number): void {
