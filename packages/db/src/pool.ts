@@ -60,6 +60,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    // What one transaction asks at a time goes out at once (`together`); elsewhere each answer is awaited.
+    pipeline: true,
     // A parameter of the connection's start, which poolers refuse.
     ...(options.prepared_statements
       ? { idle_in_transaction_session_timeout: options.idle_in_transaction_ms ?? IDLE_IN_TRANSACTION_MS }

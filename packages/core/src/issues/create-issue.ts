@@ -1,5 +1,5 @@
 import type { Actor, CreateIssue, Issue } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { together, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -53,16 +53,18 @@ export async function createIssue(
   assertReferences(raw);
   if (raw.id === null || raw.id === undefined) throw notFound();
   const issue = toIssueRow(raw);
-  if (issue.assignee_agent_id !== null && isActionable(issue.status))
-    await requestWakeups(tx, actor, [
-      {
-        company_id: companyId,
-        agent_id: issue.assignee_agent_id,
-        issue_id: issue.id,
-        reason: 'assignment',
-      },
-    ]);
-  await recordChanges(tx, actor, [
+  const woken =
+    issue.assignee_agent_id !== null && isActionable(issue.status)
+      ? requestWakeups(tx, actor, [
+          {
+            company_id: companyId,
+            agent_id: issue.assignee_agent_id,
+            issue_id: issue.id,
+            reason: 'assignment',
+          },
+        ])
+      : undefined;
+  const recorded = recordChanges(tx, actor, [
     {
       company_id: companyId,
       action: 'issue.created',
@@ -72,6 +74,8 @@ export async function createIssue(
       event: { type: 'issue_created', data: summarizeIssue(issue) },
     },
   ]);
+  // The company's row is locked: all that files issues in it waits.
+  await together(woken, recorded);
   return presentIssue(issue);
 }
 

@@ -1,5 +1,5 @@
 import { isSubprocessAdapter } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { together, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -94,14 +94,16 @@ export async function afterRun(
   options: { dispatched?: readonly string[]; session?: SessionChange | undefined } = {},
 ): Promise<Change[]> {
   const { run } = ended;
-  const issueChanges = await releaseAfterRun(tx, run, counted);
-  const agentChanges = await noteRunEnded(tx, run.agent_id, {
-    run_id: run.id,
-    ok: run.status !== 'failed',
-    error: run.error,
-    agent_locked: true,
-    ...(options.session === undefined ? {} : { session: options.session }),
-  });
+  const [issueChanges, agentChanges] = await together(
+    releaseAfterRun(tx, run, counted),
+    noteRunEnded(tx, run.agent_id, {
+      run_id: run.id,
+      ok: run.status !== 'failed',
+      error: run.error,
+      agent_locked: true,
+      ...(options.session === undefined ? {} : { session: options.session }),
+    }),
+  );
   // They open nothing from now on in any case; this is so that none is left lying about.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
   await offerNext(tx, ended, options.dispatched);
