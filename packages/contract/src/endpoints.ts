@@ -2,6 +2,7 @@
 import { activityEndpoints } from './activity.ts';
 import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
+import { agentOrgEndpoints } from './agent-org.ts';
 import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
@@ -36,6 +37,7 @@ export const endpoints: readonly EndpointRow[] = [
   boardUserKeyEndpoints,
   secretEndpoints,
   agentEndpoints,
+  agentOrgEndpoints,
   projectEndpoints,
   goalEndpoints,
   issueEndpoints,

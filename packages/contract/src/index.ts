@@ -16,6 +16,7 @@ export * from './logo.ts';
 export * from './invites.ts';
 export * from './secrets.ts';
 export * from './agents.ts';
+export * from './agent-org.ts';
 export * from './adapter-config.ts';
 export * from './task-payload.ts';
 export { agentIcons } from './agent-icons.ts';

@@ -9,6 +9,8 @@ export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
 export { agentPlace, clearSession } from './agent-place.ts';
 export type { AgentPlace, StoredSession } from './agent-place.ts';
+export { directReports, orgTree } from './org-tree.ts';
+export { updateAgentDefaults } from './update-defaults.ts';
 export { createAgent } from './create-agent.ts';
 export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
 export { deleteAgent } from './delete-agent.ts';

@@ -17,6 +17,7 @@ export {
   updateCompany,
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
+export { agentDefaults, setAgentDefaults } from './agent-defaults.ts';
 export { assertHomeDir } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
 export { takeIssueNumber } from './issue-numbers.ts';

@@ -3,9 +3,11 @@ import {
   type AdapterTest,
   type AdapterType,
   agentEndpoints as rows,
+  agentOrgEndpoints as org,
   permits,
 } from '@acp/contract';
 import {
+  agentDefaults,
   type AgentRow,
   clearSession,
   createAgent,
@@ -13,14 +15,17 @@ import {
   defaultPrompt,
   deleteAgent,
   deleteAgentKey,
+  directReports,
   listAgentKeys,
   listAgents,
+  orgTree,
   pauseAgent,
   presentAgent,
   requestInstallApproval,
   resumeAgent,
   runtimeState,
   updateAgent,
+  updateAgentDefaults,
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
@@ -49,6 +54,12 @@ export const agentRoutes: Route[] = [
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.listKeys, (c) => listAgentKeys(c.tx, c.subject)),
   handle(rows.deleteKey, (c) => deleteAgentKey(c.tx, c.actor, c.subject)),
+  handle(org.defaults, (c) => agentDefaults(c.tx, c.company_id)),
+  handle(org.updateDefaults, (c) =>
+    updateAgentDefaults(c.tx, c.actor, c.company_id, c.body, c.services.adapters),
+  ),
+  handle(org.orgTree, (c) => orgTree(c.tx, c.company_id)),
+  handle(org.directReports, (c) => directReports(c.tx, agentOf(c))),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];
 

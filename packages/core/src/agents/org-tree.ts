@@ -1,0 +1,40 @@
+import type { Agent, AgentRole, AgentStatus, OrgNode } from '@acp/contract';
+import { type Tx, schema } from '@acp/db';
+import { and, asc, eq, isNull } from 'drizzle-orm';
+import { type AgentRow, presentAgent } from './present.ts';
+
+const { agents } = schema;
+
+type OrgRoot = OrgNode & { role: AgentRole; status: AgentStatus };
+
+/** The agents that report to this one, by name. */
+export async function directReports(tx: Tx, agent: AgentRow): Promise<Agent[]> {
+  const rows = await tx
+    .select()
+    .from(agents)
+    .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at)))
+    .orderBy(asc(agents.name), asc(agents.id));
+  return rows.map(presentAgent);
+}
+
+/** Those who report to nobody, each with its reports, by name. One statement. */
+export async function orgTree(tx: Tx, company_id: string): Promise<OrgRoot[]> {
+  const { id, name, role, title, status, reports_to } = agents;
+  const rows = await tx
+    .select({ id, name, role, title, status, reports_to })
+    .from(agents)
+    .where(and(eq(agents.company_id, company_id), isNull(agents.deleted_at)))
+    .orderBy(asc(name), asc(id));
+  const nodes = new Map(rows.map((row) => [row.id, nodeOf(row)]));
+  const roots: OrgRoot[] = [];
+  for (const row of rows) {
+    const above = row.reports_to === null ? undefined : nodes.get(row.reports_to);
+    (above?.reports ?? roots).push(nodes.get(row.id)!);
+  }
+  return roots;
+}
+
+function nodeOf(row: Pick<AgentRow, 'id' | 'name' | 'role' | 'title' | 'status'>): OrgRoot {
+  const { id, name, title } = row;
+  return { id, name, title, role: row.role as AgentRole, status: row.status as AgentStatus, reports: [] };
+}

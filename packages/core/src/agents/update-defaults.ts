@@ -1,0 +1,19 @@
+import type { Actor, AgentDefaults, UpdateAgentDefaults } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { agentDefaults, setAgentDefaults } from '../companies/index.ts';
+import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
+
+/** @throws invalid for a configuration that does not suit its adapter or names what the operator does not list */
+export async function updateAgentDefaults(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: UpdateAgentDefaults,
+  rules?: AdapterRules,
+): Promise<AgentDefaults> {
+  if (input.adapter_config !== undefined || input.adapter_type !== undefined) {
+    const before = await agentDefaults(tx, company_id);
+    assertAdapter(actor, company_id, before.adapter_config, { ...before, ...input }, rules);
+  }
+  return setAgentDefaults(tx, actor, company_id, input);
+}
