@@ -2,8 +2,7 @@
 import autocannon from 'autocannon';
 import { cloneDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
-import type { BenchOptions } from './main.ts';
-import type { Report } from './report.ts';
+import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 import { startService, temporaryFolder } from './service.ts';

@@ -3,9 +3,8 @@ import type { ListIssues } from '@acp/contract';
 import { listIssues } from '@acp/core';
 import type { Database } from '@acp/db';
 import { cloneDatabase } from '@acp/testkit';
-import type { BenchOptions } from './main.ts';
 import { fillDatabase } from './large-data.ts';
-import type { Report } from './report.ts';
+import type { BenchOptions, Report } from './report.ts';
 import { median } from './statistics.ts';
 
 const COMPANIES = 100;

@@ -9,12 +9,8 @@ import { benchApi } from './api.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
-import { Report } from './report.ts';
+import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
-
-export interface BenchOptions {
-  smoke: boolean;
-}
 
 type Bench = (report: Report, options: BenchOptions) => Promise<void>;
 

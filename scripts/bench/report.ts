@@ -54,3 +54,8 @@ function shown(value: number, unit: string): string {
   const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return `${value.toFixed(digits)} ${unit}`;
 }
+
+/** What the command line asked for. */
+export interface BenchOptions {
+  smoke: boolean;
+}

@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase } from '@acp/testkit';
-import type { BenchOptions } from './main.ts';
-import type { Report } from './report.ts';
+import type { BenchOptions, Report } from './report.ts';
 import { descendants, environment, residentBytes, root, startService, temporaryFolder } from './service.ts';
 import { median } from './statistics.ts';
 

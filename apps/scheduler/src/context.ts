@@ -19,3 +19,6 @@ export interface SchedulerContext {
   claimed_by: string;
   started_at: Date;
 }
+
+/** What timers need: they claim no runs and handle no jobs. */
+export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool'>;

@@ -1,6 +1,6 @@
 import { endDueTask } from '@acp/core';
 import { transaction } from '@acp/db';
-import type { TimerContext } from './timers.ts';
+import type { TimerContext } from './context.ts';
 
 /** One task a transaction; several schedulers may be at it. */
 export async function endDueTasks({ database, logger }: TimerContext, signal: AbortSignal): Promise<void> {

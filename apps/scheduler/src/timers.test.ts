@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
 import { timerTable } from './timers.ts';
-import type { TimerContext } from './timers.ts';
+import type { TimerContext } from './context.ts';
 
 async function contextOf(): Promise<TimerContext> {
   const counters = new TickCounters();

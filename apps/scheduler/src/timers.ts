@@ -25,14 +25,12 @@ import {
 import { transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
-import type { SchedulerContext } from './context.ts';
+import type { TimerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
-
-export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool'>;
 
 interface TimerRow {
   name: string;

@@ -12,9 +12,9 @@ import { schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
-import { presentProfile, presentUser, presentUserRole } from './present.ts';
+import { presentProfile, presentUser, presentUserRole, type UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
-import { takingEmail, type UserRow } from './users.ts';
+import { takingEmail } from './users.ts';
 
 const { chat_pairings, companies, memberships, users } = schema;
 

@@ -27,7 +27,8 @@ export {
   listUsers,
   noteLogin,
 } from './users.ts';
-export type { NewUser, UserRow } from './users.ts';
+export type { NewUser } from './users.ts';
+export type { UserRow } from './present.ts';
 export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
 export { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
 export { changePassword, resetPassword } from './change-password.ts';

@@ -2,7 +2,8 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { closeUserSessions } from './sessions.ts';
-import { findUser, findUserByEmail, type UserRow } from './users.ts';
+import type { UserRow } from './present.ts';
+import { findUser, findUserByEmail } from './users.ts';
 
 const { oauth_accounts, users } = schema;
 

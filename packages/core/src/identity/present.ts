@@ -1,5 +1,7 @@
 import type { InstanceRole, Me, MyProfile, User, UserActor, UserRole } from '@acp/contract';
-import type { UserRow } from './users.ts';
+import type { schema } from '@acp/db';
+
+export type UserRow = typeof schema.users.$inferSelect;
 
 // Allow-lists: the password hash never leaves.
 

@@ -1,7 +1,8 @@
 import { type Tx, schema } from '@acp/db';
 import { forbidden, newToken, sha256Hex } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { bootstrapAdmin, type NewUser, type UserRow } from './users.ts';
+import type { UserRow } from './present.ts';
+import { bootstrapAdmin, type NewUser } from './users.ts';
 
 const { setup_tokens, users } = schema;
 

@@ -3,11 +3,9 @@ import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, ty
 import { conflict } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
-import { presentUser } from './present.ts';
+import { presentUser, type UserRow } from './present.ts';
 
 const { users } = schema;
-
-export type UserRow = typeof users.$inferSelect;
 
 export interface NewUser {
   email: string;
