@@ -2,7 +2,7 @@ import { type Issue, issueStatuses, type ListIssues } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
-import { presentIssue } from './present.ts';
+import { presentedColumns, presentIssue, type PresentedRow } from './present.ts';
 import { notTrashed, selectIssues, toIssueRow } from './rows.ts';
 import { searchIssues, SHORTEST_FUZZY, titleContains } from './search-issues.ts';
 
@@ -30,9 +30,9 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
 async function newestFirst(tx: Tx, filters: SQL, limit: number, cursor?: string): Promise<IssuePage> {
   const after = cursor === undefined ? sql`` : afterRow(cursor);
   // `nulls last` as in the indexes: without it the order would need a sort of the whole company.
-  const rows = await selectIssues(
+  const rows: PresentedRow[] = await selectIssues(
     tx,
-    sql`select i.* from issues i where ${filters} ${after}
+    sql`select ${presentedColumns} from issues i where ${filters} ${after}
         order by i.created_at desc nulls last, i.id desc nulls last limit ${limit + 1}`,
   );
   const page = rows.slice(0, limit);

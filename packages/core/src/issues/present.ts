@@ -1,9 +1,20 @@
-import type { Issue, IssueSummary, Label, Relation } from '@acp/contract';
+import { Issue, type IssueSummary, type Label, type Relation } from '@acp/contract';
+import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 
+/** What of a row is shown: all that a page of a list has to read. */
+export type PresentedRow = Pick<IssueRow, keyof Issue>;
+
+/** Select list of `PresentedRow` where `i` is the issue. */
+export const presentedColumns = sql.raw(
+  Object.keys(Issue.properties)
+    .map((name) => `i.${name}`)
+    .join(', '),
+);
+
 /** The issue without its body, as events and inboxes carry it. */
-export function summarizeIssue(row: IssueRow): IssueSummary {
+export function summarizeIssue(row: PresentedRow): IssueSummary {
   return {
     id: row.id,
     company_id: row.company_id,
@@ -31,7 +42,7 @@ export function summarizeIssue(row: IssueRow): IssueSummary {
   };
 }
 
-export function presentIssue(row: IssueRow): Issue {
+export function presentIssue(row: PresentedRow): Issue {
   return { ...summarizeIssue(row), body_markdown: row.body_markdown };
 }
 

@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { type Column, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { Column, getTableColumns, type SQL, sql } from 'drizzle-orm';
 
 const { issues } = schema;
 
@@ -7,7 +7,10 @@ export type IssueRow = typeof issues.$inferSelect;
 export type LabelRow = typeof schema.labels.$inferSelect;
 export type RelationRow = typeof schema.issue_relations.$inferSelect;
 
-/** A row of a hand-written statement as drizzle would have read it: instants as Date. */
+/**
+ * A row of a hand-written statement, all of the table's columns in it, as drizzle would have read it: instants as Date.
+ * It is the same object, changed, and keeps what else the statement selected: a list page is read without a copy.
+ */
 export function toIssueRow(raw: Record<string, unknown>): IssueRow {
   return readRow(issueColumns, raw) as IssueRow;
 }
@@ -16,16 +19,23 @@ export function toRelationRow(raw: Record<string, unknown>): RelationRow {
   return readRow(relationColumns, raw) as RelationRow;
 }
 
-const issueColumns = Object.entries(getTableColumns(issues));
-const relationColumns = Object.entries(getTableColumns(schema.issue_relations));
+const issueColumns = mappedColumns(issues);
+const relationColumns = mappedColumns(schema.issue_relations);
+
+/** Those whose values are something else in a row than the driver gives. */
+function mappedColumns(table: typeof issues | typeof schema.issue_relations): [string, Column][] {
+  const unmapped: unknown = Reflect.get(Column.prototype, 'mapFromDriverValue');
+  return Object.entries<Column>(getTableColumns(table)).filter(
+    ([, column]) => Reflect.get(column, 'mapFromDriverValue') !== unmapped,
+  );
+}
 
 function readRow(columns: [string, Column][], raw: Record<string, unknown>): Record<string, unknown> {
-  const row: Record<string, unknown> = {};
   for (const [name, column] of columns) {
     const value = raw[name];
-    row[name] = value === null || value === undefined ? null : column.mapFromDriverValue(value);
+    if (value !== null && value !== undefined) raw[name] = column.mapFromDriverValue(value);
   }
-  return row;
+  return raw;
 }
 
 /**
