@@ -125,7 +125,7 @@ describe('a restart of PostgreSQL under load', () => {
       const open = `select count(*) from issues where assignee_agent_id is not null
         and (status <> 'done' or checked_out_by_agent_id is not null)`;
       await waitFor(async () => (await count(open, [])) === 0, {
-        timeout_ms: 30_000,
+        timeout_ms: 75_000,
         what: 'all work being done',
       });
       const live = `select count(*) from heartbeat_runs where status in ('queued', 'running')`;
@@ -137,5 +137,5 @@ describe('a restart of PostgreSQL under load', () => {
       { code: 0, signal: null },
       { code: 0, signal: null },
     ]);
-  }, 90_000);
+  }, 180_000);
 });
