@@ -416,7 +416,7 @@ describe('the engine', () => {
   });
 
   it('that was frozen past its leases does nothing more with its runs', async () => {
-    await start({ SERVICE_RUN_LEASE_SEC: '1' });
+    await start({ SERVICE_RUN_LEASE_SEC: '2' });
     const set = await scene();
     let calls = 0;
     model.setScript(() => {
@@ -426,12 +426,14 @@ describe('the engine', () => {
     const { id } = await invoke(set);
     await waitFor(() => calls === 1);
     // The whole process stands still, the timer that renews the leases too.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
-    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done');
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done', {
+      timeout_ms: 20_000,
+    });
     await waitFor(async () => isIdle(set.company.id));
     expect((await commentsOn(set.issue.id)).map(({ body_markdown: body }) => body)).toEqual(['Done.']);
-  });
+  }, 60_000);
 
   it('works off more runs than it has slots, without waiting for a poll', async () => {
     await start({ WORKER_POOL_SIZE: '2' });
