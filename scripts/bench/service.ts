@@ -47,6 +47,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
   });
   running.add(child);
   const exited = once(child, 'exit').then(() => running.delete(child));
+  let stopping = false;
   const lines: string[] = [];
   const ready = new Promise<string>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
@@ -57,7 +58,10 @@ export async function startService(settings: Record<string, string>): Promise<Se
         else if (line.includes('"level":"error"')) console.error(line);
       });
     }
-    void exited.then(() => reject(new Error(`the service did not start:\n${lines.join('\n')}`)));
+    void exited.then(() => {
+      if (!stopping) console.error(`the service ended by itself:\n${lines.join('\n')}`);
+      reject(new Error('the service did not start'));
+    });
   });
   const url = await ready;
   return {
@@ -65,6 +69,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
     url,
     ready_ms: performance.now() - startedAt,
     async stop() {
+      stopping = true;
       child.kill('SIGTERM');
       await exited;
     },
