@@ -59,26 +59,38 @@ function renewLater(part) {
     part,
     setTimeout(() => {
       due.delete(part);
-      void renew(part);
+      renew(part);
     }, WAIT_MS),
   );
 }
 
-async function renew(part) {
+function renew(part) {
   // Nobody's typing is thrown away: the part renews once the focus has left it.
   if (part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) {
     part.addEventListener('focusout', () => renewLater(part), { once: true });
     return;
   }
-  const response = await fetch(part.dataset.source, { headers: { 'HX-Request': 'true' } });
-  if (!response.ok) return;
-  const open = [...part.querySelectorAll('details')].map((details) => details.open);
-  part.innerHTML = await response.text();
-  const folds = [...part.querySelectorAll('details')];
-  if (folds.length === open.length) folds.forEach((details, index) => (details.open = open[index]));
-  globalThis.htmx?.process(part);
-  startTranscripts(part);
+  // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
+  void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
 }
+
+// What the reader has unfolded stays unfolded.
+const unfolded = new WeakMap();
+const foldsOf = (part) => [...part.querySelectorAll('details')];
+
+document.addEventListener('htmx:beforeSwap', ({ target }) => {
+  unfolded.set(
+    target,
+    foldsOf(target).map((details) => details.open),
+  );
+});
+
+document.addEventListener('htmx:afterSwap', ({ target }) => {
+  const open = unfolded.get(target);
+  const folds = foldsOf(target);
+  if (folds.length === open?.length) folds.forEach((details, index) => (details.open = open[index]));
+  startTranscripts(target);
+});
 
 document.addEventListener('live', ({ detail }) => {
   for (const part of document.querySelectorAll('[data-live]')) {
