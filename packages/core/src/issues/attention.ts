@@ -4,6 +4,7 @@ import { type Tx, schema } from '@acp/db';
 import { cutText, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, humanActor, recordChanges } from '../activity/index.ts';
+import { blockedNotice } from './notices.ts';
 import { attended, statusColumns, unblocked } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
 import type { IssueRow } from './rows.ts';
@@ -38,6 +39,7 @@ export async function awaitInput(
     issueUpdated(issue, 'issue.awaiting_input', {
       changes: { status: { from: before.status, to: 'blocked' } },
     }),
+    ...(await blockedNotice(tx, actor, before, issue)),
   ]);
   return presentIssue(issue);
 }

@@ -7,7 +7,6 @@ import {
   actionableIssues,
   checkoutForRun,
   checkoutIssue,
-  noteRunOutcome,
   openIssuesOf,
   releaseAfterRun,
   releaseHeldBy,
@@ -161,11 +160,17 @@ describe('the loop breaker', () => {
   it('asks for a human after five runs in a row without a change; a change starts it anew', async () => {
     const s = await stage();
     const issue = await s.make({ assignee_agent_id: s.ada.id });
-    const note = async (changed: boolean) => within((tx) => noteRunOutcome(tx, issue.id, { changed }));
+    const note = async (changed: boolean) =>
+      within((tx) => releaseAfterRun(tx, runOf(s.ada, issue), { changed }));
     for (const changed of [false, false, false, false, true, false, false, false, false]) await note(changed);
     expect(await row(issue.id)).toMatchObject({ stalled_runs: 4, needs_human_attention: false });
     expect(await actionableIssues(database.db, s.ada.id, 10)).toHaveLength(1);
-    expect(await note(false)).toMatchObject([{ event: { data: { needs_human_attention: true } } }]);
+    expect(await note(false)).toMatchObject([
+      { event: { data: { needs_human_attention: true } } },
+      { event: { type: 'notification', data: { topic: 'issue_stalled', entity_id: issue.id } } },
+    ]);
+    // A run that had begun before says it once more in the issue, not in a second notice.
+    expect(await note(false)).toHaveLength(1);
     expect(await actionableIssues(database.db, s.ada.id, 10)).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.t
 export { issuesAskingFor } from './attention-lists.ts';
 export { markIssueRead, markIssueUnread, unreadBy } from './reads.ts';
 export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
-export { checkoutForRun, noteRunOutcome, releaseAfterRun } from './run-effects.ts';
+export { checkoutForRun, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, actionableIssues, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';

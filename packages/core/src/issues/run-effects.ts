@@ -4,6 +4,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
+import { stalledNotice } from './notices.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
 
@@ -57,7 +58,8 @@ export async function checkoutForRun(
 
 /**
  * At the end of a run, however it ends: gives the checkout back unless the agent held it before the run; a checkout
- * made during the run does not count. With an outcome also counts the run as `noteRunOutcome` does, in one statement.
+ * made during the run does not count. With an outcome also counts the run for
+ * the loop breaker: one that changed the issue starts the count anew.
  */
 export async function releaseAfterRun(
   tx: Tx,
@@ -76,21 +78,14 @@ export async function releaseAfterRun(
         where i.id = ${run.issue_id}
         returning i.*`,
   );
-  return issue && issue.deleted_at === null ? [issueUpdated(issue, undefined)] : [];
+  return issue && issue.deleted_at === null ? counted(issue, outcome?.changed) : [];
 }
 
-/** Counts a run for the loop breaker: one that changed the issue starts the count anew. */
-export async function noteRunOutcome(
-  tx: Tx,
-  issueId: string,
-  outcome: { changed: boolean },
-): Promise<Change[]> {
-  const [issue] = await selectIssues(
-    tx,
-    sql`update issues i set ${countRun(outcome.changed)} where i.id = ${issueId} and i.deleted_at is null returning i.*`,
-  );
-  return issue ? [issueUpdated(issue, undefined)] : [];
-}
+/** A run that changed nothing may have been the one at which the loop breaker stops. */
+const counted = (issue: IssueRow, changed: boolean | undefined): Change[] => [
+  issueUpdated(issue, undefined),
+  ...(changed === false ? stalledNotice(issue) : []),
+];
 
 function countRun(changed: boolean | undefined) {
   if (changed === undefined) return sql`stalled_runs = i.stalled_runs`;

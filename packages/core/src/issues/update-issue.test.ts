@@ -62,6 +62,52 @@ const held = (agent: { id: string }) => ({
 });
 const free = { checked_out_by_agent_id: null, checked_out_at: null, checkout_run_id: null };
 
+describe('the notice of a blocked issue', () => {
+  const notices = async (company: { id: string }) => {
+    const rows = await database.db
+      .select({ data: schema.outbox.data })
+      .from(schema.outbox)
+      .where(and(eq(schema.outbox.company_id, company.id), eq(schema.outbox.type, 'notification')));
+    return rows.map(({ data }) => data);
+  };
+  const asked = async (s: Awaited<ReturnType<typeof stage>>, issue: IssueRow) =>
+    transaction(database, (tx) => awaitInput(tx, actors.agent(s.ada), issue, 'Which colour?'));
+
+  it('reaches the admins once when the agent that blocks it asks for it', async () => {
+    const s = await stage();
+    await database.db
+      .update(schema.agents)
+      .set({ blocked_notify_enabled: true })
+      .where(eq(schema.agents.id, s.ada.id));
+    const issue = await s.make({ assignee_agent_id: s.ada.id });
+    await asked(s, issue);
+    await asked(s, issue);
+    expect(await notices(s.company)).toEqual([
+      {
+        topic: 'issue_blocked',
+        level: 'warning',
+        message: `${issue.identifier} of ${s.ada.name} is blocked: Which colour?`,
+        entity_type: 'issue',
+        entity_id: issue.id,
+      },
+    ]);
+    const other = await s.make({ assignee_agent_id: s.ada.id });
+    await patch(actors.agent(s.ada), other, { status: 'blocked' });
+    expect(await notices(s.company)).toHaveLength(2);
+  });
+
+  it('is not sent for an agent that does not ask for it, nor for a human’s own act', async () => {
+    const s = await stage();
+    await asked(s, await s.make({ assignee_agent_id: s.ada.id }));
+    await database.db
+      .update(schema.agents)
+      .set({ blocked_notify_enabled: true })
+      .where(eq(schema.agents.id, s.ada.id));
+    await patch(s.human, await s.make({ assignee_agent_id: s.ada.id }), { status: 'blocked' });
+    expect(await notices(s.company)).toEqual([]);
+  });
+});
+
 describe('updateIssue', () => {
   it('writes activity with old and new values and one event; null clears, absent stays', async () => {
     const s = await stage();

@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { blockedNotice } from './notices.ts';
 import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
 import { assertReferences, checkedReferences } from './references.ts';
@@ -32,7 +33,10 @@ export async function updateIssue(
   const plan = planUpdate(issue, patch, actor);
   if (Object.keys(plan.set).length === 0) return presentIssue(issue);
   const after = await setColumns(tx, issue.id, plan.set);
-  const changes: Change[] = [issueUpdated(after, 'issue.updated', { changes: plan.changes })];
+  const changes: Change[] = [
+    issueUpdated(after, 'issue.updated', { changes: plan.changes }),
+    ...(await blockedNotice(tx, actor, issue, after)),
+  ];
   const wakeups: WakeupRequest[] = [];
   if (plan.wake !== undefined && after.assignee_agent_id !== null)
     wakeups.push({
