@@ -1,6 +1,7 @@
 // The database: pool, transactions, signals after commit, LISTEN, migrations. No business rules.
 export { openDatabase } from './pool.ts';
-export type { Database, DatabaseOptions, PoolStats, Tx } from './pool.ts';
+export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
+export type { Tx } from './tx.ts';
 export { together } from './together.ts';
 export { databaseNow, savepoint, transaction } from './transaction.ts';
 export { signal, signalChannels, WILDCARD } from './signals.ts';

@@ -56,8 +56,10 @@ export function createListener(options: ListenerOptions): Listener {
   function catchUp(): void {
     const client = link.current();
     if (client === null) return;
-    const more = listenToAll(client).catch(() => undefined);
-    listened = Promise.all([listened, more]);
+    // One statement after the other: a connection has no queue of its own.
+    listened = listened
+      .then(async () => (link.current() === client ? listenToAll(client) : undefined))
+      .catch(() => undefined);
   }
 
   const link = openLink({

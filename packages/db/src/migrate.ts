@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import type { Logger } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
 import { isMissingTable } from './errors.ts';
-import type { Tx } from './pool.ts';
+import type { Tx } from './tx.ts';
 
 /** The SQL files of this release, with their journal. */
 export const migrationsFolder = resolve(import.meta.dirname, '../../../drizzle');

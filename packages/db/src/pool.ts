@@ -1,14 +1,10 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
-import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres';
-import type { PgDatabase } from 'drizzle-orm/pg-core';
 import { Pool } from 'pg';
 import type { Logger } from '@acp/kernel';
 import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
 import { makePatient } from './patient-pool.ts';
-
-/** A database or a transaction of it: what every function of core takes first. */
-export type Tx = PgDatabase<NodePgQueryResultHKT>;
+import type { Tx } from './tx.ts';
 
 export interface PoolStats {
   max: number;

@@ -1,4 +1,4 @@
-import type { Tx } from './pool.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:

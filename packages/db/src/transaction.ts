@@ -3,8 +3,9 @@ import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
 import { asServiceError, isConnectionError } from './errors.ts';
-import type { Database, Tx } from './pool.ts';
+import type { Database } from './pool.ts';
 import { collectSignals, restoreSignals, snapshotSignals, stopCollecting } from './signals.ts';
+import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
 
