@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   emptyDatabase,
@@ -8,23 +6,19 @@ import {
   startFakeModel,
   startService,
 } from '@acp/testkit';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { complaintsOf, describeInBrowser, excessWidth, launchBrowser, seriousFaults } from './chromium.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const password = 'correct horse battery';
 
-// Debian's chromium; elsewhere these tests have nothing to drive, and say so in their title.
-const [story, why] = existsSync(CHROMIUM) ? [describe, ''] : [describe.skip, ` (skipped: no ${CHROMIUM})`];
-
-story(`the pages in a real browser${why}`, () => {
+describeInBrowser('the pages in a real browser', () => {
   let service: ServiceProcess;
   let model: FakeModel;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
   let company = '';
-  const complaints: string[] = [];
+  let complaints: string[] = [];
 
   beforeAll(async () => {
     model = await startFakeModel({
@@ -40,24 +34,10 @@ story(`the pages in a real browser${why}`, () => {
       SERVICE_DEFAULT_LLM_MODEL: 'test',
       SERVICE_DEFAULT_LLM_BASE_URL: model.url,
     });
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    browser = await launchBrowser();
     context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     page = await context.newPage();
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
+    complaints = complaintsOf(page);
   }, 60_000);
 
   afterAll(async () => {
@@ -141,10 +121,7 @@ story(`the pages in a real browser${why}`, () => {
     for (const path of [...paths, issue!, '/profile', '/admin/users', '/admin/health']) {
       await page.setViewportSize({ width: 390, height: 800 });
       await page.goto(service.url + path);
-      const wide = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect([path, wide]).toEqual([path, 0]);
+      expect([path, await excessWidth(page)]).toEqual([path, 0]);
       expect([path, await seriousFaults(page)]).toEqual([path, []]);
     }
   }, 60_000);
@@ -153,18 +130,3 @@ story(`the pages in a real browser${why}`, () => {
     expect(complaints).toEqual([]);
   });
 });
-
-interface AxeResult {
-  violations: { id: string; impact: string; nodes: { html: string }[] }[];
-}
-
-/** Run by the debugger, which the page's policy does not bind. */
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(axe, 'utf8'));
-  const result = await page.evaluate(
-    async () => (await (globalThis as unknown as { axe: { run(): Promise<unknown> } }).axe.run()) as never,
-  );
-  return (result as AxeResult).violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
-}

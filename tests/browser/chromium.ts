@@ -1,0 +1,59 @@
+/** Debian's chromium, driven by its debugging protocol. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** Elsewhere these tests have nothing to drive, and say so in their title. */
+export function describeInBrowser(title: string, tests: () => void): void {
+  if (existsSync(CHROMIUM)) describe(title, tests);
+  else describe.skip(`${title} (skipped: no ${CHROMIUM})`, tests);
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** What the page says of faults from now on: script errors, and what the policy refused. */
+export function complaintsOf(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return complaints;
+}
+
+/** Pixels by which the page is wider than its window. */
+export async function excessWidth(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
+}
+
+/** Accessibility faults that axe calls serious or critical. Run by the debugger, which the page's policy does not bind. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, 'utf8'));
+  const result = await page.evaluate(
+    async () => (await (globalThis as unknown as { axe: { run(): Promise<unknown> } }).axe.run()) as never,
+  );
+  return (result as AxeResult).violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+}
