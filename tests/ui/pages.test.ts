@@ -60,6 +60,22 @@ it.each(scoped)('the page %s of another company is not there', async (_path, rou
   await get(pathOn(foreign, route), cast.admin.headers).expect(404);
 });
 
+it('a link of the navigation leads to a page, and nobody is offered what is refused', async () => {
+  for (const person of [cast.viewer, cast.member, cast.admin, cast.instance_admin]) {
+    for (const from of [`/companies/${cast.company_id}`, '/companies']) {
+      const { text } = await get(from, person.headers).expect(200);
+      const [nav] = /<nav class="sections"[\s\S]*?<\/nav>/.exec(text)!;
+      const paths = [...nav.matchAll(/href="([^"]+)"/g)].map((match) => match[1]!);
+      expect(paths.length).toBeGreaterThan(1);
+      for (const path of paths) {
+        const there = await get(path, person.headers);
+        expect([path, there.status]).toEqual([path, 200]);
+        expect(there.text).toMatch(new RegExp(`href="${path}"\\s+aria-current="page"`));
+      }
+    }
+  }
+});
+
 describe.each(actions)('the form %s', (path, { endpoint }) => {
   it('is refused to a viewer and to a stranger, and across sites', async () => {
     const target = pathOn(stage, { path, scope: endpoint.scope });

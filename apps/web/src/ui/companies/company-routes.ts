@@ -31,7 +31,13 @@ async function companiesPage(context: UiContext<'none'>, error: string | null): 
     response.type('json');
     return JSON.stringify(companies);
   }
-  return shell({ title: 'Companies', user, company: null, body: companiesBody(companies, admin, error) });
+  return shell({
+    title: 'Companies',
+    user,
+    company: null,
+    active: '/companies',
+    body: companiesBody(companies, admin, error),
+  });
 }
 
 async function loadDashboard({ tx, user, company_id }: UiContext): Promise<DashboardView> {

@@ -1,11 +1,8 @@
 /** The frame of every page: where you are, where you can go, who you are. */
 import type { UserActor } from '@acp/contract';
+import { isInstanceAdmin } from '../../http/roles.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
-
-export interface NavItem {
-  label: string;
-  path: string;
-}
+import { companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
 
 export interface ShellOptions {
   title: string;
@@ -23,55 +20,65 @@ export interface ShellOptions {
   body: Html;
 }
 
-/** The company's sections. A slice with pages of its own adds its line here. */
-export function companyNav(company_id: string): NavItem[] {
-  const base = `/companies/${company_id}`;
-  return [
-    { label: 'Dashboard', path: base },
-    { label: 'Board', path: `${base}/board` },
-    { label: 'Agents', path: `${base}/agents` },
-    { label: 'Runs', path: `${base}/runs` },
-  ];
-}
-
-const adminNav: NavItem[] = [
-  { label: 'Users', path: '/admin/users' },
-  { label: 'Health', path: '/admin/health' },
-];
-
 export function shell(options: ShellOptions): Html {
   const { title, user, company, active, trail = [], actions = '', wide = false, body } = options;
-  const items = company ? companyNav(company.id) : [];
+  const groups = company ? companyNav(user, company.id) : instanceNav(user);
   return documentPage(
     title,
     html`<a class="skip" href="#main">Skip to the content</a>
       <header class="top">
         <a class="brand" href="/companies">Control plane</a>
         !${when(company, ({ id, name }) => html`<a class="company" href="/companies/${id}">${name}</a>`)}
-        <nav class="sections" aria-label="Company">!${each(items, (item) => navLink(item, active))}</nav>
-        <div class="spacer"></div>
         <nav class="account" aria-label="Account">
-          !${user.instance_role === 'admin' ? each(adminNav, (item) => navLink(item, active)) : ''}
+          !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
           !${navLink({ label: user.name, path: '/profile' }, active)}
-          <form method="post" action="/logout" class="inline"><button class="quiet">Sign out</button></form>
+          <form method="post" action="/logout" class="inline">
+            <button class="quiet small">Sign out</button>
+          </form>
         </nav>
       </header>
-      <main id="main" class="!${wide ? 'wide' : 'page'}">
-        <div class="heading">
-          <div>
-            !${when(trail.length > 0 && trail, (links) => html`<p class="trail">!${each(links, trailLink)}</p>`)}
-            <h1>${title}</h1>
+      <div class="frame">
+        !${sideNav(groups, active, company ? company.name : 'Instance')}
+        <main id="main" class="!${wide ? 'wide' : 'page'}">
+          <div class="heading">
+            <div>
+              !${when(trail.length > 0 && trail, (links) => html`<p class="trail">!${each(links, trailLink)}</p>`)}
+              <h1>${title}</h1>
+            </div>
+            <div class="actions">!${actions}</div>
           </div>
-          <div class="actions">!${actions}</div>
-        </div>
-        !${body}
-      </main>`,
+          !${body}
+        </main>
+      </div>`,
     company?.id ?? null,
   );
 }
 
-const navLink = ({ label, path }: NavItem, active: string | undefined): Html =>
-  html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}>${label}</a>`;
+/**
+ * Beside the content where there is room. Below that the `details` ahead of it unfolds it: the style sheet reads its
+ * state, so that one list serves both widths without script.
+ */
+function sideNav(groups: readonly NavGroup[], active: string | undefined, label: string): Html {
+  const filled = groups.filter(({ items }) => items.length > 0);
+  const current = filled.flatMap(({ items }) => items).find(({ path }) => path === active);
+  return html`<div class="side">
+    <details class="menu">
+      <summary>Menu!${when(current, (item) => html`<span class="soft">${item.label}</span>`)}</summary>
+    </details>
+    <nav class="sections" aria-label="${label}">!${each(filled, (group) => navGroup(group, active))}</nav>
+  </div>`;
+}
+
+const navGroup = ({ label, items }: NavGroup, active: string | undefined): Html =>
+  html`!${when(label, (text) => html`<p class="nav-label">${text}</p>`)}
+    <ul>
+      !${each(items, (item) => html`<li>!${navLink(item, active)}</li>`)}
+    </ul>`;
+
+const navLink = ({ label, path, count = 0 }: NavItem, active: string | undefined): Html =>
+  html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}
+    >${label}!${when(count, (number) => html`<span class="count" title="${number} waiting">${number}</span>`)}</a
+  >`;
 
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;
