@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { schema } from '@acp/db';
+import type { Database } from '@acp/db';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import type { Browser, Page } from 'playwright-core';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { createCast } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { createStage, pathOn, type Stage } from '../http/stage.ts';
+import { complaintsOf, describeInBrowser, excessWidth, launchBrowser } from './chromium.ts';
+
+// Each would set `pwned`, ask the user something, load from elsewhere, or change what the page looks like.
+const corpus = [
+  '<script>globalThis.pwned=1</script>',
+  '"><script src=//evil.example/x.js></script>',
+  `'"><img src=//evil.example/x.png onerror=globalThis.pwned=2>`,
+  '<svg onload=globalThis.pwned=3><animate onbegin=globalThis.pwned=4 attributeName=x dur=1s>',
+  '</textarea></select></title></style><iframe srcdoc="<script>parent.pwned=5</script>"></iframe>',
+  '[click](javascript:globalThis.pwned=6) ![i](//evil.example/y.png) <javascript:alert(7)>',
+  '[x](data:text/html,<script>alert(8)</script>) <a href="&#106;avascript:alert(9)">x</a>',
+  '<base href=//evil.example/><meta http-equiv=refresh content="0;url=//evil.example/">',
+  '<form action=//evil.example/><button formaction=javascript:alert(10)>x</button></form>',
+  '<div hx-get=//evil.example/ hx-trigger=load data-live=runs data-source=//evil.example/></div>',
+  '<link rel=stylesheet href=//evil.example/z.css><style>*{display:none}</style>',
+  '{{constructor.constructor("pwned=11")()}} ${globalThis.pwned=12} !${globalThis.pwned=13}',
+  '\u202Egnp.exe\u202C \u0000'.replaceAll('\u0000', '') + '\u2028\u2029<!-- --!> ]]> %3Cscript%3E',
+  `${'W'.repeat(400)} ${'\u{1F600}'.repeat(100)} Z${'\u0301'.repeat(200)}`,
+];
+const MARKER = 'globalThis.pwned=1</script>';
+
+// Every column that somebody outside can write free text into, wherever it is.
+const freeText = new Set(
+  `name title description body body_markdown label message display_name filename color model summary error note reason
+   blocked_reason pause_reason decision_note apply_error last_error extracted_text title_template body_template
+   system_prompt session_id session_cwd home_dir spawn_reason author_label actor_name trigger_detail content`.split(
+    /\s+/,
+  ),
+);
+const links = new Set(['repo_url', 'url', 'module_endpoint', 'base_url']);
+const documents = new Set(['details', 'payload', 'metadata']);
+
+// Whatever a page reads of a JSON column.
+const told = Object.fromEntries(
+  'kind text message status verb args result error title reason system_prompt messages'
+    .split(' ')
+    .map((name) => [name, corpus.join('\n')]),
+);
+
+/** Writes the corpus over all text there is. */
+async function poison(database: Database): Promise<number> {
+  let columns = 0;
+  for (const table of Object.values(schema)) {
+    if (!(table instanceof PgTable)) continue;
+    const config = getTableConfig(table);
+    const sets = config.columns.flatMap((column) => {
+      const name = sql.identifier(column.name);
+      const type = column.getSQLType();
+      if (type === 'jsonb' && documents.has(column.name))
+        return [sql`${name} = ${JSON.stringify(told)}::jsonb`];
+      if (type !== 'text') return [];
+      // Unique as before.
+      if (freeText.has(column.name)) return [sql`${name} = ${corpus.join('\n')} || left(${name}, 50)`];
+      return links.has(column.name) ? [sql`${name} = 'javascript:globalThis.pwned=20'`] : [];
+    });
+    if (sets.length === 0) continue;
+    columns += sets.length;
+    await database.db.execute(sql`update ${table} set ${sql.join(sets, sql`, `)}`);
+  }
+  return columns;
+}
+
+describeInBrowser('pages full of hostile text', () => {
+  let server: Server;
+  let browser: Browser;
+  let page: Page;
+  let stage: Stage;
+  let complaints: string[] = [];
+  const foreign: string[] = [];
+  const dialogs: string[] = [];
+
+  beforeAll(async () => {
+    const { app, database } = await startPages();
+    const cast = await createCast(database);
+    stage = { ...(await createStage(database, cast)), part: 'runs' };
+    const kinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'];
+    await database.db
+      .insert(schema.run_events)
+      .values(kinds.map((kind, seq) => ({ run_id: stage.runId!, seq: seq + 1, kind, payload: told })));
+    expect(await poison(database)).toBeGreaterThan(40);
+    server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    const context = await browser.newContext({ viewport: { width: 390, height: 800 }, baseURL: origin });
+    const [name, value] = cast.instance_admin.headers.Cookie!.split('=');
+    await context.addCookies([{ name: name!, value: value!, url: origin }]);
+    page = await context.newPage();
+    // There is no live stream on this stage; a stream that ends is asked for again later.
+    await page.route('**/api/live/events*', async (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: 'retry: 60000\n\n' }),
+    );
+    complaints = complaintsOf(page);
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${origin}/`)) foreign.push(request.url());
+    });
+    page.on('dialog', (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.closeAllConnections();
+    server?.close();
+  });
+
+  const paths = uiPages.filter((route) => route.kind === 'page').map((route) => [route.path, route] as const);
+
+  it.each(paths)(
+    '%s runs none of it, asks nobody else, and is no wider than a phone',
+    async (_path, route) => {
+      const response = await page.goto(pathOn(stage, route), { waitUntil: 'load' });
+      expect(response?.status()).toBe(200);
+      expect(await page.evaluate('globalThis.pwned')).toBeUndefined();
+      expect(
+        await page.evaluate<number>(
+          `document.querySelectorAll('iframe, base, style, object, meta[http-equiv], [onerror], [onload], [hx-get]').length`,
+        ),
+      ).toBe(0);
+      expect(
+        await page.evaluate<string[]>(
+          `[...document.querySelectorAll('a[href], form[action], button[formaction]')]
+           .map((each) => each.href ?? each.formAction ?? each.action)
+           .filter((url) => !/^(https?|mailto):/.test(url) || url.includes('evil.example/x'))`,
+        ),
+      ).toEqual([]);
+      // A part that is fetched by itself has no style sheet of its own.
+      if ((await page.locator('main').count()) === 1) expect(await excessWidth(page)).toBe(0);
+      expect({ foreign, dialogs, complaints }).toEqual({ foreign: [], dialogs: [], complaints: [] });
+    },
+  );
+
+  it('shows the text as it was written', async () => {
+    await page.goto(pathOn(stage, { path: '/issues/{issueId}', scope: { by: 'issue', param: 'issueId' } }));
+    expect(await page.innerText('h1')).toContain(MARKER);
+  });
+});
