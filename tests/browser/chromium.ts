@@ -7,11 +7,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 const CHROMIUM = '/usr/bin/chromium';
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** Elsewhere these tests have nothing to drive, and say so in their title. */
-export function describeInBrowser(title: string, tests: () => void): void {
-  if (existsSync(CHROMIUM)) describe(title, tests);
-  else describe.skip(`${title} (skipped: no ${CHROMIUM})`, tests);
-}
+// Elsewhere the tests have nothing to drive, and say so in their title.
+const found = existsSync(CHROMIUM);
+export const inBrowser: typeof describe.skip = found ? describe : describe.skip;
+export const without = found ? '' : ` (skipped: no ${CHROMIUM})`;
 
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   emptyDatabase,
   type FakeModel,
@@ -7,11 +7,11 @@ import {
   startService,
 } from '@acp/testkit';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { complaintsOf, describeInBrowser, excessWidth, launchBrowser, seriousFaults } from './chromium.ts';
+import { complaintsOf, excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 const password = 'correct horse battery';
 
-describeInBrowser('the pages in a real browser', () => {
+inBrowser(`the pages in a real browser${without}`, () => {
   let service: ServiceProcess;
   let model: FakeModel;
   let browser: Browser;
