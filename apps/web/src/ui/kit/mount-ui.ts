@@ -2,7 +2,7 @@
 import { createValidator, type EndpointRow, type UserActor, type Validator } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
 import { httpStatusOf, isUuid, type Logger, notFound, type ServiceError } from '@acp/kernel';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { sessionUser } from '../../http/auth.ts';
 import type { Credentials } from '../../http/credentials.ts';
 import { publicError } from '../../http/errors.ts';
@@ -11,7 +11,7 @@ import { RouteTable } from '../../http/route-table.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Services } from '../../http/services.ts';
 import { errorPage } from './error-page.ts';
-import { FormValues } from './form-values.ts';
+import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext, UiRoute } from './ui-routes.ts';
 
 export interface UiMountDependencies {
@@ -28,8 +28,6 @@ interface Mounted {
 }
 
 type Access = Pick<EndpointRow, 'scope' | 'role' | 'permission'>;
-
-const forms = express.urlencoded({ extended: false, limit: '2mb', parameterLimit: 200 });
 
 /** What is no page is passed on. Whoever is not signed in is sent to the sign-in and back again. */
 export function mountUi(routes: readonly UiRoute[], deps: UiMountDependencies): RequestHandler {
@@ -99,26 +97,26 @@ async function perform(
   validate: Validator<unknown> | undefined,
   { database }: UiMountDependencies,
 ): Promise<void> {
-  const { request, response } = context;
-  await new Promise<void>((resolve, reject) => {
-    forms(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-  });
-  const form = new FormValues(request.body);
+  const { response } = context;
+  const sent = new SentForm(route.endpoint, context);
   try {
-    const values = withoutUndefined(route.read(form));
+    await sent.read();
+    const values = withoutUndefined(route.read(sent.values));
     const body = validate ? validate(values) : undefined;
+    const act = { ...context, body, files: sent.files };
     const result =
       route.endpoint.tx === 'write'
-        ? await transaction(database, async (tx) => route.run({ ...context, tx, body } as never))
-        : await route.run({ ...context, body } as never);
+        ? await transaction(database, async (tx) => route.run({ ...act, tx } as never))
+        : await route.run(act as never);
     const next = await route.next(context, result);
     if (next.startsWith('/')) goTo(next, context);
     else response.type('html').send(next);
   } catch (error) {
+    await sent.discard();
     const known = publicError(error);
     if (!known || known.kind === 'unavailable' || !route.failed) throw error;
     response.status(httpStatusOf(known.kind)).type('html');
-    response.send(await route.failed(context, known.message, form));
+    response.send(await route.failed(context, known.message, sent.values));
   }
 }
 

@@ -144,6 +144,26 @@ export function formError(message: string | null): Html {
   return when(message, (text) => html`<p class="error form-error" role="alert">${text}</p>`);
 }
 
+/** That something was done. */
+export function notice(text: string | null | undefined): Html {
+  return when(text, (words) => html`<p class="notice good" role="status">${words}</p>`);
+}
+
+/** What is never shown again, ready to be copied. */
+export function shownOnce(label: string, value: string): Html {
+  return html`<div class="notice once" role="status">
+    <p>${label}</p>
+    <code>${value}</code>
+  </div>`;
+}
+
+/** Pages that belong together, under one entry of the navigation. */
+export function tabs(label: string, items: readonly { label: string; path: string }[], active: string): Html {
+  return html`<nav class="tabs" aria-label="${label}">
+    !${each(items, (item) => html`<a href="${item.path}" !${attributes({ 'aria-current': item.path === active ? 'page' : null })}>${item.label}</a>`)}
+  </nav>`;
+}
+
 /** A button that posts by itself: every act works without script. */
 export function postButton(
   path: string,

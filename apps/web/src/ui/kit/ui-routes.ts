@@ -6,6 +6,7 @@
 import type { BodyOf, EndpointRow, LeastRole, Scope, UserActor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import type { Request, Response } from 'express';
+import type { FilesOf } from '../../http/handle.ts';
 import type { SubjectOf } from '../../http/scope.ts';
 import type { Services } from '../../http/services.ts';
 import type { FormValues } from './form-values.ts';
@@ -30,6 +31,8 @@ export interface UiContext<By extends Scope['by'] = Scope['by']> {
 export interface ActionContext<R extends EndpointRow> extends UiContext<R['scope']['by']> {
   /** What the endpoint would have got as JSON. */
   readonly body: BodyOf<R>;
+  /** Of a form that is sent as multipart, to a row that takes files. */
+  readonly files: FilesOf<R>;
 }
 
 export interface PageRow {

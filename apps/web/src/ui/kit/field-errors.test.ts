@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { FieldErrors } from './field-errors.ts';
+
+describe('an error of a form', () => {
+  it.each([
+    ['form.slug must match pattern "^[a-z]+$"', 'slug', 'Is not written as it should be.'],
+    ['form.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
+    ["form must have required property 'name'", 'name', 'May not be empty.'],
+    ['form.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
+    ['slug is already in use', 'slug', 'Slug is already in use.'],
+    ['a secret has this name already', 'name', 'A secret has this name already.'],
+  ])('%j stands beside the field %s', (error, field, text) => {
+    const errors = new FieldErrors(error, ['slug', 'name', 'hours'], { 'this name': 'name' });
+    expect(errors.of(field)).toBe(text);
+    expect(errors.general).toBeNull();
+  });
+
+  it('that names no field of the form stands above it', () => {
+    const errors = new FieldErrors('approval is resolved already', ['note']);
+    expect(errors.general).toBe('Approval is resolved already.');
+    expect(errors.of('note')).toBeNull();
+    expect(new FieldErrors(null, ['note']).general).toBeNull();
+  });
+});

@@ -1,0 +1,57 @@
+/** Puts an error beside the field that it is about. Errors name their place: `form.slug must …`, `slug is in use`. */
+
+/** What a validator says of a form, as one says it to people. */
+const plain: readonly [RegExp, (found: string) => string][] = [
+  [/must NOT have fewer than 1 characters/, () => 'May not be empty.'],
+  [/must NOT have fewer than (\d+) characters/, (length) => `Needs ${length} characters or more.`],
+  [/must NOT have more than (\d+) characters/, (length) => `Takes ${length} characters at most.`],
+  [/must match pattern/, () => 'Is not written as it should be.'],
+  [/must be integer/, () => 'Must be a whole number.'],
+  [/must be >= (\S+)/, (bound) => `Must be ${bound} or more.`],
+  [/must be <= (\S+)/, (bound) => `Must be ${bound} or less.`],
+];
+
+export class FieldErrors {
+  readonly #byField = new Map<string, string>();
+  /** What belongs to no field of the form; null where there is no error, or a field has it. */
+  readonly general: string | null;
+
+  /**
+   * @param fields names that the form has
+   * @param about fields of errors that do not name theirs, by a word of the error
+   */
+  constructor(
+    error: string | null,
+    fields: readonly string[] = [],
+    about: Readonly<Record<string, string>> = {},
+  ) {
+    const field = error === null ? undefined : fieldOf(error, fields, about);
+    if (error !== null && field !== undefined) this.#byField.set(field, inWords(error));
+    this.general = field === undefined && error !== null ? inWords(error) : null;
+  }
+
+  of(field: string): string | null {
+    return this.#byField.get(field) ?? null;
+  }
+}
+
+function fieldOf(
+  error: string,
+  fields: readonly string[],
+  about: Readonly<Record<string, string>>,
+): string | undefined {
+  const missing = /^form must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
+  const [, first = ''] = /^(?:form\.)?(\w+)/.exec(error) ?? [];
+  const named = fields.find((field) => field === missing || field === first);
+  return named ?? Object.entries(about).find(([word]) => error.includes(word))?.[1];
+}
+
+function inWords(error: string): string {
+  if (error.startsWith('form must have required')) return 'May not be empty.';
+  for (const [pattern, say] of plain) {
+    const match = pattern.exec(error);
+    if (match) return say(match[1] ?? '');
+  }
+  const text = error.replace(/^form\.?/, '').trim();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

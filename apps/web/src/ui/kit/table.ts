@@ -1,0 +1,48 @@
+/** Tables by columns: each cell knows its heading, so that rows stand as cards of their own on a phone. */
+import { attributes, each, html, type Html } from './html.ts';
+
+export interface Column<T> {
+  label: string;
+  cell: (row: T) => Html;
+  /** Figures stand at the right; acts have no heading that could be seen. */
+  kind?: 'number' | 'acts';
+}
+
+/** @param label what the table lists, for readers that do not see the heading above it */
+export function table<T>(label: string, columns: readonly Column<T>[], rows: readonly T[]): Html {
+  return html`<table class="stacks" aria-label="${label}">
+    <thead>
+      <tr>
+        !${each(columns, heading)}
+      </tr>
+    </thead>
+    <tbody>
+      !${each(
+        rows,
+        (row) =>
+          html`<tr>
+            !${each(columns, (column) => cellOf(column, row))}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function heading<T>({ label, kind }: Column<T>): Html {
+  if (kind === 'acts') return html`<th><span class="sr-only">${label}</span></th>`;
+  return html`<th !${attributes({ class: kind ?? null })}>${label}</th>`;
+}
+
+function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
+  const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : label });
+  return html`<td !${named}>!${cell(row).trim()}</td>`;
+}
+
+/** To the next page of a list; nothing on the last one. */
+export function moreLink(path: string, cursor: string | null, label: string): Html {
+  if (cursor === null) return '';
+  const mark = path.includes('?') ? '&' : '?';
+  return html`<p class="more">
+    <a href="${`${path}${mark}cursor=${encodeURIComponent(cursor)}`}">${label}</a>
+  </p>`;
+}
