@@ -60,6 +60,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
     // Elsewhere: whoever accepts it would else be no stranger any more.
     const elsewhere = await createCompany(tx, director, { name: 'Elsewhere', slug: `elsewhere-${issue.id}` });
     const { token } = await createInvite(tx, director, elsewhere.id, { role: 'viewer' });
+    const invite = await createInvite(tx, director, company_id, { role: 'viewer' });
     const [request] = await tx
       .insert(schema.join_requests)
       .values({ company_id, user_id: cast.stranger.user_id })
@@ -89,6 +90,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       labelId: label.id,
       runId: run!.id,
       token: token ?? '',
+      inviteId: invite.id,
       joinRequestId: request!.id,
       role: 'ceo',
     };

@@ -90,6 +90,18 @@ export const inviteEndpoints = {
     tx: 'write',
     doc: 'Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.',
   }),
+  revoke: endpoint({
+    id: 'invites.revoke',
+    method: 'DELETE',
+    path: '/api/companies/{companyId}/invites/{inviteId}',
+    auth: BEARER,
+    role: 'admin',
+    scope: byCompany,
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Takes an invite back that nobody has accepted; 404 for any other.',
+  }),
   accept: endpoint({
     id: 'invites.accept',
     method: 'POST',

@@ -22,7 +22,14 @@ export { assertHomeDir } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
 export { takeIssueNumber } from './issue-numbers.ts';
 export { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
-export { acceptInvite, createInvite, joinByInvite, listInvites, previewInvite } from './invites.ts';
+export {
+  acceptInvite,
+  createInvite,
+  joinByInvite,
+  listInvites,
+  previewInvite,
+  revokeInvite,
+} from './invites.ts';
 export { findJoinRequest, listJoinRequests, requestToJoin, resolveJoinRequest } from './join-requests.ts';
 export type { JoinRequestRow } from './join-requests.ts';
 export {

@@ -4,7 +4,14 @@ import { newId, newToken } from '@acp/kernel';
 import { actors, createCompany, createMembership, createUser, databaseWithQueue } from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import { deleteCompany } from './companies.ts';
-import { acceptInvite, createInvite, joinByInvite, listInvites, previewInvite } from './invites.ts';
+import {
+  acceptInvite,
+  createInvite,
+  joinByInvite,
+  listInvites,
+  previewInvite,
+  revokeInvite,
+} from './invites.ts';
 import { listMembers } from './members.ts';
 
 const { activity, invites, users } = schema;
@@ -54,6 +61,20 @@ describe('an invite', () => {
       (await listInvites(database.db, company.id, {}, { shows_tokens })).items.map((each) => each.token);
     expect(await list(true)).toEqual([token]);
     expect(await list(false)).toEqual([null]);
+  });
+
+  it('is taken back: its token opens nothing; accepted, or from another company, it stays', async () => {
+    const { company, admin, invite, token } = await setUp();
+    const revoke = (company_id: string) =>
+      inTx((tx) => revokeInvite(tx, actors.user(admin), company_id, invite.id));
+    await expect(revoke(newId())).rejects.toMatchObject({ kind: 'not_found' });
+    await revoke(company.id);
+    await expect(accept(await someone(), token)).rejects.toMatchObject({ kind: 'not_found' });
+    const used = await setUp();
+    await accept(await someone(), used.token);
+    await expect(
+      inTx((tx) => revokeInvite(tx, actors.user(used.admin), used.company.id, used.invite.id)),
+    ).rejects.toMatchObject({ kind: 'not_found' });
   });
 
   it('is accepted by a user: a member with its role', async () => {

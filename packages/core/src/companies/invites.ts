@@ -69,6 +69,21 @@ export async function createInvite(
   return present(row!, true);
 }
 
+/** Takes it back: its token opens nothing from now on. @throws notFound for one that is unknown or accepted */
+export async function revokeInvite(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  invite_id: string,
+): Promise<void> {
+  const [row] = await tx
+    .delete(invites)
+    .where(and(eq(invites.company_id, company_id), eq(invites.id, invite_id), isNull(invites.accepted_at)))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [entry(row, 'invite.revoked', { role: row.role })]);
+}
+
 /** What the holder of a valid token is told before accepting; undefined for an expired, used or unknown one. */
 export async function previewInvite(
   tx: Tx,

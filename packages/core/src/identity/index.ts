@@ -26,6 +26,7 @@ export {
   findUserByEmail,
   listUsers,
   noteLogin,
+  userNames,
 } from './users.ts';
 export type { NewUser } from './users.ts';
 export type { UserRow } from './present.ts';

@@ -1,7 +1,7 @@
 import type { Actor, InstanceRole, User } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import { presentUser, type UserRow } from './present.ts';
 
@@ -57,6 +57,17 @@ export async function findUserByEmail(tx: Tx, email: string): Promise<UserRow | 
     .from(users)
     .where(sql`lower(${users.email}) = lower(${email})`);
   return row;
+}
+
+/** Display names by id, of those that exist. */
+export async function userNames(tx: Tx, ids: readonly (string | null)[]): Promise<Map<string, string>> {
+  const known = [...new Set(ids)].filter((id) => id !== null);
+  if (known.length === 0) return new Map();
+  const rows = await tx
+    .select({ id: users.id, name: users.display_name })
+    .from(users)
+    .where(inArray(users.id, known));
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Newest first; all of them unless a limit is given. */

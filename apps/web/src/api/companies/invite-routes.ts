@@ -6,6 +6,7 @@ import {
   listJoinRequests,
   requestToJoin,
   resolveJoinRequest,
+  revokeInvite,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { requireUser, roleIn } from '../../http/roles.ts';
@@ -18,6 +19,7 @@ export const inviteRoutes: Route[] = [
     return page.items;
   }),
   handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.revoke, (c) => revokeInvite(c.tx, c.actor, c.company_id, c.params.inviteId!)),
   handle(rows.accept, (c) => acceptInvite(c.tx, requireUser(c.actor), c.params.token!)),
   handle(rows.listJoinRequests, async (c) => {
     const page = await listJoinRequests(c.tx, c.company_id, c.query);

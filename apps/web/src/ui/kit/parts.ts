@@ -146,7 +146,7 @@ export function formError(message: string | null): Html {
 
 /** That something was done. */
 export function notice(text: string | null | undefined): Html {
-  return when(text, (words) => html`<p class="notice good" role="status">${words}</p>`);
+  return when(text, (said) => html`<p class="notice good" role="status">${said}</p>`);
 }
 
 /** What is never shown again, ready to be copied. */
