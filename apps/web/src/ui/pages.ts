@@ -1,5 +1,8 @@
 /** All pages and form actions, slice by slice. */
 import type { UiRoute } from './kit/ui-routes.ts';
+import { inviteRoutes } from './access/invite-routes.ts';
+import { keyRoutes } from './access/key-routes.ts';
+import { memberRoutes } from './access/member-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
@@ -12,6 +15,9 @@ export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   adminRoutes,
   companyRoutes,
+  memberRoutes,
+  inviteRoutes,
+  keyRoutes,
   agentRoutes,
   boardRoutes,
   issueRoutes,

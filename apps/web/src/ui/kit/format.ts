@@ -9,8 +9,7 @@ const DAY = 86_400;
 export function timeAgo(instant: Date | string | null, now = Date.now()): Html {
   if (instant === null) return html`<span class="soft">never</span>`;
   const date = new Date(instant);
-  const iso = date.toISOString();
-  return html`<time datetime="${iso}" title="${iso.replace('T', ' ').slice(0, 19)} UTC"
+  return html`<time datetime="${date.toISOString()}" title="${utc(date)}"
     >${ago((now - date.getTime()) / 1000)}</time
   >`;
 }
@@ -22,6 +21,15 @@ export function ago(seconds: number): string {
   if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
   return `${Math.floor(seconds / DAY)} d ago`;
 }
+
+/** `2 d left`, of an instant to come; exact on hover. No `datetime`: the script counts up from those that are past. */
+export function timeLeft(instant: Date | string, now = Date.now()): Html {
+  const date = new Date(instant);
+  const left = ago((date.getTime() - now) / 1000).replace(/ ago$|^just now$/, '');
+  return html`<span title="until ${utc(date)}">${left === '' ? 'ends now' : `${left} left`}</span>`;
+}
+
+const utc = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
 /** `1.4 s`, `2 min 5 s`. */
 export function duration(from: Date | string | null, to: Date | string | null): string {

@@ -35,7 +35,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   },
   { label: 'Work', entries: [] },
   { label: 'Knowledge', entries: [] },
-  { label: 'Company', entries: [] },
+  { label: 'Company', entries: [{ label: 'Members', path: '/members' }] },
 ];
 
 const instanceSection: NavGroup = {

@@ -1,0 +1,36 @@
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { tabs } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+
+export type CompanyContext = UiContext<'company'>;
+
+export const byCompany = { by: 'company', param: 'companyId' } as const;
+
+export const membersPath = (company_id: string): string => `/companies/${company_id}/members`;
+
+export const isAdmin = ({ user, company_id }: CompanyContext): boolean =>
+  roleIn(user, company_id) === 'admin';
+
+export const roleChoices = [
+  { value: 'viewer', label: 'viewer: reads' },
+  { value: 'member', label: 'member: works' },
+  { value: 'admin', label: 'admin: decides' },
+];
+
+/** Who belongs to the company, and the ways in: one entry of the navigation. */
+export async function accessPage(context: CompanyContext, below: string, body: Html): Promise<Html> {
+  const base = membersPath(context.company_id);
+  const pages = [
+    { label: 'Members', path: base },
+    { label: 'Invites', path: `${base}/invites` },
+    { label: 'Requests', path: `${base}/requests` },
+    ...(isAdmin(context) ? [{ label: 'Integration keys', path: `${base}/keys` }] : []),
+  ];
+  return companyPage(context, {
+    title: 'Members',
+    active: base,
+    body: html`!${tabs('Members', pages, base + below)}!${body}`,
+  });
+}

@@ -1,0 +1,174 @@
+import { type Invite, inviteEndpoints, type JoinRequest } from '@acp/contract';
+import {
+  createInvite,
+  listInvites,
+  listJoinRequests,
+  resolveJoinRequest,
+  revokeInvite,
+  userNames,
+} from '@acp/core';
+import { timeAgo, timeLeft } from '../kit/format.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, input, notice, postButton, select, shownOnce, status } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import {
+  accessPage,
+  byCompany,
+  type CompanyContext,
+  isAdmin,
+  membersPath,
+  roleChoices,
+} from './access-frame.ts';
+
+type Names = ReadonlyMap<string, string>;
+
+const invitesPath = (company_id: string): string => `${membersPath(company_id)}/invites`;
+const requestsPath = (company_id: string): string => `${membersPath(company_id)}/requests`;
+
+async function invitesPage(
+  context: CompanyContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+  link: string | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const admin = isAdmin(context);
+  const { items, next_cursor } = await listInvites(
+    tx,
+    company_id,
+    { limit: 50, ...(query.cursor ? { cursor: query.cursor } : {}) },
+    { shows_tokens: false },
+  );
+  const names = await userNames(
+    tx,
+    items.flatMap(({ created_by, accepted_by }) => [created_by, accepted_by]),
+  );
+  const base = invitesPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Invites', inviteColumns(base, admin, names), items)}!${moreLink(base, next_cursor, 'Older invites')}
+        </div>`
+      : emptyState(
+          'Nobody has been invited',
+          admin
+            ? html`Create a link below and give it to one person: it can be used once.`
+            : html`An admin of the company invites people.`,
+        );
+  const body = html`!${when(link, (url) => shownOnce('The link, shown this once. Give it to one person; whoever opens it joins.', url))}
+  !${notice(query.done === 'revoked' ? 'The invite is taken back: its link opens nothing any more.' : null)}
+  !${when(admin, () => inviteForm(base, error, form))}!${list}`;
+  return accessPage(context, '/invites', body);
+}
+
+function inviteForm(base: string, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, ['role', 'expires_in_hours']);
+  return html`<form class="card" method="post" action="${base}">
+    <h2>New invite</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+      !${input({ name: 'expires_in_hours', label: 'Valid for hours', type: 'number', min: 1, value: form?.text('expires_in_hours') || 72, error: errors.of('expires_in_hours') })}
+      <button>Create a link</button>
+    </div>
+  </form>`;
+}
+
+function inviteColumns(base: string, admin: boolean, names: Names): Column<Invite>[] {
+  const columns: Column<Invite>[] = [
+    { label: 'State', cell: (invite) => inviteState(invite, names) },
+    { label: 'Role', cell: ({ role }) => html`${role}` },
+    { label: 'By', cell: ({ created_by }) => html`${nameOf(names, created_by)}` },
+    { label: 'Created', cell: ({ created_at }) => timeAgo(created_at) },
+  ];
+  if (!admin) return columns;
+  const revoke = ({ id, accepted_at }: Invite): Html =>
+    accepted_at === null
+      ? postButton(`${base}/${id}/revoke`, 'Revoke', {
+          class: 'danger small',
+          confirm: 'Take this invite back?',
+        })
+      : '';
+  return [...columns, { label: 'Revoke', kind: 'acts', cell: revoke }];
+}
+
+function inviteState({ accepted_at, accepted_by, expires_at }: Invite, names: Names): Html {
+  if (accepted_at !== null)
+    return html`!${status('accepted')} <span class="soft">by ${nameOf(names, accepted_by)}</span>`;
+  if (new Date(expires_at).getTime() <= Date.now()) return status('expired');
+  return html`!${status('open')} <span class="soft">!${timeLeft(expires_at)}</span>`;
+}
+
+const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? 'an integration';
+
+async function requestsPage(context: CompanyContext, error: string | null = null): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listJoinRequests(tx, company_id, {
+    limit: 50,
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+  });
+  const names = await userNames(
+    tx,
+    items.flatMap(({ user_id, resolved_by }) => [user_id, resolved_by]),
+  );
+  const base = requestsPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Requests to join', requestColumns(context, names), items)}!${moreLink(base, next_cursor, 'Older requests')}
+        </div>`
+      : emptyState(
+          'Nobody asks to join',
+          html`Users of this instance may ask by the API. It is quicker to
+            <a href="${invitesPath(company_id)}">invite them</a>.`,
+        );
+  const said: Record<string, string> = { approved: 'Approved: a member now.', rejected: 'Rejected.' };
+  return accessPage(
+    context,
+    '/requests',
+    html`!${formError(new FieldErrors(error).general)}!${notice(said[query.done ?? ''])}!${list}`,
+  );
+}
+
+function requestColumns(context: CompanyContext, names: Names): Column<JoinRequest>[] {
+  const resolve = ({ id, status: state }: JoinRequest): Html =>
+    state === 'pending'
+      ? html`!${postButton(`/join-requests/${id}`, 'Approve', { class: 'small', fields: { status: 'approved' } })}
+        !${postButton(`/join-requests/${id}`, 'Reject', { class: 'danger small', fields: { status: 'rejected' } })}`
+      : '';
+  const columns: Column<JoinRequest>[] = [
+    { label: 'Who', cell: ({ user_id }) => html`${names.get(user_id) ?? 'a former user'}` },
+    { label: 'Message', cell: ({ message }) => html`<span class="prose">${message ?? ''}</span>` },
+    { label: 'State', cell: (request) => status(request.status) },
+    { label: 'Asked', cell: ({ created_at }) => timeAgo(created_at) },
+  ];
+  return isAdmin(context) ? [...columns, { label: 'Decide', kind: 'acts', cell: resolve }] : columns;
+}
+
+export const inviteRoutes: UiRoute[] = [
+  page('/companies/{companyId}/members/invites', { scope: byCompany, role: 'viewer' }, (c) => invitesPage(c)),
+  // The link is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  action('/companies/{companyId}/members/invites', inviteEndpoints.create, {
+    read: (form) => ({ role: form.text('role'), expires_in_hours: form.number('expires_in_hours') }),
+    run: (c) => createInvite(c.tx, c.user, c.company_id, c.body),
+    next: (c, { token }) => invitesPage(c, null, null, `${c.services.public_url}/invites/${token ?? ''}`),
+    failed: invitesPage,
+  }),
+  action('/companies/{companyId}/members/invites/{inviteId}/revoke', inviteEndpoints.revoke, {
+    run: (c) => revokeInvite(c.tx, c.user, c.company_id, c.params.inviteId!),
+    next: (c) => `${invitesPath(c.company_id)}?done=revoked`,
+    failed: invitesPage,
+  }),
+  page('/companies/{companyId}/members/requests', { scope: byCompany, role: 'viewer' }, (c) =>
+    requestsPage(c),
+  ),
+  action('/join-requests/{joinRequestId}', inviteEndpoints.resolveJoinRequest, {
+    read: (form) => ({ status: form.text('status') }),
+    run: (c) => resolveJoinRequest(c.tx, c.user, c.subject, c.body.status),
+    next: (c, { status: state }) => `${requestsPath(c.company_id)}?done=${state}`,
+    failed: (c, error) => requestsPage({ ...c, subject: undefined }, error),
+  }),
+];

@@ -1,0 +1,80 @@
+import { type BoardUserKey, boardUserKeyEndpoints } from '@acp/contract';
+import { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey } from '@acp/core';
+import { timeAgo } from '../kit/format.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, input, notice, postButton, select, shownOnce } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import { accessPage, byCompany, type CompanyContext, membersPath, roleChoices } from './access-frame.ts';
+
+const keysPath = (company_id: string): string => `${membersPath(company_id)}/keys`;
+
+async function keysPage(
+  context: CompanyContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+  raw_key: string | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listBoardUserKeys(tx, company_id, {
+    limit: 50,
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+  });
+  const base = keysPath(company_id);
+  const errors = new FieldErrors(error, ['label', 'role']);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Integration keys', keyColumns, items)}!${moreLink(base, next_cursor, 'Older keys')}
+        </div>`
+      : emptyState(
+          'No integration has a key',
+          html`Mint one below for a script or a service that works here.`,
+        );
+  const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown this once:', key))}
+    !${notice(query.done === 'revoked' ? 'The key is revoked, at once.' : null)}
+    <form class="card" method="post" action="${base}">
+      <h2>New key</h2>
+      !${formError(errors.general)}
+      <div class="row">
+        !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? '', error: errors.of('label') })}
+        !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+        <button>Mint a key</button>
+      </div>
+    </form>
+    !${list}`;
+  return accessPage(context, '/keys', body);
+}
+
+const keyColumns: Column<BoardUserKey>[] = [
+  { label: 'Key', cell: ({ key_prefix }) => html`<code>${key_prefix}…</code>` },
+  { label: 'For', cell: ({ label }) => html`${label ?? ''}` },
+  { label: 'Role', cell: ({ role }) => html`${role}` },
+  { label: 'Minted', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'Revoke',
+    kind: 'acts',
+    cell: ({ id, label, key_prefix }) =>
+      postButton(`/board-user-keys/${id}/revoke`, 'Revoke', {
+        class: 'danger small',
+        confirm: `Revoke the key ${label ?? key_prefix}? What uses it is refused at once.`,
+      }),
+  },
+];
+
+export const keyRoutes: UiRoute[] = [
+  page('/companies/{companyId}/members/keys', { scope: byCompany, role: 'admin' }, (c) => keysPage(c)),
+  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  action('/companies/{companyId}/members/keys', boardUserKeyEndpoints.mint, {
+    read: (form) => ({ role: form.text('role'), label: form.cleared('label') }),
+    run: (c) => mintBoardUserKey(c.tx, c.user, c.company_id, c.body),
+    next: (c, { raw_key }) => keysPage(c, null, null, raw_key),
+    failed: keysPage,
+  }),
+  action('/board-user-keys/{keyId}/revoke', boardUserKeyEndpoints.delete, {
+    run: (c) => deleteBoardUserKey(c.tx, c.user, c.company_id, c.subject.id),
+    next: (c) => `${keysPath(c.company_id)}?done=revoked`,
+  }),
+];

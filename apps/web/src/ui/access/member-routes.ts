@@ -1,0 +1,137 @@
+import { companyEndpoints, type CompanyUser } from '@acp/contract';
+import { addMember, changeMember, listCompanyUsers, listUsers, removeMember, type UserRow } from '@acp/core';
+import { isInstanceAdmin } from '../../http/roles.ts';
+import { timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import {
+  accessPage,
+  byCompany,
+  type CompanyContext,
+  isAdmin,
+  membersPath,
+  roleChoices,
+} from './access-frame.ts';
+
+/** More users than that are added by invite, or by the API. */
+const MOST_USERS = 200;
+
+const done: Record<string, string> = {
+  added: 'The user is a member now.',
+  role: 'The role is changed; it holds from the next request on.',
+  removed: 'The member is removed.',
+};
+
+async function membersPage(context: CompanyContext, error: string | null = null): Promise<Html> {
+  const { tx, user, company_id, query } = context;
+  const admin = isAdmin(context);
+  const { items, next_cursor } = await listCompanyUsers(tx, company_id, {
+    limit: 50,
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+  });
+  const base = membersPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Members', memberColumns(base, admin, user.user_id), items)}!${moreLink(base, next_cursor, 'More members')}
+        </div>`
+      : emptyState(
+          'No members',
+          admin
+            ? html`<a href="${base}/invites">Invite somebody</a>: whoever opens the link joins.`
+            : html`An admin invites people.`,
+        );
+  const outsiders = isInstanceAdmin(user) ? (await listUsers(tx, { limit: MOST_USERS })).items : [];
+  const members = new Set(items.map(({ user_id }) => user_id));
+  const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${list}
+  !${addForm(
+    base,
+    outsiders.filter(({ id, is_active }) => is_active && !members.has(id)),
+  )}`;
+  return accessPage(context, '', body);
+}
+
+function memberColumns(base: string, admin: boolean, self: string): Column<CompanyUser>[] {
+  const name = ({ display_name, user_id }: CompanyUser): Html =>
+    html`<span class="who"
+      >!${avatar(display_name)}<span
+        >${display_name}!${when(user_id === self, () => html` <span class="soft">(you)</span>`)}</span
+      ></span
+    >`;
+  const common: Column<CompanyUser>[] = [
+    { label: 'Name', cell: name },
+    { label: 'Role', cell: (row) => (admin ? roleForm(base, row) : html`${row.role}`) },
+    { label: 'Joined', cell: ({ joined_at }) => timeAgo(joined_at) },
+  ];
+  if (!admin) return common;
+  const [who, ...others] = common;
+  return [
+    who!,
+    { label: 'E-mail', cell: ({ email }) => html`${email}` },
+    ...others,
+    {
+      label: 'Remove',
+      kind: 'acts',
+      cell: ({ user_id, display_name }) =>
+        postButton(`${base}/${user_id}/remove`, 'Remove', {
+          class: 'danger small',
+          confirm: `Remove ${display_name} from the company?`,
+        }),
+    },
+  ];
+}
+
+function roleForm(base: string, { user_id, display_name, role }: CompanyUser): Html {
+  const options = roleChoices.map(
+    ({ value }) => html`<option value="${value}" !${value === role ? 'selected' : ''}>${value}</option>`,
+  );
+  return html`<form method="post" action="${base}/${user_id}/role" class="inline" data-autosubmit>
+    <select name="role" class="small" aria-label="Role of ${display_name}">
+      !${options.join('')}
+    </select>
+    <button class="quiet small">Change</button>
+  </form>`;
+}
+
+/** Instance admins know everybody by name; admins of the company invite. */
+function addForm(base: string, outsiders: readonly UserRow[]): Html {
+  return when(
+    outsiders.length > 0,
+    () =>
+      html`<form class="card" method="post" action="${base}/add">
+        <h2>Add a user of this instance</h2>
+        <div class="row">
+          !${select({ name: 'user_id', label: 'User', choices: outsiders.map(({ id, display_name, email }) => ({ value: id, label: display_name === email ? email : `${display_name} (${email})` })) })}
+          !${select({ name: 'role', label: 'Role', value: 'member', choices: roleChoices })}
+          <button>Add</button>
+        </div>
+      </form>`,
+  );
+}
+
+const back = (verb: string) => (context: CompanyContext) => `${membersPath(context.company_id)}?done=${verb}`;
+
+export const memberRoutes: UiRoute[] = [
+  page('/companies/{companyId}/members', { scope: byCompany, role: 'viewer' }, (c) => membersPage(c)),
+  action('/companies/{companyId}/members/add', companyEndpoints.addUser, {
+    read: (form) => ({ user_id: form.text('user_id'), role: form.given('role') }),
+    run: (c) => addMember(c.tx, c.user, c.company_id, c.body),
+    next: back('added'),
+    failed: membersPage,
+  }),
+  action('/companies/{companyId}/members/{userId}/role', companyEndpoints.changeUser, {
+    read: (form) => ({ role: form.text('role') }),
+    run: (c) => changeMember(c.tx, c.user, c.company_id, c.params.userId!, c.body),
+    next: back('role'),
+    failed: membersPage,
+  }),
+  action('/companies/{companyId}/members/{userId}/remove', companyEndpoints.removeUser, {
+    run: (c) => removeMember(c.tx, c.user, c.company_id, c.params.userId!),
+    // Who has removed themselves may not look at the list any more.
+    next: (c) =>
+      c.params.userId === c.user.user_id && !isInstanceAdmin(c.user) ? '/companies' : back('removed')(c),
+    failed: membersPage,
+  }),
+];
