@@ -6,6 +6,7 @@ import { memberRoutes } from './access/member-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
+import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
@@ -15,6 +16,7 @@ export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   adminRoutes,
   companyRoutes,
+  companySettingsRoutes,
   memberRoutes,
   inviteRoutes,
   keyRoutes,

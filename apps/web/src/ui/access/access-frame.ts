@@ -26,7 +26,7 @@ export async function accessPage(context: CompanyContext, below: string, body: H
     { label: 'Members', path: base },
     { label: 'Invites', path: `${base}/invites` },
     { label: 'Requests', path: `${base}/requests` },
-    ...(isAdmin(context) ? [{ label: 'Integration keys', path: `${base}/keys` }] : []),
+    ...(isAdmin(context) ? [{ label: 'Keys', path: `${base}/keys` }] : []),
   ];
   return companyPage(context, {
     title: 'Members',

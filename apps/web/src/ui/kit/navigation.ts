@@ -35,7 +35,13 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   },
   { label: 'Work', entries: [] },
   { label: 'Knowledge', entries: [] },
-  { label: 'Company', entries: [{ label: 'Members', path: '/members' }] },
+  {
+    label: 'Company',
+    entries: [
+      { label: 'Members', path: '/members' },
+      { label: 'Settings', path: '/settings', role: 'admin' },
+    ],
+  },
 ];
 
 const instanceSection: NavGroup = {

@@ -1,5 +1,5 @@
 /** Tables by columns: each cell knows its heading, so that rows stand as cards of their own on a phone. */
-import { attributes, each, html, type Html } from './html.ts';
+import { attributes, each, html, type Html, when } from './html.ts';
 
 export interface Column<T> {
   label: string;
@@ -35,7 +35,7 @@ function heading<T>({ label, kind }: Column<T>): Html {
 
 function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
   const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : label });
-  return html`<td !${named}>!${cell(row).trim()}</td>`;
+  return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${content}</div>`)}</td>`;
 }
 
 /** To the next page of a list; nothing on the last one. */

@@ -1,0 +1,119 @@
+import { agentOrgEndpoints, companyEndpoints, logoEndpoints, UpdateCompany } from '@acp/contract';
+import {
+  agentDefaults,
+  deleteCompany,
+  deleteLogo,
+  findLogo,
+  presentCompany,
+  updateAgentDefaults,
+  updateCompany,
+} from '@acp/core';
+import { invalid, ServiceError } from '@acp/kernel';
+import { storeLogo } from '../../api/companies/store-logo.ts';
+import { companyPage, requireCompany } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import type { Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { type Refused, type Section, settingsBody } from './settings-pages.ts';
+
+type CompanyContext = UiContext<'company'>;
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const settingsPath = (company_id: string): string => `/companies/${company_id}/settings`;
+
+const done: Record<string, string> = {
+  general: 'Saved.',
+  agents: 'Saved. Agents from now on start with this.',
+  logo: 'The logo is set.',
+  'no-logo': 'The logo is removed.',
+};
+
+async function settingsPage(context: CompanyContext, refused: Refused | null): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const company = presentCompany(await requireCompany(tx, company_id));
+  const body = settingsBody({
+    company,
+    defaults: await agentDefaults(tx, company_id),
+    logo: await findLogo(tx, company_id).catch(absent),
+    done: done[query.done ?? ''] ?? null,
+    refused,
+  });
+  return companyPage(context, { title: 'Settings', active: settingsPath(company_id), body });
+}
+
+function absent(error: unknown): null {
+  if (error instanceof ServiceError && error.kind === 'not_found') return null;
+  throw error;
+}
+
+const refusedIn = (section: Section) => (context: CompanyContext, error: string, form: FormValues) =>
+  settingsPage(context, { section, error, form });
+
+const back = (what: string) => (context: CompanyContext) =>
+  `${settingsPath(context.company_id)}?done=${what}`;
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+export const companySettingsRoutes: UiRoute[] = [
+  page('/companies/{companyId}/settings', { scope: byCompany, role: 'admin' }, (c) => settingsPage(c, null)),
+  action('/companies/{companyId}/settings', companyEndpoints.update, {
+    read: (form) => ({
+      name: form.text('name'),
+      slug: form.text('slug'),
+      home_dir: form.cleared('home_dir'),
+      default_worker_tags: form.has('default_worker_tags')
+        ? listOf(form.text('default_worker_tags'))
+        : undefined,
+    }),
+    run: (c) => updateCompany(c.tx, c.user, c.company_id, c.body, c.services.homes),
+    next: back('general'),
+    failed: refusedIn('general'),
+  }),
+  action('/companies/{companyId}/settings/agents', agentOrgEndpoints.updateDefaults, {
+    read: (form) => ({
+      adapter_type: form.given('adapter_type'),
+      adapter_config: form.json('adapter_config'),
+      heartbeat_enabled: form.checked('heartbeat_enabled'),
+      heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
+    }),
+    run: (c) => updateAgentDefaults(c.tx, c.user, c.company_id, c.body, c.services.adapters),
+    next: back('agents'),
+    failed: refusedIn('agents'),
+  }),
+  action('/companies/{companyId}/logo', logoEndpoints.put, {
+    read: (form) => ({ theme: form.given('theme') }),
+    run: async ({ files, services, user, company_id, body }) => {
+      const [file] = files ?? [];
+      if (!file) throw invalid('a file is required');
+      return storeLogo(services, user, company_id, file, body.theme);
+    },
+    next: back('logo'),
+    failed: refusedIn('logo'),
+  }),
+  action('/companies/{companyId}/logo/delete', logoEndpoints.delete, {
+    run: async ({ services, user, company_id }) => {
+      const former = await services.transaction((tx) => deleteLogo(tx, user, company_id));
+      await services.files.discard(former);
+    },
+    next: back('no-logo'),
+    failed: refusedIn('logo'),
+  }),
+  // Typed, so that nobody deletes a company by a slip.
+  action(
+    '/companies/{companyId}/delete',
+    { ...companyEndpoints.delete, body: UpdateCompany },
+    {
+      read: (form) => ({ slug: form.text('slug') }),
+      run: async (c) => {
+        const { slug } = await requireCompany(c.tx, c.company_id);
+        if (c.body.slug !== slug) throw invalid(`Type ${slug} to delete the company.`);
+        await deleteCompany(c.tx, c.user, c.company_id);
+      },
+      next: () => '/companies?done=deleted',
+      failed: refusedIn('delete'),
+    },
+  ),
+];
