@@ -3,11 +3,12 @@
 import { startBoard } from './board.js';
 import { startTranscripts } from './transcript.js';
 
-/** Topics that an event is about: `issues`, `issue:<id>`, `agent:<id>`, `run:<id>`, `runs`, `agents`. */
+/** Topics that an event is about: `issues`, `issue:<id>`; `agents`, `runs`, `approvals` and theirs. */
 function topicsOf(type, data) {
   if (type.startsWith('issue_')) return ['issues', `issue:${data.id}`];
   if (type === 'comment_created') return [`issue:${data.issue_id}`];
   if (type === 'agent_updated') return ['agents', `agent:${data.id}`];
+  if (type.startsWith('approval_')) return ['approvals', `approval:${data.id}`];
   if (type.startsWith('heartbeat_')) {
     return [
       'runs',

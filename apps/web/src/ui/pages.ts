@@ -5,6 +5,7 @@ import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
+import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
@@ -24,4 +25,5 @@ export const uiPages: readonly UiRoute[] = [
   boardRoutes,
   issueRoutes,
   runsRoutes,
+  approvalRoutes,
 ].flat();

@@ -50,7 +50,7 @@ export interface DashboardView {
 
 export function dashboardBody(view: DashboardView): Html {
   const { company_id } = view;
-  return html`<div data-live="runs agents issues" data-source="/companies/${company_id}">
+  return html`<div data-live="runs agents issues approvals" data-source="/companies/${company_id}">
     !${dashboardParts(view)}
   </div>`;
 }
@@ -68,7 +68,11 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
       what: 'needs a person',
       title: issue.title,
     })),
-    ...inbox.approvals.map((approval) => ({ path: null, what: 'asks for approval', title: approval.title })),
+    ...inbox.approvals.map((approval) => ({
+      path: `/approvals/${approval.id}`,
+      what: 'asks for approval',
+      title: approval.title,
+    })),
     ...inbox.budget_incidents.map(({ kind }) => ({
       path: null,
       what: 'budget',

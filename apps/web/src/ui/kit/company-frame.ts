@@ -1,4 +1,4 @@
-import { type CompanyRow, findCompany } from '@acp/core';
+import { type CompanyRow, countPendingApprovals, findCompany } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { shell, type ShellOptions } from './shell.ts';
@@ -8,10 +8,11 @@ import type { Html } from './html.ts';
 /** A page of a company: the frame knows its name and sections. */
 export async function companyPage(
   context: UiContext,
-  options: Omit<ShellOptions, 'user' | 'company'>,
+  options: Omit<ShellOptions, 'user' | 'company' | 'counts'>,
 ): Promise<Html> {
   const company = await requireCompany(context.tx, context.company_id);
-  return shell({ ...options, user: context.user, company });
+  const counts = { approvals: await countPendingApprovals(context.tx, context.company_id) };
+  return shell({ ...options, user: context.user, company, counts });
 }
 
 export async function requireCompany(tx: Tx, company_id: string): Promise<CompanyRow> {

@@ -26,7 +26,12 @@ export class FieldErrors {
     about: Readonly<Record<string, string>> = {},
   ) {
     const field = error === null ? undefined : fieldOf(error, fields, about);
-    if (error !== null && field !== undefined) this.#byField.set(field, inWords(error));
+    // Beside its field an error need not name it.
+    if (error !== null && field !== undefined)
+      this.#byField.set(
+        field,
+        inWords(error.startsWith(`${field} `) ? error.slice(field.length + 1) : error),
+      );
     this.general = field === undefined && error !== null ? inWords(error) : null;
   }
 

@@ -5,8 +5,8 @@ import { isInstanceAdmin, roleIn } from '../../http/roles.ts';
 export interface NavItem {
   label: string;
   path: string;
-  /** How many things wait there; 0 shows none. */
-  count?: number;
+  /** What waits there; it renews itself from `source` when an event is about the topic. */
+  count?: { value: number; topic: string; source: string };
 }
 
 export interface NavGroup {
@@ -21,6 +21,8 @@ interface Entry {
   path: string;
   /** Least role of the page where it is more than a viewer's. */
   role?: CompanyRole;
+  /** A number beside it, which renews itself: the event's topic, and the entry's part that says it. */
+  live?: { topic: string; part: string };
 }
 
 const companySections: readonly { label: string | null; entries: readonly Entry[] }[] = [
@@ -31,6 +33,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Board', path: '/board' },
       { label: 'Agents', path: '/agents' },
       { label: 'Runs', path: '/runs' },
+      { label: 'Approvals', path: '/approvals', live: { topic: 'approvals', part: 'pending' } },
     ],
   },
   { label: 'Work', entries: [] },
@@ -52,16 +55,26 @@ const instanceSection: NavGroup = {
   ],
 };
 
+/** What waits, by topic. */
+export type Counts = Readonly<Record<string, number>>;
+
 /** The sections of a company that the user may open. */
-export function companyNav(user: UserActor, company_id: string): NavGroup[] {
+export function companyNav(user: UserActor, company_id: string, counts: Counts = {}): NavGroup[] {
   const base = `/companies/${company_id}`;
   const admin = roleIn(user, company_id) === 'admin';
   return companySections.map(({ label, entries }) => ({
     label,
     items: entries
       .filter(({ role }) => role !== 'admin' || admin)
-      .map((entry) => ({ label: entry.label, path: base + entry.path })),
+      .map((entry) => itemOf(entry, base, counts)),
   }));
+}
+
+function itemOf({ label, path, live }: Entry, base: string, counts: Counts): NavItem {
+  const item = { label, path: base + path };
+  if (!live) return item;
+  const source = `${item.path}/part/${live.part}`;
+  return { ...item, count: { value: counts[live.topic] ?? 0, topic: live.topic, source } };
 }
 
 /** Outside of a company. */

@@ -2,7 +2,7 @@
 import type { UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
-import { companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
+import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
 
 export interface ShellOptions {
   title: string;
@@ -15,6 +15,8 @@ export interface ShellOptions {
   trail?: readonly NavItem[];
   /** Buttons beside the title. */
   actions?: Html;
+  /** Numbers beside entries of the navigation. */
+  counts?: Counts;
   /** Board and transcript use the whole width. */
   wide?: boolean;
   body: Html;
@@ -22,7 +24,7 @@ export interface ShellOptions {
 
 export function shell(options: ShellOptions): Html {
   const { title, user, company, active, trail = [], actions = '', wide = false, body } = options;
-  const groups = company ? companyNav(user, company.id) : instanceNav(user);
+  const groups = company ? companyNav(user, company.id, options.counts) : instanceNav(user);
   return documentPage(
     title,
     html`<a class="skip" href="#main">Skip to the content</a>
@@ -75,10 +77,13 @@ const navGroup = ({ label, items }: NavGroup, active: string | undefined): Html 
       !${each(items, (item) => html`<li>!${navLink(item, active)}</li>`)}
     </ul>`;
 
-const navLink = ({ label, path, count = 0 }: NavItem, active: string | undefined): Html =>
+const navLink = ({ label, path, count }: NavItem, active: string | undefined): Html =>
   html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}
-    >${label}!${when(count, (number) => html`<span class="count" title="${number} waiting">${number}</span>`)}</a
+    >${label}!${when(count, counter)}</a
   >`;
+
+const counter = ({ value, topic, source }: NonNullable<NavItem['count']>): Html =>
+  html`<span class="count" data-live="${topic}" data-source="${source}">${value || ''}</span>`;
 
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;

@@ -1,0 +1,233 @@
+import { type Approval, type ApprovalComment, approvalStatuses, approvalTypes } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { avatar, emptyState, formError, input, select, status, tabs, textarea } from '../kit/parts.ts';
+import { moreLink, table } from '../kit/table.ts';
+import { payloadPart } from './payload.ts';
+
+/** Names of the agents and users that approvals speak of, by id. */
+export type Names = ReadonlyMap<string, string>;
+
+export interface ListView {
+  company_id: string;
+  /** '' is all of them. */
+  status: string;
+  approvals: readonly Approval[];
+  next_cursor: string | null;
+  names: Names;
+}
+
+const typeNames: Record<Approval['type'], string> = {
+  hire_agent: 'hires an agent',
+  plan: 'plan',
+  action: 'action',
+  budget_override: 'budget override',
+  install: 'install',
+};
+
+/** What is filtered by is in the address, so that a list can be kept and passed on. */
+export const listPath = (company_id: string, of = 'pending'): string =>
+  `/companies/${company_id}/approvals${of === 'pending' ? '' : `?status=${of}`}`;
+
+export function approvalsBody(view: ListView): Html {
+  const { company_id } = view;
+  const filters = [...approvalStatuses, 'all'].map((value) => ({
+    label: words(value),
+    path: listPath(company_id, value),
+  }));
+  const here = listPath(company_id, view.status || 'all');
+  return html`!${tabs('By status', filters, here)}
+    <div data-live="approvals" data-source="${here}">!${approvalList(view)}</div>`;
+}
+
+export function approvalList({ company_id, status: of, approvals, next_cursor, names }: ListView): Html {
+  if (approvals.length === 0)
+    return of === 'pending'
+      ? emptyState(
+          'Nothing waits for a decision',
+          html`Agents ask here before they hire, install or spend beyond their means.`,
+        )
+      : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Look at all approvals</a>.`);
+  const columns = [
+    { label: 'What', cell: ({ id, title }: Approval) => html`<a href="/approvals/${id}">${title}</a>` },
+    { label: 'Kind', cell: ({ type }: Approval) => html`${typeNames[type]}` },
+    { label: 'Asked by', cell: (approval: Approval) => html`${requester(approval, names)}` },
+    { label: 'When', cell: ({ created_at }: Approval) => timeAgo(created_at) },
+    { label: 'Status', cell: (approval: Approval) => state(approval) },
+  ];
+  const more = moreLink(listPath(company_id, of || 'all'), next_cursor, 'Older approvals');
+  return html`<div class="card">!${table('Approvals', columns, approvals)}!${more}</div>`;
+}
+
+export function requester(approval: Approval, names: Names): string {
+  const id = approval.requested_by_agent_id ?? approval.requested_by_user_id;
+  return (id && names.get(id)) ?? 'an integration';
+}
+
+/** Approved is not yet done where something is to be carried out. */
+function state({ status: value, applied_at, apply_error }: Approval): Html {
+  if (value !== 'approved' || applied_at !== null) return status(value);
+  return html`!${status(value)} !${apply_error === null ? status('under way') : status('failed')}`;
+}
+
+export interface ApprovalView {
+  approval: Approval;
+  issue: { id: string; title: string } | null;
+  comments: readonly ApprovalComment[];
+  names: Names;
+  can_write: boolean;
+  /** Whoever asked may ask again where that is wanted. */
+  is_requester: boolean;
+  refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
+}
+
+export function approvalBody(view: ApprovalView): Html {
+  const { approval } = view;
+  return html`<div class="columns">
+    <div>
+      <section class="card">
+        <h2>What is asked for</h2>
+        !${markdown(approval.description) || html`<p class="soft">No description.</p>`}
+        !${payloadPart(approval.payload)}
+      </section>
+      <section aria-label="Comments">
+        !${commentList(view)}!${when(view.can_write, () => commentForm(view))}
+      </section>
+    </div>
+    <aside data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/state">
+      !${statePart(view)}
+    </aside>
+  </div>`;
+}
+
+export function statePart(view: ApprovalView): Html {
+  const { approval, issue, names } = view;
+  const { decided_at, decided_by_user_id, decision_note, apply_error } = approval;
+  return html`<div class="card">
+      <p>!${state(approval)}</p>
+      !${when(apply_error, (text) => html`<p class="error">It could not be carried out: ${text}</p>`)}
+      <dl class="facts">
+        <dt>Kind</dt>
+        <dd>${typeNames[approval.type]}</dd>
+        <dt>Asked by</dt>
+        <dd>${requester(approval, names)}</dd>
+        <dt>When</dt>
+        <dd>!${timeAgo(approval.created_at)}</dd>
+        !${when(
+          issue,
+          ({ id, title }) =>
+            html`<dt>Issue</dt>
+              <dd><a href="/issues/${id}">${title}</a></dd>`,
+        )}
+        !${when(
+          decided_at,
+          (at) =>
+            html`<dt>Decided</dt>
+              <dd>
+                !${timeAgo(at)} by
+                ${(decided_by_user_id && names.get(decided_by_user_id)) ?? 'an integration'}
+              </dd>`,
+        )}
+        !${when(
+          decision_note,
+          (note) =>
+            html`<dt>Note</dt>
+              <dd class="prose">${note}</dd>`,
+        )}
+        !${when(
+          approval.applied_at,
+          (at) =>
+            html`<dt>Done</dt>
+              <dd>!${timeAgo(at)}</dd>`,
+        )}
+      </dl>
+    </div>
+    !${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
+}
+
+const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>
+  value === 'approved' && applied_at === null && apply_error !== null;
+
+function decisionForm({ approval, refused }: ApprovalView): Html {
+  const again = failedToApply(approval);
+  const base = `/approvals/${approval.id}`;
+  const form = refused?.of === 'decision' ? refused.form : null;
+  const errors = new FieldErrors(form && refused ? refused.error : null, ['note']);
+  if (approval.status !== 'pending' && !again) return formError(errors.general);
+  return html`<form class="card" method="post" action="${base}/approve">
+    <h2>${again ? 'Try again' : 'Decide'}</h2>
+    !${formError(errors.general)}
+    !${textarea({ name: 'note', label: 'Note for whoever asked', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
+    <div class="buttons">
+      <button>${again ? 'Carry out again' : 'Approve'}</button>
+      !${when(
+        !again,
+        () =>
+          html`<button class="quiet" formaction="${base}/request-revision">Ask for changes</button>
+            <button class="danger" formaction="${base}/reject">Reject</button>`,
+      )}
+    </div>
+  </form>`;
+}
+
+function resubmitForm({ approval, refused }: ApprovalView): Html {
+  if (approval.status !== 'revision_requested' && !failedToApply(approval)) return '';
+  const form = refused?.of === 'resubmit' ? refused.form : null;
+  return html`<form class="card" method="post" action="/approvals/${approval.id}/resubmit">
+    <h2>Ask again</h2>
+    !${requestFields(form, form && refused ? refused.error : null, approval)}
+    <button>Ask again</button>
+  </form>`;
+}
+
+/** Title, description and payload: of a new approval, and of one that is asked for again. */
+function requestFields(form: FormValues | null, error: string | null, approval: Approval | null): Html {
+  const errors = new FieldErrors(error, ['title', 'description', 'payload']);
+  const payload = form?.text('payload') ?? JSON.stringify(approval?.payload ?? {}, null, 2);
+  return html`!${formError(errors.general)}
+  !${input({ name: 'title', label: 'Title', required: true, value: form?.text('title') ?? approval?.title, error: errors.of('title') })}
+  !${textarea({ name: 'description', label: 'Description (Markdown)', value: form?.text('description') ?? approval?.description, error: errors.of('description') })}
+  !${textarea({ name: 'payload', label: 'Payload (JSON)', rows: 4, mono: true, value: payload, error: errors.of('payload'), hint: 'Of a hire the body of an agent, of an install {kind, body}' })}`;
+}
+
+export function newApprovalBody(company_id: string, error: string | null, form: FormValues | null): Html {
+  return html`<form class="card" method="post" action="/companies/${company_id}/approvals/new">
+    !${select({ name: 'type', label: 'Kind', value: form?.text('type') || 'plan', choices: approvalTypes.map((type) => ({ value: type, label: typeNames[type] })) })}
+    !${requestFields(form, error, null)}
+    <button>Ask</button>
+  </form>`;
+}
+
+function commentList({ comments, names }: ApprovalView): Html {
+  if (comments.length === 0) return '';
+  return html`<ol class="timeline">
+    !${each(comments, (comment) => commentEntry(comment, names))}
+  </ol>`;
+}
+
+function commentEntry(comment: ApprovalComment, names: Names): Html {
+  const agent = comment.author_agent_id && names.get(comment.author_agent_id);
+  const name = agent ?? comment.author_user_name ?? 'somebody';
+  return html`<li class="comment">
+    !${avatar(name)}
+    <div class="comment-body">
+      <div class="comment-head">
+        <strong>${name}</strong> <span class="soft small">!${timeAgo(comment.created_at)}</span>
+      </div>
+      !${markdown(comment.body_markdown)}
+    </div>
+  </li>`;
+}
+
+function commentForm({ approval, refused }: ApprovalView): Html {
+  const form = refused?.of === 'comment' ? refused.form : null;
+  const errors = new FieldErrors(form && refused ? refused.error : null, ['body_markdown']);
+  return html`<form class="card" method="post" action="/approvals/${approval.id}/comments">
+    !${formError(errors.general)}
+    !${textarea({ name: 'body_markdown', label: 'Comment (Markdown)', rows: 3, required: true, value: form?.text('body_markdown') ?? '', error: errors.of('body_markdown') })}
+    <button>Comment</button>
+  </form>`;
+}

@@ -1,0 +1,183 @@
+import { type Approval, approvalEndpoints as rows } from '@acp/contract';
+import {
+  approve,
+  countPendingApprovals,
+  createApproval,
+  createApprovalComment,
+  findIssue,
+  listAgents,
+  listApprovalComments,
+  listApprovals,
+  presentApproval,
+  reject,
+  requestRevision,
+  resubmitApproval,
+  userNames,
+} from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import {
+  approvalBody,
+  approvalList,
+  approvalsBody,
+  type ApprovalView,
+  listPath,
+  type ListView,
+  type Names,
+  newApprovalBody,
+  statePart,
+} from './approval-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byApproval = { by: 'approval', param: 'approvalId' } as const;
+type ApprovalContext = UiContext<'approval'>;
+
+/** One statement for agents and one for users, however many approvals there are. */
+async function namesIn({ tx, user, company_id }: UiContext, approvals: readonly Approval[]): Promise<Names> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const users = await userNames(
+    tx,
+    approvals.flatMap((approval) => [approval.requested_by_user_id, approval.decided_by_user_id]),
+  );
+  return new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]);
+}
+
+async function loadList(context: UiContext<'company'>): Promise<ListView> {
+  const { tx, company_id, query } = context;
+  const status = query.status === 'all' ? '' : query.status || 'pending';
+  const { items, next_cursor } = await listApprovals(tx, company_id, {
+    ...(status ? { status } : {}),
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+  });
+  return { company_id, status, approvals: items, next_cursor, names: await namesIn(context, items) };
+}
+
+async function approvalsPage(context: UiContext<'company'>): Promise<Html> {
+  const { user, company_id, fragment } = context;
+  const view = await loadList(context);
+  if (fragment) return approvalList(view);
+  const path = listPath(company_id);
+  return companyPage(context, {
+    title: 'Approvals',
+    active: path,
+    actions:
+      roleIn(user, company_id) === 'viewer'
+        ? ''
+        : html`<a class="button quiet" href="${path}/new">Ask for an approval</a>`,
+    body: approvalsBody(view),
+  });
+}
+
+async function newApprovalPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const path = listPath(context.company_id);
+  return companyPage(context, {
+    title: 'Ask for an approval',
+    active: path,
+    trail: [{ label: 'Approvals', path }],
+    body: newApprovalBody(context.company_id, error, form),
+  });
+}
+
+async function loadApproval(
+  context: ApprovalContext,
+  refused: ApprovalView['refused'] = null,
+): Promise<ApprovalView> {
+  const { tx, user, subject, company_id } = context;
+  const approval = presentApproval(subject);
+  const issue = approval.issue_id ? await findIssue(tx, approval.issue_id) : undefined;
+  return {
+    approval,
+    issue: issue ? { id: issue.id, title: issue.title } : null,
+    comments: await listApprovalComments(tx, subject),
+    names: await namesIn(context, [approval]),
+    can_write: roleIn(user, company_id) !== 'viewer',
+    is_requester: approval.requested_by_user_id === user.user_id,
+    refused,
+  };
+}
+
+async function approvalPage(
+  context: ApprovalContext,
+  refused: ApprovalView['refused'] = null,
+): Promise<Html> {
+  const path = listPath(context.company_id);
+  return companyPage(context, {
+    title: context.subject.title,
+    active: path,
+    trail: [{ label: 'Approvals', path }],
+    body: approvalBody(await loadApproval(context, refused)),
+  });
+}
+
+const refusedIn =
+  (of: NonNullable<ApprovalView['refused']>['of']) =>
+  (context: ApprovalContext, error: string, form: FormValues): Promise<Html> =>
+    approvalPage(context, { of, error, form });
+
+/** The three decisions differ by their command alone. */
+const decision = {
+  read: (form: FormValues) => ({ note: form.cleared('note') }),
+  next: ({ subject }: ApprovalContext): string => `/approvals/${subject.id}`,
+  failed: refusedIn('decision'),
+};
+
+const readRequest = (form: FormValues) => ({
+  type: form.given('type'),
+  title: form.text('title'),
+  description: form.cleared('description'),
+  payload: form.json('payload'),
+});
+
+export const approvalRoutes: UiRoute[] = [
+  page('/companies/{companyId}/approvals', { scope: byCompany, role: 'viewer' }, approvalsPage),
+  // For the number beside the navigation's entry.
+  page(
+    '/companies/{companyId}/approvals/part/pending',
+    { scope: byCompany, role: 'viewer' },
+    async ({ tx, company_id }) => String((await countPendingApprovals(tx, company_id)) || ''),
+  ),
+  page('/companies/{companyId}/approvals/new', { scope: byCompany, role: 'member' }, (c) =>
+    newApprovalPage(c),
+  ),
+  action('/companies/{companyId}/approvals/new', rows.create, {
+    read: readRequest,
+    run: (c) => createApproval(c.tx, c.user, c.company_id, c.body),
+    next: (_, { id }) => `/approvals/${id}`,
+    failed: newApprovalPage,
+  }),
+  page('/approvals/{approvalId}', { scope: byApproval, role: 'viewer' }, (c) => approvalPage(c)),
+  page('/approvals/{approvalId}/part/state', { scope: byApproval, role: 'viewer' }, async (c) =>
+    statePart(await loadApproval(c)),
+  ),
+  action('/approvals/{approvalId}/approve', rows.approve, {
+    ...decision,
+    run: (c) => approve(c.tx, c.user, c.subject, c.body),
+  }),
+  action('/approvals/{approvalId}/reject', rows.reject, {
+    ...decision,
+    run: (c) => reject(c.tx, c.user, c.subject, c.body),
+  }),
+  action('/approvals/{approvalId}/request-revision', rows.requestRevision, {
+    ...decision,
+    run: (c) => requestRevision(c.tx, c.user, c.subject, c.body),
+  }),
+  action('/approvals/{approvalId}/resubmit', rows.resubmit, {
+    read: readRequest,
+    run: (c) => resubmitApproval(c.tx, c.user, c.subject, c.body),
+    next: decision.next,
+    failed: refusedIn('resubmit'),
+  }),
+  action('/approvals/{approvalId}/comments', rows.createComment, {
+    read: (form) => ({ body_markdown: form.text('body_markdown') }),
+    run: (c) => createApprovalComment(c.tx, c.user, c.subject, c.body),
+    next: decision.next,
+    failed: refusedIn('comment'),
+  }),
+];

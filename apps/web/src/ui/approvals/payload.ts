@@ -1,0 +1,41 @@
+/** What an approval would have done, as people read it: fields by name, long texts as they are. */
+import { words } from '../kit/format.ts';
+import { each, html, type Html } from '../kit/html.ts';
+
+/** Deeper than this it is shown as JSON. */
+const DEPTH = 3;
+
+export function payloadPart(payload: Record<string, unknown>): Html {
+  if (Object.keys(payload).length === 0)
+    return html`<p class="soft">Nothing is carried out: the decision itself is what was asked for.</p>`;
+  return html`!${fields(payload, DEPTH)}
+    <details class="edit">
+      <summary>As JSON</summary>
+      <pre>${JSON.stringify(payload, null, 2)}</pre>
+    </details>`;
+}
+
+function fields(value: object, depth: number): Html {
+  return html`<dl class="payload">
+    !${each(
+      Object.entries(value),
+      ([name, field]) =>
+        html`<dt>${words(name)}</dt>
+          <dd>!${shown(field, depth - 1)}</dd>`,
+    )}
+  </dl>`;
+}
+
+function shown(value: unknown, depth: number): Html {
+  if (value === null || value === '') return html`<span class="soft">none</span>`;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'string')
+    return value.includes('\n') ? html`<pre class="wrapped">${value}</pre>` : html`${value}`;
+  if (typeof value !== 'object') return html`${JSON.stringify(value) ?? ''}`;
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
+    return html`${value.join(', ') || 'none'}`;
+  if (Array.isArray(value) || depth <= 0)
+    return html`<pre class="wrapped">${JSON.stringify(value, null, 2)}</pre>`;
+  if (Object.keys(value).length === 0) return html`<span class="soft">none</span>`;
+  return fields(value, depth);
+}
