@@ -4,6 +4,8 @@ import { inviteRoutes } from './access/invite-routes.ts';
 import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
+import { adminSettingsRoutes } from './admin/settings-routes.ts';
+import { trashRoutes } from './admin/trash-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
@@ -11,11 +13,14 @@ import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
+import { secretRoutes } from './secrets/secret-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   adminRoutes,
+  adminSettingsRoutes,
+  trashRoutes,
   companyRoutes,
   companySettingsRoutes,
   memberRoutes,
@@ -26,4 +31,5 @@ export const uiPages: readonly UiRoute[] = [
   issueRoutes,
   runsRoutes,
   approvalRoutes,
+  secretRoutes,
 ].flat();

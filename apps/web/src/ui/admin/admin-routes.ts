@@ -1,10 +1,12 @@
 import { identityEndpoints, type User } from '@acp/contract';
 import { enrolUser, hashPassword, listUsers, presentUser, readTicks, updateUser } from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html } from '../kit/html.ts';
-import { formError, input, postButton, select, status } from '../kit/parts.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
@@ -20,35 +22,18 @@ async function usersPage(
     { limit: 50, ...(query.cursor ? { cursor: query.cursor } : {}) },
     presentUser,
   );
-  const more = next_cursor
-    ? html`<p><a href="/admin/users?cursor=${encodeURIComponent(next_cursor)}">More users</a></p>`
-    : '';
+  const errors = new FieldErrors(error, ['display_name', 'email', 'password'], { email: 'email' });
   const typed = (name: string): string => form?.text(name) ?? '';
-  const body = html`!${formError(error)}
-    <div class="card scroll-x" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>E-mail</th>
-            <th>Role</th>
-            <th>State</th>
-            <th>Last login</th>
-            <th></th>
-          </tr>
-        </thead>
-        <tbody>
-          !${each(items, (row) => userRow(row, user.user_id))}
-        </tbody>
-      </table>
+  const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
+    <div class="card">
+      !${table('Users', userColumns(user.user_id), items)}!${moreLink('/admin/users', next_cursor, 'More users')}
     </div>
-    !${more}
     <form class="card" method="post" action="/admin/users">
       <h2>New user</h2>
       <div class="row">
-        !${input({ name: 'display_name', label: 'Name', required: true, value: typed('display_name') })}
-        !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: typed('email') })}
-        !${input({ name: 'password', label: 'Password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password' })}
+        !${input({ name: 'display_name', label: 'Name', required: true, value: typed('display_name'), error: errors.of('display_name') })}
+        !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: typed('email'), error: errors.of('email') })}
+        !${input({ name: 'password', label: 'Password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('password') })}
         !${select({ name: 'instance_role', label: 'Role', value: typed('instance_role') || 'member', choices: ['member', 'admin'].map((value) => ({ value, label: value })) })}
         <button>Create</button>
       </div>
@@ -56,48 +41,41 @@ async function usersPage(
   return shell({ title: 'Users', user, company: null, active: '/admin/users', body });
 }
 
-function userRow(row: User, self: string): Html {
-  const post = (label: string, fields: Record<string, string>, style: string): Html =>
-    row.id === self ? '' : postButton(`/admin/users/${row.id}`, label, { class: style, fields });
-  return html`<tr>
-    <td>${row.display_name}</td>
-    <td>${row.email}</td>
-    <td>${row.instance_role}</td>
-    <td>!${status(row.is_active ? 'active' : 'disabled')}</td>
-    <td>!${timeAgo(row.last_login_at)}</td>
-    <td>
-      !${row.is_active ? post('Deactivate', { is_active: '' }, 'danger small') : post('Activate', { is_active: 'on' }, 'quiet small')}
-      !${row.instance_role === 'admin' ? post('Make member', { instance_role: 'member' }, 'quiet small') : post('Make admin', { instance_role: 'admin' }, 'quiet small')}
-    </td>
-  </tr>`;
+const done: Record<string, string> = { created: 'The account is there.', changed: 'Saved.' };
+
+function userColumns(self: string): Column<User>[] {
+  const post = (row: User, label: string, fields: Record<string, string>, style: string): Html =>
+    postButton(`/admin/users/${row.id}`, label, { class: style, fields });
+  const acts = (row: User): Html =>
+    row.id === self
+      ? ''
+      : html`!${row.instance_role === 'admin' ? post(row, 'Make member', { instance_role: 'member' }, 'quiet small') : post(row, 'Make admin', { instance_role: 'admin' }, 'quiet small')}
+        !${row.is_active ? post(row, 'Deactivate', { is_active: '' }, 'danger small') : post(row, 'Activate', { is_active: 'on' }, 'quiet small')}`;
+  return [
+    { label: 'Name', cell: ({ display_name }) => html`${display_name}` },
+    { label: 'E-mail', cell: ({ email }) => html`${email}` },
+    { label: 'Role', cell: ({ instance_role }) => html`${instance_role}` },
+    { label: 'State', cell: ({ is_active }) => status(is_active ? 'active' : 'disabled') },
+    { label: 'Last login', cell: ({ last_login_at }) => timeAgo(last_login_at) },
+    { label: 'Change', kind: 'acts', cell: acts },
+  ];
 }
+
+type Worker = Awaited<ReturnType<typeof readTicks>>[number];
+
+const workerColumns: Column<Worker>[] = [
+  { label: 'Worker', cell: ({ worker }) => html`${worker}` },
+  { label: 'Ticks', kind: 'number', cell: ({ ticks }) => html`${ticks}` },
+  { label: 'Errors', kind: 'number', cell: ({ errors }) => html`${errors}` },
+  { label: 'Schedulers', kind: 'number', cell: ({ schedulers }) => html`${schedulers}` },
+];
 
 async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   const workers = await readTicks(tx);
-  const row = ({ worker, ticks, errors, schedulers }: (typeof workers)[number]): Html =>
-    html`<tr>
-      <td>${worker}</td>
-      <td class="number">${ticks}</td>
-      <td class="number">${errors}</td>
-      <td class="number">${schedulers}</td>
-    </tr>`;
-  const table = html`<table>
-    <thead>
-      <tr>
-        <th>Worker</th>
-        <th>Ticks</th>
-        <th>Errors</th>
-        <th>Schedulers</th>
-      </tr>
-    </thead>
-    <tbody>
-      !${each(workers, row)}
-    </tbody>
-  </table>`;
   const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
-    <section class="card scroll-x" tabindex="0">
+    <section class="card">
       <h2>Background workers of the last minute</h2>
-      !${workers.length > 0 ? table : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
+      !${workers.length > 0 ? table('Background workers', workerColumns, workers) : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
     </section>`;
   return shell({ title: 'Health', user, company: null, active: '/admin/health', body });
 }
@@ -118,7 +96,7 @@ export const adminRoutes: UiRoute[] = [
         enrolUser(tx, c.user, { email, display_name, password_hash, instance_role }),
       );
     },
-    next: () => '/admin/users',
+    next: () => '/admin/users?done=created',
     failed: usersPage,
   }),
   action('/admin/users/{userId}', identityEndpoints.updateUser, {
@@ -127,7 +105,7 @@ export const adminRoutes: UiRoute[] = [
       instance_role: form.given('instance_role'),
     }),
     run: (c) => updateUser(c.tx, c.user, c.params.userId!, c.body),
-    next: () => '/admin/users',
+    next: () => '/admin/users?done=changed',
     failed: (c, error) => usersPage(c, error),
   }),
   page('/admin/health', instance, healthPage),

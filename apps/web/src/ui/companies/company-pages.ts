@@ -1,14 +1,19 @@
 import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { avatar, emptyState, formError, input, status } from '../kit/parts.ts';
+import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
 import { sentence } from '../issues/timeline.ts';
 
 export function companiesBody(
   companies: readonly Company[],
   can_create: boolean,
-  error: string | null,
+  refused: { error: string | null; form: FormValues | null },
+  said: string | null,
 ): Html {
+  const { form } = refused;
+  const errors = new FieldErrors(refused.error, ['name', 'slug']);
   const row = ({ id, name, slug }: Company): Html =>
     html`<li>
       !${avatar(name)}<a class="grow" href="/companies/${id}">${name}</a
@@ -25,18 +30,16 @@ export function companiesBody(
           'No company yet',
           can_create ? html`Create the first one below.` : html`Ask an administrator for an invite.`,
         );
-  const form = html`<form class="card" method="post" action="/companies">
+  const founding = html`<form class="card" method="post" action="/companies">
     <h2>New company</h2>
-    !${formError(error)}
+    !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true })}
-      !${input({ name: 'slug', label: 'Slug', required: true, hint: 'a-z, 0-9 and hyphens' })}
+      !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? '', error: errors.of('name') })}
+      !${input({ name: 'slug', label: 'Slug', required: true, value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens', error: errors.of('slug') })}
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${list}
-    <p></p>
-    !${when(can_create, () => form)}`;
+  return html`!${notice(said)}!${list}!${when(can_create, () => founding)}`;
 }
 
 export interface DashboardView {

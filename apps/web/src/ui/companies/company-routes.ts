@@ -12,6 +12,7 @@ import {
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -23,7 +24,11 @@ const everywhere = { by: 'none' } as const;
 /** Company get and list are served here for scripts too (specification, Companies). */
 const wantsJson = ({ request }: UiContext): boolean => request.accepts(['html', 'json']) === 'json';
 
-async function companiesPage(context: UiContext<'none'>, error: string | null): Promise<Html> {
+async function companiesPage(
+  context: UiContext<'none'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
   const { tx, user, response } = context;
   const admin = user.instance_role === 'admin';
   const companies = (await listCompanies(tx, admin ? null : Object.keys(user.roles))).map(presentCompany);
@@ -31,12 +36,13 @@ async function companiesPage(context: UiContext<'none'>, error: string | null): 
     response.type('json');
     return JSON.stringify(companies);
   }
+  const said = context.query.done === 'deleted' ? 'The company is in the trash.' : null;
   return shell({
     title: 'Companies',
     user,
     company: null,
     active: '/companies',
-    body: companiesBody(companies, admin, error),
+    body: companiesBody(companies, admin, { error, form }, said),
   });
 }
 
@@ -59,7 +65,7 @@ async function loadDashboard({ tx, user, company_id }: UiContext): Promise<Dashb
 }
 
 export const companyRoutes: UiRoute[] = [
-  page('/companies', { scope: everywhere, role: 'none' }, (c) => companiesPage(c, null)),
+  page('/companies', { scope: everywhere, role: 'none' }, (c) => companiesPage(c)),
   action('/companies', companyEndpoints.create, {
     read: (form) => ({ name: form.text('name'), slug: form.text('slug') }),
     run: (c) => createCompany(c.tx, c.user, c.body),

@@ -2,8 +2,9 @@ import { identityEndpoints, type Me } from '@acp/contract';
 import { findUser, presentMe, updateMe } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { changeOwnPassword } from '../../api/identity/change-own-password.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { html, type Html } from '../kit/html.ts';
-import { formError, input } from '../kit/parts.ts';
+import { formError, input, notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -16,17 +17,20 @@ async function profilePage(context: UiContext<'none'>, error: string | null = nu
 }
 
 function profileBody(me: Me, error: string | null, saved: boolean): Html {
-  return html`!${formError(error)}!${saved ? html`<p role="status" class="notice">Saved.</p>` : ''}
+  const errors = new FieldErrors(error, ['display_name', 'email', 'current_password', 'new_password'], {
+    'current password': 'current_password',
+  });
+  return html`!${formError(errors.general)}!${notice(saved ? 'Saved.' : null)}
     <form class="card" method="post" action="/profile">
       <h2>You</h2>
-      !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name' })}
-      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: 'A new address ends your other sessions.' })}
+      !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name', error: errors.of('display_name') })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: 'A new address ends your other sessions.', error: errors.of('email') })}
       <button>Save</button>
     </form>
     <form class="card" method="post" action="/profile/password">
       <h2>Password</h2>
-      !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password' })}
-      !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password' })}
+      !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password', error: errors.of('current_password') })}
+      !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('new_password') })}
       <button>Change the password</button>
     </form>`;
 }

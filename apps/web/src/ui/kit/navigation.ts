@@ -42,6 +42,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     label: 'Company',
     entries: [
       { label: 'Members', path: '/members' },
+      { label: 'Secrets', path: '/secrets', role: 'admin' },
       { label: 'Settings', path: '/settings', role: 'admin' },
     ],
   },
@@ -52,6 +53,8 @@ const instanceSection: NavGroup = {
   items: [
     { label: 'Users', path: '/admin/users' },
     { label: 'Health', path: '/admin/health' },
+    { label: 'Settings', path: '/admin/settings' },
+    { label: 'Trash', path: '/admin/trash' },
   ],
 };
 

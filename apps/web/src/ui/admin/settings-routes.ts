@@ -1,0 +1,145 @@
+import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
+import { changeInstanceSettings, deleteFlag, listFlags, putFlag, readSettings } from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { type Column, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
+const PATH = '/admin/settings';
+
+const texts = ['instance_name', 'backup_schedule', 'default_adapter_type'] as const;
+const numbers = [
+  { name: 'company_max_concurrent_runs', label: 'Runs of a company at once' },
+  { name: 'run_retention_days', label: 'Days that runs are kept' },
+  { name: 'trash_retention_days', label: 'Days that the trash is kept' },
+] as const;
+
+const done: Record<string, string> = {
+  saved: 'Saved.',
+  paused: 'No run starts any more.',
+  on: 'Runs start again.',
+};
+
+async function settingsPage(
+  context: UiContext<'none'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, user, query } = context;
+  const settings = await readSettings(tx);
+  const body = html`!${notice(done[query.done ?? ''])}!${runsPart(settings)}
+    !${settingsForm(settings, error, form)}
+    <section class="card">
+      <h2>Flags</h2>
+      !${table('Flags', flagColumns, await listFlags(tx))}
+    </section>`;
+  return shell({ title: 'Instance settings', user, company: null, active: PATH, body });
+}
+
+function runsPart({ runs_paused: paused }: InstanceSettings): Html {
+  return html`<section class="card">
+    <h2>Emergency stop</h2>
+    <p>
+      ${paused ? 'No run starts. What waits goes on when you let it.' : 'Runs start as they come. A stop lets running ones finish and starts no other.'}
+    </p>
+    !${
+      paused
+        ? postButton(PATH, 'Let runs start again', { class: '', fields: { runs_paused: '' } })
+        : postButton(PATH, 'Stop all runs', {
+            class: 'danger',
+            fields: { runs_paused: 'on' },
+            confirm: 'Start no run of any company?',
+          })
+    }
+  </section>`;
+}
+
+function settingsForm(settings: InstanceSettings, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, [...texts, ...numbers.map(({ name }) => name)], {
+    schedule: 'backup_schedule',
+  });
+  const text = (name: keyof InstanceSettings): string => form?.text(name) ?? String(settings[name] ?? '');
+  const adapters = [
+    { value: '', label: 'the service’s own' },
+    ...adapterTypes.map((value) => ({ value, label: words(value) })),
+  ];
+  return html`<form class="card" method="post" action="${PATH}">
+    <h2>Settings</h2>
+    <p class="soft">
+      An empty field leaves it to what the environment says. Instance admins create companies.
+    </p>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'instance_name', label: 'Name of this instance', value: text('instance_name'), error: errors.of('instance_name') })}
+      !${select({ name: 'default_adapter_type', label: 'Adapter of new companies', value: text('default_adapter_type'), choices: adapters, error: errors.of('default_adapter_type') })}
+      !${input({ name: 'backup_schedule', label: 'Backups', value: text('backup_schedule'), hint: 'Cron, five fields: 0 3 * * *', error: errors.of('backup_schedule') })}
+    </div>
+    <div class="row">
+      !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
+    </div>
+    <button>Save</button>
+  </form>`;
+}
+
+const flagColumns: Column<Flag>[] = [
+  {
+    label: 'Flag',
+    cell: ({ name, description }) =>
+      html`<strong>${words(name)}</strong><br /><span class="soft small">${description}</span>`,
+  },
+  { label: 'Now', cell: ({ effective_value }) => status(effective_value ? 'on' : 'off') },
+  {
+    label: 'Set',
+    cell: ({ value, updated_at }) =>
+      value === null ? html`<span class="soft">by default</span>` : timeAgo(updated_at),
+  },
+  {
+    label: 'Change',
+    kind: 'acts',
+    cell: ({ name, value, effective_value }) =>
+      html`!${postButton(`/admin/flags/${name}`, effective_value ? 'Switch off' : 'Switch on', { class: 'quiet small', fields: { value: String(!effective_value) } })}
+      !${when(value !== null, () => postButton(`/admin/flags/${name}/revert`, 'Default', { class: 'quiet small' }))}`,
+  },
+];
+
+/** null where it was emptied, undefined where the form lacks it. */
+const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | null | undefined =>
+  form.has(name) ? (value ?? null) : undefined;
+
+const readForm = (form: FormValues) => ({
+  ...Object.fromEntries(texts.map((name) => [name, form.cleared(name)])),
+  ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
+  runs_paused: form.has('runs_paused') ? form.checked('runs_paused') : undefined,
+});
+
+const said = (paused: boolean | null | undefined): string =>
+  paused === undefined || paused === null ? 'saved' : paused ? 'paused' : 'on';
+
+export const adminSettingsRoutes: UiRoute[] = [
+  page(PATH, instance, (c) => settingsPage(c)),
+  action(PATH, rows.update, {
+    read: readForm,
+    run: async (c) => {
+      await changeInstanceSettings(c.tx, c.user, c.body);
+      return c.body;
+    },
+    next: (_, { runs_paused }) => `${PATH}?done=${said(runs_paused)}`,
+    failed: settingsPage,
+  }),
+  action('/admin/flags/{name}', rows.putFlag, {
+    read: (form) => ({ value: form.text('value') }),
+    run: (c) => putFlag(c.tx, c.user, c.params.name!, c.body),
+    next: () => `${PATH}?done=saved`,
+    failed: settingsPage,
+  }),
+  action('/admin/flags/{name}/revert', rows.deleteFlag, {
+    run: (c) => deleteFlag(c.tx, c.user, c.params.name!),
+    next: () => `${PATH}?done=saved`,
+    failed: settingsPage,
+  }),
+];

@@ -1,0 +1,115 @@
+import { type TrashEntry, type TrashType, trashEndpoints as rows, trashTypes } from '@acp/contract';
+import {
+  listCompanies,
+  listTrash,
+  purgeFromTrash,
+  restoreFromTrash,
+  userNames,
+  type WantedEntry,
+} from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
+const PATH = '/admin/trash';
+
+const done: Record<string, string> = {
+  restored: 'It is back, without its keys.',
+  purged: 'It is gone for good.',
+};
+
+const pathOf = (type: TrashType | undefined): string => (type ? `${PATH}?type=${type}` : PATH);
+
+async function trashPage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
+  const { tx, user, query } = context;
+  const type = trashTypes.find((known) => known === query.type);
+  const { items, next_cursor } = await listTrash(tx, {
+    limit: 50,
+    ...(type ? { type } : {}),
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+  });
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Trash', await columnsFor(context, items), items)}!${moreLink(pathOf(type), next_cursor, 'Older things')}
+        </div>`
+      : emptyState(
+          'The trash is empty',
+          html`What people delete lies here for a while: companies, agents, issues and what they made.`,
+        );
+  const filters = [undefined, ...trashTypes].map((each) => ({
+    label: each ? plural[each] : 'all',
+    path: pathOf(each),
+  }));
+  const body = html`!${formError(new FieldErrors(error).general)}!${notice(done[query.done ?? ''])}
+  !${tabs('By kind', filters, pathOf(type))}!${list}`;
+  return shell({ title: 'Trash', user, company: null, active: PATH, body });
+}
+
+const plural: Record<TrashType, string> = {
+  company: 'companies',
+  agent: 'agents',
+  issue: 'issues',
+  project: 'projects',
+  goal: 'goals',
+  note: 'notes',
+  skill: 'skills',
+  routine: 'routines',
+};
+
+async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Promise<Column<TrashEntry>[]> {
+  const people = await userNames(
+    tx,
+    entries.map(({ deleted_by_user_id }) => deleted_by_user_id),
+  );
+  const companies = new Map((await listCompanies(tx, null)).map(({ id, name }) => [id, name]));
+  return [
+    { label: 'What', cell: ({ name, type }) => html`${name} <span class="soft small">${words(type)}</span>` },
+    {
+      label: 'Company',
+      cell: ({ type, company_id }) =>
+        type === 'company' ? '' : html`${companies.get(company_id) ?? 'in the trash too'}`,
+    },
+    { label: 'Deleted', cell: ({ deleted_at }) => timeAgo(deleted_at) },
+    {
+      label: 'By',
+      cell: ({ deleted_by_user_id: id }) => html`${(id && people.get(id)) ?? 'an agent or a key'}`,
+    },
+    { label: 'Restore or purge', kind: 'acts', cell: acts },
+  ];
+}
+
+/** A purge takes two steps, with and without script. */
+function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
+  const entry = `${PATH}/${type}/${entity_id}/${trash_id}`;
+  return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small' })}
+    <details class="sure">
+      <summary>Purge …</summary>
+      !${postButton(`${entry}/purge`, `Delete ${name} for good`, { class: 'danger small' })}
+    </details>`;
+}
+
+const wanted = ({ params }: UiContext): WantedEntry => ({
+  type: params.type!,
+  entity_id: params.entityId!,
+  trash_id: params.trashId!,
+});
+
+export const trashRoutes: UiRoute[] = [
+  page(PATH, instance, (c) => trashPage(c)),
+  action(`${PATH}/{type}/{entityId}/{trashId}/restore`, rows.restore, {
+    run: (c) => restoreFromTrash(c.tx, c.user, wanted(c)),
+    next: () => `${PATH}?done=restored`,
+    failed: trashPage,
+  }),
+  action(`${PATH}/{type}/{entityId}/{trashId}/purge`, rows.purge, {
+    run: (c) => purgeFromTrash(c.tx, c.user, wanted(c)),
+    next: () => `${PATH}?done=purged`,
+    failed: trashPage,
+  }),
+];

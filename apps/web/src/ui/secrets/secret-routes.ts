@@ -1,0 +1,148 @@
+import { type Secret, secretEndpoints as rows } from '@acp/contract';
+import { createSecret, deleteSecret, listSecrets, updateSecret } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, formError, input, notice, postButton, textarea } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const bySecret = { by: 'secret', param: 'secretId' } as const;
+type SecretContext = UiContext<'secret'>;
+
+const listPath = (company_id: string): string => `/companies/${company_id}/secrets`;
+
+/** As configurations name it. */
+const placeholder = (name: string): string => `\${secret:${name}}`;
+
+const done: Record<string, string> = {
+  created: 'The secret is stored.',
+  changed: 'Saved.',
+  deleted: 'The secret is deleted; what names it fails from now on.',
+};
+
+const columns: Column<Secret>[] = [
+  { label: 'Name', cell: ({ id, name }) => html`<a href="/secrets/${id}"><code>${name}</code></a>` },
+  { label: 'What it is', cell: ({ description }) => html`<span class="prose">${description ?? ''}</span>` },
+  { label: 'Version', kind: 'number', cell: ({ version }) => html`${version}` },
+  { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+async function secretsPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query, services } = context;
+  const { items, next_cursor } = await listSecrets(
+    tx,
+    company_id,
+    query.cursor ? { cursor: query.cursor } : {},
+  );
+  const path = listPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Secrets', columns, items)}!${moreLink(path, next_cursor, 'Older secrets')}
+        </div>`
+      : emptyState(
+          'No secret yet',
+          html`Store a key or a password below, then write <code>${placeholder('NAME')}</code> where an
+            agent’s configuration needs it.`,
+        );
+  const body = html`!${notice(done[query.done ?? ''])}!${list}
+  !${services.vault.available ? newForm(path, error, form) : noKey}`;
+  return companyPage(context, { title: 'Secrets', active: path, body });
+}
+
+const noKey = html`<p class="notice">
+  This instance has no SERVICE_ENCRYPTION_KEY, so nothing can be stored. Its operator sets one.
+</p>`;
+
+/** What was typed comes back but for the value: no page ever holds one. */
+function newForm(path: string, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, ['name', 'value', 'description'], { 'this name': 'name' });
+  return html`<form class="card" method="post" action="${path}">
+    <h2>New secret</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? '', hint: 'Capitals, digits and underscores: API_KEY', error: errors.of('name') })}
+      !${input({ name: 'description', label: 'What it is', value: form?.text('description') ?? '', error: errors.of('description') })}
+    </div>
+    !${textarea({ name: 'value', label: 'Value', rows: 3, mono: true, required: true, hint: 'Never shown again', error: errors.of('value') })}
+    <button>Store</button>
+  </form>`;
+}
+
+async function secretPage(context: SecretContext, error: string | null = null): Promise<Html> {
+  const { subject, company_id, services, query } = context;
+  const path = listPath(company_id);
+  const errors = new FieldErrors(error, ['value', 'description']);
+  const value = services.vault.available
+    ? textarea({
+        name: 'value',
+        label: 'New value',
+        rows: 3,
+        mono: true,
+        hint: 'Empty: the value stays as it is. A new value is a new version, used from the next run on',
+        error: errors.of('value'),
+      })
+    : noKey;
+  const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
+    <form class="card" method="post" action="/secrets/${subject.id}">
+      <dl class="facts">
+        <dt>Version</dt>
+        <dd>${subject.version}</dd>
+        <dt>Last used</dt>
+        <dd>!${timeAgo(subject.last_used_at)}</dd>
+        <dt>Changed</dt>
+        <dd>!${timeAgo(subject.updated_at)}</dd>
+      </dl>
+      !${input({ name: 'description', label: 'What it is', value: subject.description, error: errors.of('description') })}
+      !${value}
+      <button>Save</button>
+    </form>
+    <section class="card danger">
+      <h2>Delete</h2>
+      <p>
+        Whatever names <code>${placeholder(subject.name)}</code> fails from then on. A secret has no trash.
+      </p>
+      !${postButton(`/secrets/${subject.id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete ${subject.name}?` })}
+    </section>`;
+  return companyPage(context, {
+    title: subject.name,
+    active: path,
+    trail: [{ label: 'Secrets', path }],
+    body,
+  });
+}
+
+export const secretRoutes: UiRoute[] = [
+  page('/companies/{companyId}/secrets', { scope: byCompany, role: 'admin' }, (c) => secretsPage(c)),
+  action('/companies/{companyId}/secrets', rows.create, {
+    read: (form) => ({
+      name: form.text('name'),
+      value: form.text('value'),
+      description: form.cleared('description'),
+    }),
+    run: (c) => createSecret(c.tx, c.user, c.company_id, c.body, c.services.vault),
+    next: (c) => `${listPath(c.company_id)}?done=created`,
+    failed: secretsPage,
+  }),
+  page('/secrets/{secretId}', { scope: bySecret, role: 'admin' }, (c) => secretPage(c)),
+  action('/secrets/{secretId}', rows.update, {
+    read: (form) => ({ value: form.given('value'), description: form.cleared('description') }),
+    run: (c) => updateSecret(c.tx, c.user, c.subject, c.body, c.services.vault),
+    next: (c) => `/secrets/${c.subject.id}?done=changed`,
+    failed: secretPage,
+  }),
+  action('/secrets/{secretId}/delete', rows.delete, {
+    run: (c) => deleteSecret(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: secretPage,
+  }),
+];

@@ -1,0 +1,281 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import { newId } from '@acp/kernel';
+import type { Express } from 'express';
+import request from 'supertest';
+import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+let app: Express;
+let database: Database;
+let cast: Cast;
+let base: string;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) }));
+  cast = await createCast(database);
+  base = `/companies/${cast.company_id}`;
+});
+
+function browserOf(person: Person): Browser {
+  const browser = new Browser(app);
+  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
+  browser.cookies.set('service_session', session![1]!);
+  return browser;
+}
+
+/** What stands beside a field, or '' where nothing does. */
+const errorOf = (text: string, field: string): string =>
+  new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
+
+describe('an admin of a company', () => {
+  it('invites by a link that is shown once, and takes it back', async () => {
+    const admin = browserOf(cast.admin);
+    const made = await admin.post(`${base}/members/invites`, { role: 'viewer', expires_in_hours: '5' });
+    const link = /<code>[^<]*(\/invites\/[\w-]{43})<\/code>/.exec(made.text)![1]!;
+    const list = await admin.get(`${base}/members/invites`);
+    expect(list.text).not.toContain(link);
+    expect((await new Browser(app).get(link)).text).toContain('You are invited with the role viewer.');
+    const revoke = /action="([^"]+\/revoke)"/.exec(list.text)![1]!;
+    const gone = await admin.post(revoke);
+    expect((await admin.get(gone.headers.location!)).text).toContain('The invite is taken back');
+    expect((await new Browser(app).get(link)).status).toBe(404);
+  });
+
+  it('is told beside the field that an invite needs an hour at least', async () => {
+    const refused = await browserOf(cast.admin).post(`${base}/members/invites`, {
+      role: 'member',
+      expires_in_hours: '0',
+    });
+    expect(refused.status).toBe(400);
+    expect(errorOf(refused.text, 'expires_in_hours')).toBe('Must be 1 or more.');
+    expect(refused.text).toContain('value="0"');
+  });
+
+  it('approves a request to join; a second decision is refused in words', async () => {
+    const { body } = await browserOf(cast.stranger).api('post', '/api/join-requests', {
+      company_id: cast.company_id,
+      message: 'May I?',
+    });
+    const admin = browserOf(cast.admin);
+    expect((await admin.get(`${base}/members/requests`)).text).toContain('May I?');
+    const approve = () => admin.post(`/join-requests/${body.id}`, { status: 'approved' });
+    expect((await approve()).headers.location).toBe(`${base}/members/requests?done=approved`);
+    const again = await approve();
+    expect(again.status).toBe(409);
+    expect(again.text).toContain('The request is resolved already.');
+  });
+
+  it('changes a role and removes the member, whose e-mail other members do not see', async () => {
+    const admin = browserOf(cast.admin);
+    const path = `${base}/members/${cast.stranger.user_id}`;
+    expect((await admin.post(`${path}/role`, { role: 'viewer' })).status).toBe(303);
+    expect((await admin.get(`${base}/members`)).text).toContain('@');
+    expect((await browserOf(cast.member).get(`${base}/members`)).text).not.toMatch(/<td[^>]*>[^<]*@/);
+    expect((await admin.post(`${path}/remove`)).headers.location).toBe(`${base}/members?done=removed`);
+    expect((await admin.post(`${path}/remove`)).status).toBe(404);
+  });
+
+  it('mints a key for an integration that is shown once and works until it is revoked', async () => {
+    const admin = browserOf(cast.admin);
+    const minted = await admin.post(`${base}/members/keys`, { role: 'viewer', label: 'Bot' });
+    const key = /sk_[0-9a-f]{64}/.exec(minted.text)![0];
+    const call = () => request(app).get(`/api${base}/issues`).set('Authorization', `Bearer ${key}`);
+    await call().expect(200);
+    const list = await admin.get(`${base}/members/keys`);
+    expect(list.text).not.toContain(key);
+    const revoke = /action="([^"]+\/revoke)"/.exec(list.text)![1]!;
+    expect((await admin.post(revoke)).status).toBe(303);
+    await call().expect(401);
+  });
+
+  it('changes name, tags and what new agents start with; a taken slug is told beside its field', async () => {
+    const admin = browserOf(cast.admin);
+    const slug = `renamed-${newId()}`;
+    const form = { name: 'Renamed', slug, home_dir: '', default_worker_tags: 'gpu, linux,' };
+    expect((await admin.post(`${base}/settings`, form)).headers.location).toBe(
+      `${base}/settings?done=general`,
+    );
+    const { body } = await request(app)
+      .get(base)
+      .set({ ...cast.admin.headers, Accept: 'application/json' });
+    expect(body).toMatchObject({ name: 'Renamed', slug, default_worker_tags: ['gpu', 'linux'] });
+
+    const other = newId();
+    await browserOf(cast.instance_admin).post('/companies', { name: 'Other', slug: other });
+    const taken = await admin.post(`${base}/settings`, { ...form, name: 'Typed', slug: other });
+    expect(taken.status).toBe(409);
+    expect(errorOf(taken.text, 'slug')).toBe('Is already in use.');
+    expect(taken.text).toContain('value="Typed"');
+
+    const agents = {
+      adapter_type: 'llm',
+      adapter_config: '{"full_context":true}',
+      heartbeat_interval_sec: '60',
+    };
+    expect((await admin.post(`${base}/settings/agents`, agents)).status).toBe(303);
+    expect((await admin.api('get', `/api${base}/agent-defaults`)).body).toMatchObject({
+      adapter_config: { full_context: true },
+      heartbeat_interval_sec: 60,
+    });
+  });
+
+  it('sets a logo by a form with a file; what is no image, or too large, is told beside the field', async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const send = (bytes: Buffer) =>
+      request(app)
+        .post(`${base}/logo`)
+        .set({ ...cast.admin.headers, 'Sec-Fetch-Site': 'same-origin' })
+        .field('theme', 'dark')
+        .attach('file', bytes, { filename: 'logo.png', contentType: 'image/png' });
+    await send(png).expect(303);
+    const admin = browserOf(cast.admin);
+    expect((await admin.get(`${base}/settings`)).text).toContain(`/api${base}/logo/image?v=`);
+    expect((await admin.get(`/api${base}/logo/image`)).body).toEqual(png);
+    expect((await send(Buffer.from('no image')).expect(415)).text).toContain('The file is no image/png.');
+    expect((await send(Buffer.alloc(1_000_001)).expect(413)).text).toContain('Too large.');
+    expect((await admin.post(`${base}/logo/delete`)).status).toBe(303);
+    expect((await admin.get(`/api${base}/logo`)).status).toBe(404);
+  });
+
+  it('stores a secret whose value no page ever holds, and deletes it', async () => {
+    const admin = browserOf(cast.admin);
+    const value = `value-${newId()}`;
+    const secret = { name: 'PAGE_KEY', value, description: 'Of a page' };
+    const stored = await admin.post(`${base}/secrets`, secret);
+    const list = await admin.get(stored.headers.location!);
+    expect(list.text).toContain('The secret is stored.');
+    const path = /href="(\/secrets\/[^"]+)"/.exec(list.text)![1]!;
+    const twice = await admin.post(`${base}/secrets`, secret);
+    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A secret has this name already.']);
+    const changed = await admin.post(path, { value: `${value}-2`, description: '' });
+    const one = await admin.get(changed.headers.location!);
+    expect(one.text).toMatch(/<dt>Version<\/dt>\s*<dd>2<\/dd>/);
+    for (const { text } of [list, twice, one]) expect(text).not.toContain(value);
+    expect((await admin.post(`${path}/delete`)).status).toBe(303);
+    expect((await admin.get(path)).status).toBe(404);
+  });
+
+  it('deletes the company by typing its slug alone; an instance admin takes it out of the trash', async () => {
+    const boss = browserOf(cast.instance_admin);
+    const slug = `doomed-${newId()}`;
+    const path = (await boss.post('/companies', { name: 'Doomed', slug })).headers.location!;
+    const refused = await boss.post(`${path}/delete`, { slug: 'doomed' });
+    expect([refused.status, errorOf(refused.text, 'confirm-slug')]).toEqual([
+      400,
+      `Type ${slug} to delete the company.`,
+    ]);
+    expect((await boss.post(`${path}/delete`, { slug })).status).toBe(303);
+    expect((await boss.get(path)).status).toBe(404);
+    const trash = await boss.get('/admin/trash?type=company');
+    const id = path.split('/').at(-1)!;
+    const restore = new RegExp(`action="(/admin/trash/company/${id}/[^"]+/restore)"`).exec(trash.text)![1]!;
+    expect((await boss.post(restore)).headers.location).toBe('/admin/trash?done=restored');
+    expect((await boss.get(path)).status).toBe(200);
+  });
+});
+
+describe('approvals', () => {
+  const asked = async (payload: object, type = 'hire_agent') => {
+    const { body } = await request(app)
+      .post(`/api${base}/approvals`)
+      .set(cast.agent.headers)
+      .send({ type, title: `A wish <b>${newId()}</b>`, description: '**Why** not?', payload })
+      .expect(201);
+    return `/approvals/${body.id}`;
+  };
+
+  it('a member reads what is asked for, comments, and rejects it with a note', async () => {
+    const path = await asked({
+      name: 'Edith',
+      role: 'qa',
+      system_prompt: 'Read.\n<script>alert(1)</script>',
+    });
+    const member = browserOf(cast.member);
+    const { text } = await member.get(path);
+    expect(text).toContain('<strong>Why</strong>');
+    expect(text).toContain('<dt>system prompt</dt>');
+    expect(text).not.toContain('<script>alert');
+    expect((await member.get(`${base}/approvals`)).text).toContain(path);
+    expect((await member.post(`${path}/comments`, { body_markdown: 'Too *soon*.' })).status).toBe(303);
+    expect((await member.post(`${path}/reject`, { note: 'Next year.' })).status).toBe(303);
+    const after = await member.get(path);
+    expect(after.text).toContain('<em>soon</em>');
+    expect(after.text).toContain('Next year.');
+    expect(after.text).not.toContain(`formaction="${path}/reject"`);
+    const late = await member.post(`${path}/approve`, { note: 'After all.' });
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('Approval is resolved already.');
+    expect((await member.get(`${base}/approvals?status=rejected`)).text).toContain(path);
+  });
+
+  it('a viewer reads it and is offered no decision; the number that waits stands in the navigation', async () => {
+    const path = await asked({}, 'plan');
+    const viewer = browserOf(cast.viewer);
+    const { text } = await viewer.get(path);
+    expect(text).not.toContain(`${path}/approve`);
+    const waiting = await viewer.get(`${base}/approvals/part/pending`);
+    expect(Number(waiting.text)).toBeGreaterThan(0);
+    expect(text).toContain(`part/pending">${waiting.text}</span>`);
+    expect((await viewer.post(`${path}/approve`)).status).toBe(403);
+    expect((await viewer.get(base)).text).toContain(`href="${path}"`);
+  });
+
+  it('whoever asked asks again after a request for changes', async () => {
+    const member = browserOf(cast.member);
+    const form = { type: 'plan', title: 'A plan', description: '', payload: '{"budget": 12}' };
+    const bad = await member.post(`${base}/approvals/new`, { ...form, payload: '{' });
+    expect([bad.status, errorOf(bad.text, 'payload')]).toEqual([400, 'Is no valid JSON.']);
+    const path = (await member.post(`${base}/approvals/new`, form)).headers.location!;
+    await browserOf(cast.admin).post(`${path}/request-revision`, { note: 'Cheaper?' });
+    expect((await member.get(path)).text).toContain(`action="${path}/resubmit"`);
+    const again = { ...form, title: 'A cheaper plan', payload: '{"budget": 6}' };
+    expect((await member.post(`${path}/resubmit`, again)).status).toBe(303);
+    expect((await member.get(path)).text).toMatch(/A cheaper plan[\s\S]*data-status="pending"/);
+  });
+});
+
+describe('an instance admin', () => {
+  it('sets and clears a setting, stops all runs and lets them start again', async () => {
+    const boss = browserOf(cast.instance_admin);
+    const settings = async () => (await boss.api('get', '/api/instance-settings')).body as object;
+    const bad = await boss.post('/admin/settings', { run_retention_days: '1.5' });
+    expect(errorOf(bad.text, 'run_retention_days')).toBe('Must be a whole number.');
+    await boss.post('/admin/settings', { instance_name: 'Ours', run_retention_days: '30' });
+    expect(await settings()).toMatchObject({ instance_name: 'Ours', run_retention_days: 30 });
+    await boss.post('/admin/settings', { instance_name: '', run_retention_days: '' });
+    expect(await settings()).toMatchObject({ instance_name: null, run_retention_days: null });
+    const stopped = await boss.post('/admin/settings', { runs_paused: 'on' });
+    expect((await boss.get(stopped.headers.location!)).text).toContain('No run starts any more.');
+    await boss.post('/admin/settings', { runs_paused: '' });
+    expect(await settings()).toMatchObject({ runs_paused: false });
+  });
+
+  it('switches a flag and reverts it', async () => {
+    const boss = browserOf(cast.instance_admin);
+    const flag = async () => (await boss.api('get', '/api/admin/flags/a2a')).body as object;
+    await boss.post('/admin/flags/a2a', { value: 'false' });
+    expect(await flag()).toMatchObject({ value: false, effective_value: false });
+    await boss.post('/admin/flags/a2a/revert');
+    expect(await flag()).toMatchObject({ value: null, effective_value: true });
+  });
+
+  it('is told why a thing cannot be restored, and purges it', async () => {
+    const member = browserOf(cast.member);
+    const boss = browserOf(cast.instance_admin);
+    const skill = { slug: `s-${newId()}`, name: 'Style', description: 'How we write' };
+    const { body } = await member.api('post', `/api${base}/skills`, skill);
+    await member.api('delete', `/api/skills/${body.id}`);
+    await member.api('post', `/api${base}/skills`, skill);
+    const { text } = await boss.get('/admin/trash?type=skill');
+    const entry = new RegExp(`action="(/admin/trash/skill/${body.id}/[^"]+)/restore"`).exec(text)![1]!;
+    const refused = await boss.post(`${entry}/restore`);
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('Slug is already in use.');
+    expect((await boss.post(`${entry}/purge`)).headers.location).toBe('/admin/trash?done=purged');
+    expect((await boss.get('/admin/trash?type=skill')).text).not.toContain(entry);
+  });
+});
