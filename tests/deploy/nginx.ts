@@ -1,0 +1,113 @@
+/** The proxy's configuration, run by a real nginx; only names, ports and folders of the container are replaced. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe } from '@jest/globals';
+import { waitFor } from '@acp/testkit';
+import { findProgram, readText } from './files.ts';
+
+const NGINX = findProgram('nginx');
+export const withNginx: typeof describe.skip = NGINX === undefined ? describe.skip : describe;
+export const why = NGINX === undefined ? ' (skipped: no nginx; Debian’s package has one)' : '';
+
+export const nginxConf = readText('deploy/nginx.conf');
+
+export interface Nginx {
+  url: string;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Replaces exactly one place, so that a configuration that has changed fails here and not later. */
+function put(text: string, place: string, value: string): string {
+  if (text.split(place).length !== 2) throw new Error(`nginx.conf has not one "${place}"`);
+  return text.replace(place, value);
+}
+
+/** @param upstream what stands for the web tier, `http://127.0.0.1:…` */
+export async function startNginx(upstream: string): Promise<Nginx> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'acp-nginx-'));
+  // Started as root, its workers are somebody else.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const listening = put(nginxConf, 'listen 8080;', `listen 127.0.0.1:${port};`);
+  const conf = put(listening, 'http://web:3100', upstream).replaceAll('/tmp/', `${folder}/`);
+  await writeFile(path.join(folder, 'nginx.conf'), conf);
+  const child = spawn(NGINX!, ['-c', path.join(folder, 'nginx.conf'), '-g', 'daemon off;'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString();
+  });
+  const ended = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  await waitFor(
+    async () => {
+      if (child.exitCode !== null) throw new Error(`nginx ended:\n${complaints}`);
+      return fetch(`${url}/metrics`).then(
+        () => true,
+        () => false,
+      );
+    },
+    { what: 'nginx' },
+  );
+  return {
+    url,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface Answer {
+  status: number;
+  /** Names in lower case, as often as they came. */
+  names: string[];
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** A request whose path goes out as it stands, from a loopback address of choice: each is a client of its own. */
+export async function ask(
+  url: string,
+  target: string,
+  options: { from?: string; headers?: OutgoingHttpHeaders; method?: string; body?: Buffer } = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  const sent = request({
+    hostname,
+    port,
+    path: target,
+    method: options.method ?? 'GET',
+    headers: { ...options.headers, ...(options.body ? { 'content-length': options.body.length } : {}) },
+    localAddress: options.from ?? '127.0.0.1',
+    agent: false,
+  });
+  // A body that is refused half-way breaks off; the answer is there all the same.
+  sent.on('error', () => undefined);
+  sent.end(options.body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let body = '';
+  for await (const chunk of response) body += String(chunk);
+  return {
+    status: response.statusCode ?? 0,
+    names: response.rawHeaders.filter((_each, index) => index % 2 === 0).map((name) => name.toLowerCase()),
+    headers: response.headers,
+    body,
+  };
+}
