@@ -14,6 +14,7 @@ export function transcript(run: Pick<Run, 'id' | 'status'>, events: readonly Run
     data-seq="${last}"
     data-source="/runs/${run.id}/transcript"
     tabindex="0"
+    role="region"
     aria-label="Transcript"
   >
     !${transcriptEntries(events)}

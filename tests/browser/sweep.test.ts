@@ -1,0 +1,78 @@
+/** Every registered page, on a phone by day and on a desk by night: nothing too wide, nothing that axe calls serious. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { createCast } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { createStage, pathOn, type Stage } from '../http/stage.ts';
+import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+
+/** Looked at within their pages. */
+const fragment = /\/(?:part\/[^/]+|card|facts|transcript)$/;
+const routes = uiPages.filter(({ kind, path }) => kind === 'page' && !fragment.test(path));
+const paths = routes.map((route) => [route.path, route as { path: string; scope: never }] as const);
+
+const screens = [
+  { viewport: { width: 390, height: 800 }, colorScheme: 'light' },
+  { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
+] as const;
+
+inBrowser(`every page in a real browser${without}`, () => {
+  let server: Server;
+  let origin: string;
+  let browser: Browser;
+  let stage: Stage;
+  const open: Page[] = [];
+
+  beforeAll(async () => {
+    const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+    const cast = await createCast(database);
+    stage = await createStage(database, cast);
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    const value = /service_session=([^;]+)/.exec(cast.instance_admin.headers.Cookie ?? '')![1]!;
+    for (const screen of screens) {
+      const context = await browser.newContext(screen);
+      await context.addCookies([{ name: 'service_session', value, url: origin }]);
+      open.push(await context.newPage());
+    }
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  it.each(paths)(
+    '%s is as wide as its window, and for everybody to use',
+    async (_path, route) => {
+      for (const page of open) {
+        const answer = await page.goto(origin + pathOn(stage, route), { waitUntil: 'load' });
+        expect(answer?.status()).toBe(200);
+        expect(await excessWidth(page)).toBe(0);
+        expect(await seriousFaults(page)).toEqual([]);
+      }
+    },
+    20_000,
+  );
+
+  it('the menu of a phone unfolds by keyboard, and a desk shows the sections beside the page', async () => {
+    const [phone, desk] = open;
+    const company = `${origin}/companies/${stage.companyId}`;
+    await phone!.goto(company);
+    expect(await phone!.isVisible('.sections')).toBe(false);
+    await phone!.focus('.menu summary');
+    await phone!.keyboard.press('Enter');
+    expect(await phone!.isVisible('.sections a[aria-current=page]')).toBe(true);
+    expect(await excessWidth(phone!)).toBe(0);
+    expect(await seriousFaults(phone!)).toEqual([]);
+    await desk!.goto(company);
+    expect(await desk!.isVisible('.menu')).toBe(false);
+    expect(await desk!.textContent('.sections a[aria-current=page]')).toContain('Dashboard');
+  }, 20_000);
+});
