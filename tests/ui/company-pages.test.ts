@@ -238,6 +238,21 @@ describe('approvals', () => {
   });
 });
 
+it('a viewer finds an unread issue in the inbox, reads it, and takes that back', async () => {
+  const viewer = browserOf(cast.viewer);
+  const title = `News ${newId()}`;
+  const { body } = await browserOf(cast.member).api('post', `/api${base}/issues`, { title });
+  const inbox = async () => (await viewer.get(`${base}/inbox`)).text;
+  expect(await inbox()).toContain(title);
+  const opened = await viewer.post(`/issues/${body.id}/read`, { open: 'on' });
+  expect(opened.headers.location).toBe(`/issues/${body.id}`);
+  expect(await inbox()).not.toContain(title);
+  await viewer.post(`/issues/${body.id}/unread`);
+  const marked = await viewer.post(`/issues/${body.id}/read`);
+  expect((await viewer.get(marked.headers.location!)).text).toContain(`action="/issues/${body.id}/unread"`);
+  expect(await inbox()).not.toContain(title);
+});
+
 describe('an instance admin', () => {
   it('sets and clears a setting, stops all runs and lets them start again', async () => {
     const boss = browserOf(cast.instance_admin);

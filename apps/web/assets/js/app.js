@@ -6,7 +6,7 @@ import { startTranscripts } from './transcript.js';
 /** Topics that an event is about: `issues`, `issue:<id>`; `agents`, `runs`, `approvals` and theirs. */
 function topicsOf(type, data) {
   if (type.startsWith('issue_')) return ['issues', `issue:${data.id}`];
-  if (type === 'comment_created') return [`issue:${data.issue_id}`];
+  if (type === 'comment_created') return ['comments', `issue:${data.issue_id}`];
   if (type === 'agent_updated') return ['agents', `agent:${data.id}`];
   if (type.startsWith('approval_')) return ['approvals', `approval:${data.id}`];
   if (type.startsWith('heartbeat_')) {

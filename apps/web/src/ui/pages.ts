@@ -10,6 +10,7 @@ import { agentRoutes } from './agents/agent-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
+import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
@@ -32,4 +33,5 @@ export const uiPages: readonly UiRoute[] = [
   runsRoutes,
   approvalRoutes,
   secretRoutes,
+  inboxRoutes,
 ].flat();

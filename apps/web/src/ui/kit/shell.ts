@@ -32,6 +32,7 @@ export function shell(options: ShellOptions): Html {
         <a class="brand" href="/companies">Control plane</a>
         !${when(company, ({ id, name }) => html`<a class="company" href="/companies/${id}">${name}</a>`)}
         <nav class="account" aria-label="Account">
+          !${when(company, ({ id }) => navLink({ label: 'Inbox', path: `/companies/${id}/inbox` }, active))}
           !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
           !${navLink({ label: user.name, path: '/profile' }, active)}
           <form method="post" action="/logout" class="inline">
