@@ -3,22 +3,40 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createAgent, createApproval, createIssue, mintBoardUserKey, systemActor } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
 import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
-import { createCast } from '../http/cast.ts';
+import { type Cast, createCast } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
 import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 /** Looked at within their pages. */
 const fragment = /\/(?:part\/[^/]+|card|facts|transcript)$/;
-const routes = uiPages.filter(({ kind, path }) => kind === 'page' && !fragment.test(path));
-const paths = routes.map((route) => [route.path, route as { path: string; scope: never }] as const);
+const paths = uiPages.flatMap((route) =>
+  route.kind === 'page' && !fragment.test(route.path) ? [[route.path, route] as const] : [],
+);
 
 const screens = [
   { viewport: { width: 390, height: 800 }, colorScheme: 'light' },
   { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
 ] as const;
+
+/** Names as long as people and agents make them, with and without a place to break. */
+async function fill(database: Database, { company_id }: Cast): Promise<void> {
+  const director = systemActor('tests');
+  const long = 'Measure where in the checkout people leave, and ask five of them why they did. '.repeat(2);
+  const unbroken = 'a-very-long-name-'.repeat(12).replaceAll('-', '_');
+  await transaction(database, async (tx) => {
+    for (const title of [long, unbroken]) {
+      await createIssue(tx, director, company_id, { title, status: 'in_progress', body_markdown: title });
+      await createApproval(tx, director, company_id, { type: 'plan', title, payload: { [unbroken]: title } });
+      await createAgent(tx, director, company_id, { name: title.slice(0, 150), title: long });
+      await mintBoardUserKey(tx, director, company_id, { role: 'viewer', label: title.slice(0, 150) });
+    }
+  });
+}
 
 inBrowser(`every page in a real browser${without}`, () => {
   let server: Server;
@@ -31,6 +49,7 @@ inBrowser(`every page in a real browser${without}`, () => {
     const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
     const cast = await createCast(database);
     stage = await createStage(database, cast);
+    await fill(database, cast);
     server = createServer(app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

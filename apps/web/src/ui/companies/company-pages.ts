@@ -99,8 +99,9 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
           waiting.length === 0
             ? html`<p class="soft">Nothing.</p>`
             : html`<ul class="list">
-                !${each(waiting, (item) => html`<li>!${item.path ? html`<a class="grow" href="${item.path}">${item.title}</a>` : html`<span class="grow">${item.title}</span>`}<span class="soft small">${item.what}</span></li>`)}
-              </ul>`
+                  !${each(waiting, (item) => html`<li>!${item.path ? html`<a class="grow" href="${item.path}">${item.title}</a>` : html`<span class="grow">${item.title}</span>`}<span class="soft small">${item.what}</span></li>`)}
+                </ul>
+                <p class="more"><a href="/companies/${company_id}/inbox">All in the inbox</a></p>`
         }
       </section>
       <section class="card">
