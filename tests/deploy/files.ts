@@ -54,8 +54,13 @@ export interface ComposeFile {
 
 const COMPOSE = 'deploy/compose.yaml';
 
+/** Values are interpolated as compose does it: after parsing, so that an empty one is a text. */
 export const readCompose = (env: Environment = operator): ComposeFile =>
-  parse(interpolate(withoutComments(readText(COMPOSE)), env), { merge: true }) as ComposeFile;
+  parse(
+    readText(COMPOSE),
+    (_key, value: unknown) => (typeof value === 'string' ? interpolate(value, env) : value),
+    { merge: true },
+  ) as ComposeFile;
 
 // Comments may speak of variables too.
 const withoutComments = (text: string): string => text.replaceAll(/^\s*#.*$/gm, '');

@@ -27,7 +27,7 @@ export {
 } from './factories.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
 export { killServices, processesIn, spawnService, startService } from './processes.ts';
-export type { LogLine, ProcessExit, ServiceProcess } from './processes.ts';
+export type { LogLine, ProcessExit, Program, ServiceProcess } from './processes.ts';
 export { startS3Server } from './s3-server.ts';
 export type { S3Server } from './s3-server.ts';
 export { startFakeOidc, signInAt } from './fake-oidc.ts';

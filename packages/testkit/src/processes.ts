@@ -35,6 +35,12 @@ export interface ServiceProcess {
 
 type Env = Record<string, string>;
 
+/** What starts the service, where that is not this checkout. */
+export interface Program {
+  command: readonly string[];
+  cwd?: string;
+}
+
 const main = path.resolve(import.meta.dirname, '../../../apps/launcher/src/main.ts');
 const START_TIMEOUT_MS = 30_000;
 const alive = new Set<ServiceProcess>();
@@ -70,8 +76,13 @@ function tellGuard(pid: number): void {
  * `npm start` with nothing in its environment but PATH and what is given. Unless told otherwise it listens on a free
  * port, without rate limit. Returns at once; `startService` waits.
  */
-export function spawnService(env: Env): ServiceProcess {
-  const child = spawn(process.execPath, [main], {
+export function spawnService(
+  env: Env,
+  program: Program = { command: [process.execPath, main] },
+): ServiceProcess {
+  const [file = '', ...args] = program.command;
+  const child = spawn(file, args, {
+    cwd: program.cwd,
     env: { PATH: process.env.PATH ?? '', PORT: '0', RATE_LIMIT_RPM: '0', LOG_FORMAT: 'json', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -123,8 +134,8 @@ export function spawnService(env: Env): ServiceProcess {
 }
 
 /** Resolves once the process is ready, migrations done. */
-export async function startService(env: Env): Promise<ServiceProcess> {
-  const service = spawnService(env);
+export async function startService(env: Env, program?: Program): Promise<ServiceProcess> {
+  const service = spawnService(env, program);
   await service.logged('ready');
   return service;
 }
