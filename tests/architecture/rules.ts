@@ -87,6 +87,7 @@ export const maxImports = 15;
 export const gatherers = [
   'packages/contract/src/endpoints.ts',
   'apps/scheduler/src/job-handlers.ts',
+  'apps/web/src/ui/pages.ts',
   'tests/http/stage.ts',
 ];
 

@@ -104,6 +104,10 @@ inBrowser(`pages full of hostile text${without}`, () => {
     await page.route('**/api/live/events*', async (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: 'retry: 60000\n\n' }),
     );
+    // The staged logo is a row without bytes.
+    await page.route('**/logo/image*', async (route) =>
+      route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" />' }),
+    );
     complaints = complaintsOf(page);
     page.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`)) foreign.push(request.url());
