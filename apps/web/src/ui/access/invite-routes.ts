@@ -12,7 +12,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce, status } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
   accessPage,
@@ -36,12 +36,7 @@ async function invitesPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const admin = isAdmin(context);
-  const { items, next_cursor } = await listInvites(
-    tx,
-    company_id,
-    { limit: 50, ...(query.cursor ? { cursor: query.cursor } : {}) },
-    { shows_tokens: false },
-  );
+  const { items, next_cursor } = await listInvites(tx, company_id, pageOf(query), { shows_tokens: false });
   const names = await userNames(
     tx,
     items.flatMap(({ created_by, accepted_by }) => [created_by, accepted_by]),
@@ -106,10 +101,7 @@ const nameOf = (names: Names, id: string | null): string => (id && names.get(id)
 
 async function requestsPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listJoinRequests(tx, company_id, {
-    limit: 50,
-    ...(query.cursor ? { cursor: query.cursor } : {}),
-  });
+  const { items, next_cursor } = await listJoinRequests(tx, company_id, pageOf(query));
   const names = await userNames(
     tx,
     items.flatMap(({ user_id, resolved_by }) => [user_id, resolved_by]),

@@ -5,7 +5,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { accessPage, byCompany, type CompanyContext, membersPath, roleChoices } from './access-frame.ts';
 
@@ -18,10 +18,7 @@ async function keysPage(
   raw_key: string | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listBoardUserKeys(tx, company_id, {
-    limit: 50,
-    ...(query.cursor ? { cursor: query.cursor } : {}),
-  });
+  const { items, next_cursor } = await listBoardUserKeys(tx, company_id, pageOf(query));
   const base = keysPath(company_id);
   const errors = new FieldErrors(error, ['label', 'role']);
   const list =

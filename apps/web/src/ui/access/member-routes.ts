@@ -4,7 +4,7 @@ import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
   accessPage,
@@ -27,10 +27,7 @@ const done: Record<string, string> = {
 async function membersPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, user, company_id, query } = context;
   const admin = isAdmin(context);
-  const { items, next_cursor } = await listCompanyUsers(tx, company_id, {
-    limit: 50,
-    ...(query.cursor ? { cursor: query.cursor } : {}),
-  });
+  const { items, next_cursor } = await listCompanyUsers(tx, company_id, pageOf(query));
   const base = membersPath(company_id);
   const list =
     items.length > 0

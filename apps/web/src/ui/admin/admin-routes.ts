@@ -6,7 +6,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
@@ -17,11 +17,7 @@ async function usersPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, user, query } = context;
-  const { items, next_cursor } = await listUsers(
-    tx,
-    { limit: 50, ...(query.cursor ? { cursor: query.cursor } : {}) },
-    presentUser,
-  );
+  const { items, next_cursor } = await listUsers(tx, pageOf(query), presentUser);
   const errors = new FieldErrors(error, ['display_name', 'email', 'password'], { email: 'email' });
   const typed = (name: string): string => form?.text(name) ?? '';
   const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}

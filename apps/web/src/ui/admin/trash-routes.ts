@@ -12,7 +12,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
@@ -29,9 +29,8 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
   const { tx, user, query } = context;
   const type = trashTypes.find((known) => known === query.type);
   const { items, next_cursor } = await listTrash(tx, {
-    limit: 50,
+    ...pageOf(query),
     ...(type ? { type } : {}),
-    ...(query.cursor ? { cursor: query.cursor } : {}),
   });
   const list =
     items.length > 0

@@ -18,6 +18,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import {
   approvalBody,
@@ -49,8 +50,8 @@ async function loadList(context: UiContext<'company'>): Promise<ListView> {
   const { tx, company_id, query } = context;
   const status = query.status === 'all' ? '' : query.status || 'pending';
   const { items, next_cursor } = await listApprovals(tx, company_id, {
+    ...pageOf(query),
     ...(status ? { status } : {}),
-    ...(query.cursor ? { cursor: query.cursor } : {}),
   });
   return { company_id, status, approvals: items, next_cursor, names: await namesIn(context, items) };
 }

@@ -38,6 +38,13 @@ function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
   return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${content}</div>`)}</td>`;
 }
 
+const PAGE = 50;
+
+/** The page of a list that the address asks for. */
+export function pageOf({ cursor }: Readonly<Record<string, string>>): { limit: number; cursor?: string } {
+  return cursor ? { limit: PAGE, cursor } : { limit: PAGE };
+}
+
 /** To the next page of a list; nothing on the last one. */
 export function moreLink(path: string, cursor: string | null, label: string): Html {
   if (cursor === null) return '';

@@ -6,7 +6,7 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { emptyState, formError, input, notice, postButton, textarea } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -38,11 +38,7 @@ async function secretsPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query, services } = context;
-  const { items, next_cursor } = await listSecrets(
-    tx,
-    company_id,
-    query.cursor ? { cursor: query.cursor } : {},
-  );
+  const { items, next_cursor } = await listSecrets(tx, company_id, pageOf(query));
   const path = listPath(company_id);
   const list =
     items.length > 0
