@@ -12,6 +12,7 @@ import {
   createLabel,
   createNote,
   createProject,
+  createProvider,
   createRelation,
   createRoutine,
   createSkill,
@@ -37,7 +38,12 @@ import type { Cast } from './cast.ts';
 
 /** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
 /** Rows that wait for a scheduler (decisions 6): there is none on stage, so they answer 503. */
-export const awaitingScheduler: readonly string[] = ['agents.test-adapter', 'agents.test-codex-adapter'];
+export const awaitingScheduler: readonly string[] = [
+  'agents.test-adapter',
+  'agents.test-codex-adapter',
+  'providers.test',
+  'providers.test-instance',
+];
 
 export type Stage = Readonly<Record<string, string>>;
 
@@ -122,6 +128,9 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
       sealed: 'never opened',
     })
     .returning();
+  const key = { name: `Provider of ${unique}`, adapter_type: 'family_chat_a' } as const;
+  const rules = { egress: 'any' } as const;
+  const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
   const thrown = await createNote(tx, director, company_id, { title: 'Thrown away' });
   await deleteNote(tx, director, (await findNote(tx, thrown.id))!);
   const [entry] = (await listTrash(tx, { company_id, type: 'note', limit: 1 })).items;
@@ -131,6 +140,7 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
     noteId: note.id,
     skillId: skill.id,
     secretId: secret!.id,
+    providerId: provider.id,
     type: 'note',
     entityId: thrown.id,
     trashId: entry!.trash_id,

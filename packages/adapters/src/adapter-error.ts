@@ -1,6 +1,6 @@
 /**
- * What went wrong with a model call, in the terms that decide what happens next: `auth`, `config` and `quota` pause
- * the provider (quota until `reset_at`, where known), `transient` may be tried again, the rest ends the run.
+ * What went wrong with a model call, in the terms that decide what happens next: `quota` pauses the
+ * provider until `reset_at`, where known, `transient` may be tried again, the rest ends the run.
  */
 export type AdapterErrorCategory =
   'auth' | 'quota' | 'transient' | 'permanent' | 'config' | 'timeout' | 'cancelled';

@@ -8,7 +8,8 @@ export { containerName, labelledContainers, removeContainer } from './container/
 export { execute } from './execute.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';
-export type { ModelsProbe } from './probe-models.ts';
+export { probeIdentity } from './probe-identity.ts';
+export type { Probe } from './probed.ts';
 export { smokeTest } from './smoke-test.ts';
 export type { SmokeTest } from './smoke-test.ts';
 export type {
@@ -18,7 +19,6 @@ export type {
   CloudSpec,
   ContainerSpec,
   ProgramSpec,
-  ProviderFamily,
   ProviderSpec,
   SessionTotals,
   UsageEvent,

@@ -1,20 +1,11 @@
+import type { CloudCredentials } from '@acp/contract';
 import { AdapterError } from './adapter-error.ts';
-import { CallWatch } from './llm/call-watch.ts';
-import { signingKeys, type CloudCredentials } from './llm/cloud-credentials.ts';
-import { connectionTo, presentable, type Connection } from './llm/connection.ts';
-import { failureOfThrown } from './llm/failure.ts';
+import type { CallWatch } from './llm/call-watch.ts';
+import { signingKeys } from './llm/cloud-credentials.ts';
+import type { Connection } from './llm/connection.ts';
 import { watchedFetch } from './llm/watched-fetch.ts';
+import { type Probe, probed } from './probed.ts';
 import type { ProviderSpec } from './task.ts';
-
-export interface ModelsProbe {
-  ok: boolean;
-  model_count: number | null;
-  latency_ms: number;
-  error: string | null;
-}
-
-// Below the 30 s in which the caller's command must be answered (decisions 6).
-const timeouts = { idle_sec: 20, total_sec: 20 };
 
 interface ProbeRequest {
   url: string;
@@ -78,27 +69,6 @@ async function listModels(connection: Connection, watch: CallWatch): Promise<num
 }
 
 /** Lists the provider's models, which costs nothing: whether address and key are good. Never throws. */
-export async function probeModels(provider: ProviderSpec, signal: AbortSignal): Promise<ModelsProbe> {
-  const started = performance.now();
-  const result = (count: number | null, error: string | null): ModelsProbe => ({
-    ok: error === null,
-    model_count: count,
-    latency_ms: Math.round(performance.now() - started),
-    error,
-  });
-  const watch = new CallWatch(signal, timeouts);
-  let connection: Connection | null = null;
-  try {
-    connection = connectionTo(provider);
-    return result(await listModels(connection, watch), null);
-  } catch (thrown) {
-    const reason: unknown = watch.signal.aborted ? watch.signal.reason : thrown;
-    const failure = failureOfThrown(reason);
-    return result(
-      null,
-      connection === null ? failure.message : presentable(failure, connection.scrubber).message,
-    );
-  } finally {
-    watch.close();
-  }
+export async function probeModels(provider: ProviderSpec, signal: AbortSignal): Promise<Probe> {
+  return probed(provider, signal, listModels);
 }

@@ -1,6 +1,4 @@
-/** The vendor families of the specification, by neutral name (section Provider). */
-export type ProviderFamily =
-  'family_chat_a' | 'family_chat_b' | 'family_search' | 'family_compat' | 'family_cloud';
+import type { ProviderFamily } from '@acp/contract';
 
 export interface ProviderSpec {
   family: ProviderFamily;

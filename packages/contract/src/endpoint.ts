@@ -21,6 +21,7 @@ export type ScopeEntity =
   | 'attachment'
   | 'work_product'
   | 'secret'
+  | 'provider'
   | 'project'
   | 'goal'
   | 'note'

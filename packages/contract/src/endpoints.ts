@@ -21,6 +21,7 @@ import { noteEndpoints } from './notes.ts';
 import { projectEndpoints } from './projects.ts';
 import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
+import { providerEndpoints } from './providers.ts';
 import { secretEndpoints } from './secrets.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
@@ -36,6 +37,7 @@ export const endpoints: readonly EndpointRow[] = [
   inviteEndpoints,
   boardUserKeyEndpoints,
   secretEndpoints,
+  providerEndpoints,
   agentEndpoints,
   agentOrgEndpoints,
   projectEndpoints,

@@ -6,6 +6,7 @@ export * from './trash/index.ts';
 export * from './identity/index.ts';
 export * from './companies/index.ts';
 export * from './secrets/index.ts';
+export * from './providers/index.ts';
 export * from './agents/index.ts';
 export * from './projects/index.ts';
 export * from './goals/index.ts';

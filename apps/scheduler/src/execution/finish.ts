@@ -1,6 +1,6 @@
-import { finishRun } from '@acp/core';
+import { finishRun, pauseProvider } from '@acp/core';
 import type { ClaimedRun, RunOutcome } from '@acp/core';
-import { transaction } from '@acp/db';
+import { transaction, type Tx } from '@acp/db';
 import type { Scrubber } from '@acp/kernel';
 import { storable } from './clean-text.ts';
 import type { ExecutionSettings } from './execute-run.ts';
@@ -45,7 +45,7 @@ export async function writeEnd(settings: ExecutionSettings, end: RunEnd): Promis
 
 async function writeOutcome(
   { database, logger }: ExecutionSettings,
-  { run, held }: RunEnd,
+  { run, held, outcome: turns }: RunEnd,
   outcome: RunOutcome,
 ): Promise<void> {
   let attempts = 0;
@@ -54,6 +54,7 @@ async function writeOutcome(
       attempts += 1;
       await transaction(database, async (tx) => {
         if (!(await finishRun(tx, run, outcome))) throw new NotOurs();
+        await pauseUsedUp(tx, turns, outcome.error);
       });
     });
   } catch (err) {
@@ -62,6 +63,16 @@ async function writeOutcome(
     if (attempts > 1) return;
     throw new RunStopped('lost');
   }
+}
+
+/** Runs of other agents would only learn the same from the provider. */
+async function pauseUsedUp(
+  tx: Tx,
+  { failure, provider_id }: TurnsOutcome,
+  error: string | null | undefined,
+): Promise<void> {
+  if (failure?.category !== 'quota' || !provider_id) return;
+  await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: error ?? failure.category });
 }
 
 function outcomeOf({ pricing, logger }: ExecutionSettings, end: RunEnd): RunOutcome {

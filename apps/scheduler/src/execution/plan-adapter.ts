@@ -10,7 +10,7 @@ import type { AgentFolders } from '../programs/agent-folders.ts';
 import { engineEnvironment, passedSecrets, programEnvironment } from '../programs/environment.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './prompt.ts';
-import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
+import { chooseModel, MAX_OUTPUT_TOKENS, secretsOf } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 
 export interface PlanSettings {
@@ -33,6 +33,8 @@ export interface AdapterPlan {
   task: PlannedTask;
   /** For the cost event: the provider's family, or the adapter. */
   provider: string;
+  /** The company's, which a used-up quota pauses. */
+  provider_id: string | null;
   max_turns: number;
   /** Whether its calls can be priced ahead (decisions 8.4). */
   metered: boolean;
@@ -61,8 +63,9 @@ export async function planAdapter(
   return { ...planned, secrets: [...planned.secrets, ...secrets] };
 }
 
-function planLlm({ config, provider }: PlanSettings, run: Planned, agent: PromptAgent): AdapterPlan {
-  const choice = chooseModel({ ...agent, adapter_type: 'llm' }, config, provider);
+async function planLlm(settings: PlanSettings, run: Planned, agent: PromptAgent): Promise<AdapterPlan> {
+  const { config, database } = settings;
+  const choice = await chooseModel({ ...settings, tx: database.db }, run.company_id, agent);
   return {
     task: {
       ...baseTask(run, choice.model, agent.adapter_config),
@@ -70,9 +73,10 @@ function planLlm({ config, provider }: PlanSettings, run: Planned, agent: Prompt
       timeouts: { idle_sec: config.llm_idle_timeout_sec, total_sec: config.llm_timeout_sec },
     },
     provider: choice.provider.family,
+    provider_id: choice.provider_id,
     max_turns: MAX_TURNS,
     metered: true,
-    secrets: choice.provider.api_key === null ? [] : [choice.provider.api_key],
+    secrets: secretsOf(choice.provider),
     folders: null,
     session_version: null,
   };
@@ -121,6 +125,7 @@ async function planProgram(
       program: programOf(config, run, adapter_config, { folders, place, timeout_sec }),
     },
     provider: run.adapter_type,
+    provider_id: null,
     // A CLI takes as many of its own turns as it wants.
     max_turns: 1,
     metered: false,
@@ -185,6 +190,7 @@ async function planCloud(
       },
     },
     provider: run.adapter_type,
+    provider_id: null,
     max_turns: 1,
     metered: false,
     secrets: [],

@@ -1,54 +1,115 @@
 import type { ProviderSpec } from '@acp/adapters';
-import { adapterTypes } from '@acp/contract';
-import type { PromptAgent } from '@acp/core';
-import { createGuardedFetch } from '@acp/kernel';
-import type { Config } from '@acp/kernel';
+import { parseCloudCredentials } from '@acp/contract';
+import { openProvider } from '@acp/core';
+import type { PromptAgent, UsableProvider } from '@acp/core';
+import type { Tx } from '@acp/db';
+import { createGuardedFetch, ServiceError } from '@acp/kernel';
+import type { Config, Vault } from '@acp/kernel';
 import { RunFailure } from './run-failure.ts';
 
 /** Always sent: what a turn may cost at most is known before it begins (decisions 8.4). */
 export const MAX_OUTPUT_TOKENS = 8192;
 
+type ReachConfig = Pick<Config, 'provider_egress' | 'llm_allowed_hosts'>;
+
 /** The instance's own provider (SERVICE_DEFAULT_LLM_*); null where none is configured. */
 export function defaultProvider(config: Config): ProviderSpec | null {
-  const { default_llm_provider: family, default_llm_base_url: baseUrl } = config;
+  const { default_llm_provider: family, default_llm_base_url: base_url } = config;
   if (family === null) return null;
-  // The key goes to its own base URL, or where the operator says (decisions 7.33); redirects are held to it too.
-  const only = baseUrl === null ? {} : { only_hosts: [new URL(baseUrl).host, ...config.llm_allowed_hosts] };
-  return {
-    family,
-    api_key: config.default_llm_api_key,
-    base_url: baseUrl,
-    fetch: createGuardedFetch({ egress: config.provider_egress, ...only }),
-  };
+  return { family, api_key: config.default_llm_api_key, base_url, fetch: fetchFor(config, base_url) };
+}
+
+// Each has connections of its own: one for every address in use, the longest unused of too many given up.
+const fetches = new Map<string, typeof fetch>();
+const MAX_FETCHES = 100;
+
+/** A key goes to its own base URL, or where the operator says (decisions 7.33); redirects are held to it too. */
+export function fetchFor(
+  { provider_egress, llm_allowed_hosts }: ReachConfig,
+  base_url: string | null,
+): typeof fetch {
+  const host = base_url === null ? null : new URL(base_url).host;
+  const name = `${provider_egress} ${host ?? ''} ${llm_allowed_hosts.join()}`;
+  const only = host === null ? {} : { only_hosts: [host, ...llm_allowed_hosts] };
+  const known = fetches.get(name) ?? createGuardedFetch({ egress: provider_egress, ...only });
+  fetches.delete(name);
+  fetches.set(name, known);
+  const [oldest] = fetches.keys();
+  if (fetches.size > MAX_FETCHES && oldest !== undefined) fetches.delete(oldest);
+  return known;
+}
+
+/** A company's provider as the adapters take it. */
+export function specOf(provider: UsableProvider, config: ReachConfig): ProviderSpec {
+  const { family, api_key, base_url, custom_headers } = provider;
+  return { family, api_key, base_url, custom_headers, fetch: fetchFor(config, base_url) };
+}
+
+/** All that must not be told of a provider: for the Scrubber. */
+export function secretsOf({ family, api_key, custom_headers = {} }: ProviderSpec): string[] {
+  const headers = Object.values(custom_headers);
+  if (api_key === null) return headers;
+  return [api_key, ...headers, ...(family === 'family_cloud' ? cloudSecrets(api_key) : [])];
+}
+
+function cloudSecrets(blob: string): string[] {
+  try {
+    const { access_key_id, secret_access_key, session_token } = parseCloudCredentials(blob);
+    return [access_key_id, secret_access_key, session_token].filter((value) => value !== undefined);
+  } catch {
+    // No credentials: the call fails for it, and tells why.
+    return [];
+  }
 }
 
 export interface ModelChoice {
   provider: ProviderSpec;
   model: string;
+  /** Of the company; null for the instance's own. */
+  provider_id: string | null;
+}
+
+export interface ModelSources {
+  tx: Tx;
+  config: Config;
+  vault: Vault;
+  /** The instance's own. */
+  provider: ProviderSpec | null;
 }
 
 /**
- * Where the run's turns are computed (specification, behaviour rule 2). An unknown or empty adapter type means `llm`.
- * Throws RunFailure `config`, in words for the agent's owner.
+ * Where the run's turns are computed (specification, behaviour rule 2): by the provider that the agent names and no
+ * other, else by the instance's own. Throws RunFailure `config`, or `quota` while a provider is paused, in words for
+ * the agent's owner.
  */
-export function chooseModel(
-  agent: PromptAgent,
-  config: Config,
-  instanceProvider: ProviderSpec | null,
-): ModelChoice {
-  const known = adapterTypes.find((type) => type === agent.adapter_type);
-  if (agent.provider_id !== null) {
-    throw configFailure(`provider ${agent.provider_id} is not available on this instance`);
+export async function chooseModel(
+  { tx, config, vault, provider }: ModelSources,
+  company_id: string,
+  agent: Pick<PromptAgent, 'provider_id' | 'model'>,
+): Promise<ModelChoice> {
+  const { provider_id } = agent;
+  if (provider_id !== null) {
+    const own = await openNamed(tx, company_id, provider_id, vault);
+    if (agent.model === null) throw new RunFailure('config', 'the agent names a provider, but no model');
+    return { provider: specOf(own, config), model: agent.model, provider_id };
   }
-  if (known !== undefined && known !== 'llm') {
-    throw configFailure(`adapter ${known} is not available on this instance`);
-  }
-  if (instanceProvider === null) throw configFailure('no LLM provider is configured');
+  if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
   const model = agent.model ?? config.default_llm_model;
-  if (model === null) throw configFailure('no model is configured');
-  return { provider: instanceProvider, model };
+  if (model === null) throw new RunFailure('config', 'no model is configured');
+  return { provider, model, provider_id: null };
 }
 
-function configFailure(message: string): RunFailure {
-  return new RunFailure('config', message);
+async function openNamed(tx: Tx, company_id: string, id: string, vault: Vault): Promise<UsableProvider> {
+  let own: UsableProvider | undefined;
+  try {
+    own = await openProvider(tx, company_id, id, vault);
+  } catch (err) {
+    throw err instanceof ServiceError ? new RunFailure('config', err.message) : err;
+  }
+  if (own === undefined) throw new RunFailure('config', 'the agent’s provider does not exist');
+  if (!own.enabled) throw new RunFailure('config', `provider ${own.name} is disabled`);
+  const { paused_until: until, pause_reason: reason } = own;
+  if (until === null) return own;
+  const why = reason === null ? '' : `: ${reason}`;
+  throw new RunFailure('quota', `provider ${own.name} is paused until ${until.toISOString()}${why}`);
 }

@@ -46,6 +46,8 @@ export interface TurnsOutcome {
   session_version?: string | null;
   /** For the cost event. */
   provider?: string;
+  /** The company's, which a used-up quota pauses. */
+  provider_id?: string | null;
   /** The run goes on elsewhere: its end is not written here. */
   handed_over?: boolean;
 }

@@ -49,6 +49,7 @@ export async function workOnRun(
   const { model } = plan.task;
   for (const secret of plan.secrets) scrubber.addSecret(secret);
   outcome.provider = plan.provider;
+  outcome.provider_id = plan.provider_id;
   outcome.session_version = plan.session_version;
   const { prompt, task } = await tellTask(settings, run, facts, plan);
   try {

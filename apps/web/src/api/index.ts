@@ -20,6 +20,7 @@ import { goalRoutes } from './goals/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { referenceRoutes } from './references/routes.ts';
+import { providerRoutes } from './providers/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
@@ -33,6 +34,7 @@ export const apiRoutes: readonly Route[] = [
   logoRoutes,
   inviteRoutes,
   secretRoutes,
+  providerRoutes,
   agentRoutes,
   projectRoutes,
   goalRoutes,

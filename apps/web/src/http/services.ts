@@ -1,6 +1,6 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor } from '@acp/contract';
-import type { AdapterRules, HomeRules } from '@acp/core';
+import type { AdapterRules, HomeRules, ProviderRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
@@ -17,6 +17,8 @@ export interface Services {
   readonly homes: HomeRules;
   /** What of the machine's and the cloud's an adapter_config may name (decisions 7.33). */
   readonly adapters: AdapterRules;
+  /** What providers may reach (SERVICE_PROVIDER_EGRESS). */
+  readonly providers: ProviderRules;
   readonly public_url: string;
   readonly storage: Storage;
   /** Bytes on their way to a row, or without one. */
@@ -46,6 +48,7 @@ export interface ServiceSources {
         | 'docker_images'
         | 'cli_sandbox_image'
         | 'lambda_functions'
+        | 'provider_egress'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -81,6 +84,7 @@ export function createServices({ database, config, listener, logger, ...sources 
       cli_sandbox_image: config.cli_sandbox_image ?? null,
       lambda_functions: config.lambda_functions ?? [],
     },
+    providers: { egress: config.provider_egress ?? 'any' },
     public_url: config.public_url,
     async command(name, payload, { actor, company_id }) {
       if (!listener) throw unavailable('no scheduler answered in time');

@@ -1,51 +1,14 @@
+import { type CloudCredentials, parseCloudCredentials } from '@acp/contract';
+import { ServiceError } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 
-/** The credentials blob of a cloud provider (specification, section Provider). */
-export interface CloudCredentials {
-  region: string;
-  access_key_id?: string;
-  secret_access_key?: string;
-  session_token?: string;
-}
-
-function text(fields: Record<string, unknown>, name: string): string | undefined {
-  const value = fields[name];
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string')
-    throw new AdapterError('config', `cloud credentials: ${name} must be a text`);
-  return value;
-}
-
-export function parseCloudCredentials(blob: string | null): CloudCredentials {
-  let parsed: unknown;
+/** The credentials blob of a cloud provider, checked again. Throws AdapterError `config`. */
+export function readCloudCredentials(blob: string | null): CloudCredentials {
   try {
-    parsed = JSON.parse(blob ?? '');
-  } catch {
-    // The parser's message would quote the blob.
-    throw new AdapterError('config', 'the api_key of a cloud provider must be a JSON credentials blob');
+    return parseCloudCredentials(blob);
+  } catch (err) {
+    throw err instanceof ServiceError ? new AdapterError('config', err.message) : err;
   }
-  if (typeof parsed !== 'object' || parsed === null) {
-    throw new AdapterError('config', 'cloud credentials must be a JSON object');
-  }
-  const fields: Record<string, unknown> = { ...parsed };
-  const region = text(fields, 'region');
-  // The region becomes part of a host name.
-  if (region === undefined || !/^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/.test(region)) {
-    throw new AdapterError('config', 'cloud credentials need a region, for example us-east-1');
-  }
-  const credentials = {
-    region,
-    access_key_id: text(fields, 'access_key_id'),
-    secret_access_key: text(fields, 'secret_access_key'),
-    session_token: text(fields, 'session_token'),
-  };
-  if ((credentials.access_key_id === undefined) !== (credentials.secret_access_key === undefined)) {
-    throw new AdapterError(
-      'config',
-      'cloud credentials need both access_key_id and secret_access_key, or neither',
-    );
-  }
-  return credentials;
 }
 
 export interface SigningKeys {

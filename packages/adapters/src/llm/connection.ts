@@ -1,7 +1,8 @@
+import type { CloudCredentials, ProviderFamily } from '@acp/contract';
 import { Scrubber } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
-import type { ProviderFamily, ProviderSpec } from '../task.ts';
-import { parseCloudCredentials, type CloudCredentials } from './cloud-credentials.ts';
+import type { ProviderSpec } from '../task.ts';
+import { readCloudCredentials } from './cloud-credentials.ts';
 
 /** A provider, checked: what every request of a call starts from. */
 export interface Connection {
@@ -54,7 +55,7 @@ function checkHeaders(headers: Record<string, string>, apiKey: string): void {
 /** Throws AdapterError `config`, which never quotes a secret. */
 export function connectionTo(provider: ProviderSpec): Connection {
   const { family, custom_headers: headers = {} } = provider;
-  const credentials = family === 'family_cloud' ? parseCloudCredentials(provider.api_key) : null;
+  const credentials = family === 'family_cloud' ? readCloudCredentials(provider.api_key) : null;
   const apiKey = credentials === null ? (provider.api_key ?? '').trim() : '';
   if (apiKey === '' && credentials === null && family !== 'family_compat') {
     throw new AdapterError('config', 'the provider has no API key');

@@ -3,7 +3,7 @@
 
 import type { LanguageModel } from 'ai';
 import { AdapterError } from '../adapter-error.ts';
-import type { ProviderFamily } from '../task.ts';
+import type { ProviderFamily } from '@acp/contract';
 import { signingKeys } from './cloud-credentials.ts';
 import type { Connection } from './connection.ts';
 

@@ -28,7 +28,7 @@ export async function createAgent(
   rules?: AdapterRules,
 ): Promise<Agent | { agent: Agent; api_key: string }> {
   if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
-  assertProvider(input.provider_id);
+  await assertProvider(tx, company_id, input.provider_id);
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
   if (input.adapter_config !== undefined || input.adapter_type !== undefined)

@@ -3,12 +3,9 @@ import { invalid } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { findAgent } from './read-agents.ts';
 
-const { companies } = schema;
+export { assertProvider } from '../providers/index.ts';
 
-/** No provider can exist yet, so that any id is of an unknown one (decisions 7.20). @throws invalid */
-export function assertProvider(provider_id: string | null | undefined): void {
-  if (provider_id) throw invalid('unknown provider');
-}
+const { companies } = schema;
 
 /** @throws invalid unless the agent is one of the company */
 export async function assertManager(tx: Tx, company_id: string, manager_id: string): Promise<void> {

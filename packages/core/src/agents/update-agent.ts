@@ -34,7 +34,7 @@ export async function updateAgent(
 ): Promise<Agent> {
   const input = settableOnUpdate(body);
   assertNotAbove(actor, agent);
-  assertProvider(input.provider_id);
+  await assertProvider(tx, agent.company_id, input.provider_id);
   if (input.status === 'running') throw conflict('status running is set by runs');
   if (input.home_dir) await assertCompanyHome(tx, agent.company_id, input.home_dir, homes);
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);

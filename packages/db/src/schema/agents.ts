@@ -62,6 +62,9 @@ export const agents = pgTable(
     index('agents_reports_to')
       .on(t.reports_to)
       .where(sql`${t.reports_to} is not null`),
+    index('agents_provider')
+      .on(t.provider_id)
+      .where(sql`${t.provider_id} is not null`),
     index('agents_budget_paused')
       .on(t.company_id)
       .where(sql`${t.budget_paused}`),

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
@@ -26,6 +26,7 @@ export const providers = pgTable(
   },
   (t) => [
     uniqueIndex('providers_company_name').on(t.company_id, sql`lower(${t.name})`),
+    index('providers_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
     uniqueIndex('providers_embeddings')
       .on(t.company_id)
       .where(sql`${t.embeddings}`),

@@ -1,0 +1,2 @@
+CREATE INDEX "agents_provider" ON "agents" USING btree ("provider_id") WHERE "agents"."provider_id" is not null;--> statement-breakpoint
+CREATE INDEX "providers_company" ON "providers" USING btree ("company_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);

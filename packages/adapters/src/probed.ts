@@ -1,0 +1,47 @@
+import { CallWatch } from './llm/call-watch.ts';
+import { type Connection, connectionTo, presentable } from './llm/connection.ts';
+import { failureOfThrown } from './llm/failure.ts';
+import type { ProviderSpec } from './task.ts';
+
+/** What a provider's probe came to. */
+export interface Probe {
+  ok: boolean;
+  /** Null where it failed, or counts no models. */
+  model_count: number | null;
+  latency_ms: number;
+  /** As it may be shown: without the provider's secrets. */
+  error: string | null;
+}
+
+// Below the 30 s in which the caller's command must be answered (decisions 6).
+const timeouts = { idle_sec: 20, total_sec: 20 };
+
+/** Does `work` against the provider, timed, and turns what it throws into a result. */
+export async function probed(
+  provider: ProviderSpec,
+  signal: AbortSignal,
+  work: (connection: Connection, watch: CallWatch) => Promise<number | null>,
+): Promise<Probe> {
+  const started = performance.now();
+  const result = (count: number | null, error: string | null): Probe => ({
+    ok: error === null,
+    model_count: count,
+    latency_ms: Math.round(performance.now() - started),
+    error,
+  });
+  const watch = new CallWatch(signal, timeouts);
+  let connection: Connection | null = null;
+  try {
+    connection = connectionTo(provider);
+    return result(await work(connection, watch), null);
+  } catch (thrown) {
+    const reason: unknown = watch.signal.aborted ? watch.signal.reason : thrown;
+    const failure = failureOfThrown(reason);
+    return result(
+      null,
+      connection === null ? failure.message : presentable(failure, connection.scrubber).message,
+    );
+  } finally {
+    watch.close();
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * Owns `providers`. Invariants: keys and headers are sealed before they reach the database, never come back by the API,
+ * and go only to the address they were given for; a provider that an agent names stays.
+ */
+export { createProvider, deleteProvider, findProvider, listProviders, updateProvider } from './providers.ts';
+export { presentProvider } from './present.ts';
+export type { ProviderRow } from './present.ts';
+export type { ProviderRules } from './base-url.ts';
+export { assertProvider, openProvider, pauseProvider } from './use-provider.ts';
+export type { UsableProvider } from './use-provider.ts';
+export { embeddingsProvider } from './embeddings.ts';

@@ -1,0 +1,194 @@
+import { parseCloudCredentials } from '@acp/contract';
+import type { Actor, CreateProvider, Provider, UpdateProvider } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, ne, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { assertBaseUrl, type ProviderRules } from './base-url.ts';
+import { presentProvider, type ProviderRow } from './present.ts';
+
+const { agents, companies, providers } = schema;
+
+/** Where key and headers lie, for the vault: sealed for one row, they do not open in another. */
+export const providerPlace = (id: string) => `providers/${id}`;
+
+/** The scope loader's way to a provider. */
+export async function findProvider(tx: Tx, id: string): Promise<ProviderRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(providers))
+    .from(providers)
+    .innerJoin(companies, and(eq(companies.id, providers.company_id), isNull(companies.deleted_at)))
+    .where(eq(providers.id, id));
+  return row;
+}
+
+export async function listProviders(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Provider>> {
+  const page = newestFirst(providers.created_at, providers.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(providers)
+    .where(and(eq(providers.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentProvider);
+}
+
+/**
+ * @throws unavailable for a key without an encryption key, conflict when the name is taken, invalid for a base URL that
+ * is missing or may not be reached, or cloud credentials that are none
+ */
+export async function createProvider(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateProvider,
+  vault: Vault,
+  rules: ProviderRules,
+): Promise<Provider> {
+  const id = newId();
+  const after = { adapter_type: input.adapter_type, base_url: blankIsNull(input.base_url) ?? null };
+  assertReachable(after, rules);
+  const { name, enabled, embeddings = false } = input;
+  const embedding_model = blankIsNull(input.embedding_model);
+  const secrets = sealed(id, input, after.adapter_type, vault);
+  if (embeddings) await undesignate(tx, company_id, id);
+  const row = await unlessTaken(async () => {
+    const values = { id, company_id, name, ...after, enabled, embeddings, embedding_model, ...secrets };
+    const [created] = await tx.insert(providers).values(values).returning();
+    return created!;
+  });
+  await recordChanges(tx, actor, [changeOf(row, 'provider.created')]);
+  return presentProvider(row);
+}
+
+/**
+ * Changes a provider; an absent field is left alone. What is secret goes only where it was meant to: with another family
+ * or base URL it must be given again. `enabled: true` and a new key end a pause. @throws as `createProvider`
+ */
+export async function updateProvider(
+  tx: Tx,
+  actor: Actor,
+  subject: ProviderRow,
+  input: UpdateProvider,
+  vault: Vault,
+  rules: ProviderRules,
+): Promise<Provider> {
+  const [before] = await tx.select().from(providers).where(eq(providers.id, subject.id)).for('no key update');
+  if (!before) throw notFound();
+  const base_url = blankIsNull(input.base_url);
+  const after = {
+    adapter_type: input.adapter_type ?? (before.adapter_type as Provider['adapter_type']),
+    base_url: base_url === undefined ? before.base_url : base_url,
+  };
+  const moved = after.adapter_type !== before.adapter_type || after.base_url !== before.base_url;
+  if (moved) {
+    assertReachable(after, rules);
+    assertGivenAgain(before, input);
+  }
+  const { name, enabled, embeddings } = input;
+  if (embeddings === true) await undesignate(tx, before.company_id, before.id);
+  const resumed = enabled === true || input.api_key !== undefined;
+  const row = await unlessTaken(async () => {
+    const [updated] = await tx
+      .update(providers)
+      .set({
+        name,
+        enabled,
+        embeddings,
+        ...after,
+        embedding_model: blankIsNull(input.embedding_model),
+        ...sealed(before.id, input, after.adapter_type, vault),
+        ...(resumed ? { paused_until: null, pause_reason: null } : {}),
+        updated_at: sql`now()`,
+      })
+      .where(eq(providers.id, before.id))
+      .returning();
+    return updated!;
+  });
+  await recordChanges(tx, actor, [changeOf(row, 'provider.updated', { fields: Object.keys(input) })]);
+  return presentProvider(row);
+}
+
+/** For good: a provider has no trash. @throws conflict while an agent uses it (specification, Providers) */
+export async function deleteProvider(tx: Tx, actor: Actor, provider: ProviderRow): Promise<void> {
+  // In front of the look at the agents: who is about to name it holds a share of this lock.
+  await tx.select({ id: providers.id }).from(providers).where(eq(providers.id, provider.id)).for('update');
+  const [user] = await tx
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(eq(agents.provider_id, provider.id), isNull(agents.deleted_at)))
+    .limit(1);
+  if (user) throw conflict('provider is in use by an agent');
+  const deleted = await tx
+    .delete(providers)
+    .where(eq(providers.id, provider.id))
+    .returning({ id: providers.id });
+  if (deleted.length === 0) throw notFound();
+  await recordChanges(tx, actor, [changeOf(provider, 'provider.deleted')]);
+}
+
+type Address = Pick<Provider, 'adapter_type' | 'base_url'>;
+
+function assertReachable({ adapter_type, base_url }: Address, rules: ProviderRules): void {
+  if (base_url !== null) assertBaseUrl(base_url, rules);
+  else if (adapter_type === 'family_compat') throw invalid('base_url is required for family_compat');
+}
+
+function assertGivenAgain(before: ProviderRow, input: UpdateProvider): void {
+  const missing = [
+    ...(before.api_key_sealed !== null && input.api_key === undefined ? ['api_key'] : []),
+    ...(before.custom_headers_sealed !== null && input.custom_headers === undefined
+      ? ['custom_headers']
+      : []),
+  ];
+  if (missing.length > 0)
+    throw invalid(`another family or base_url needs ${missing.join(' and ')} again, or null`);
+}
+
+/** Only what the input names: null clears, absent is left alone. */
+function sealed(id: string, input: UpdateProvider, family: string, vault: Vault) {
+  const { api_key, custom_headers } = input;
+  if (family === 'family_cloud' && typeof api_key === 'string') parseCloudCredentials(api_key);
+  const seal = (value: string) => vault.seal(value, providerPlace(id));
+  const headers = custom_headers && Object.keys(custom_headers).length > 0 ? custom_headers : null;
+  return {
+    ...(api_key === undefined ? {} : { api_key_sealed: api_key === null ? null : seal(api_key) }),
+    ...(custom_headers === undefined
+      ? {}
+      : { custom_headers_sealed: headers === null ? null : seal(JSON.stringify(headers)) }),
+  };
+}
+
+/** A company has one provider designated for embeddings: the last one that was. */
+async function undesignate(tx: Tx, company_id: string, id: string): Promise<void> {
+  await tx
+    .update(providers)
+    .set({ embeddings: false, updated_at: sql`now()` })
+    .where(and(eq(providers.company_id, company_id), ne(providers.id, id), eq(providers.embeddings, true)));
+}
+
+async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (err) {
+    if (isUniqueViolation(err, 'providers_company_name')) throw conflict('a provider has this name already');
+    if (isUniqueViolation(err, 'providers_embeddings'))
+      throw conflict('another provider was designated for embeddings meanwhile');
+    throw err;
+  }
+}
+
+function blankIsNull(text: string | null | undefined): string | null | undefined {
+  return typeof text === 'string' ? text.trim() || null : text;
+}
+
+function changeOf(row: ProviderRow, action: string, details: Record<string, unknown> = {}) {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'provider',
+    entity_id: row.id,
+    details: { name: row.name, adapter_type: row.adapter_type, ...details },
+  };
+}
