@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe } from '@jest/globals';
 import { waitFor } from '@acp/testkit';
 import { findProgram, readText } from './files.ts';
+import { freePort } from './free-port.ts';
 
 const NGINX = findProgram('nginx');
 export const withNginx: typeof describe.skip = NGINX === undefined ? describe.skip : describe;
@@ -19,15 +19,6 @@ export const nginxConf = readText('deploy/nginx.conf');
 export interface Nginx {
   url: string;
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Replaces exactly one place, so that a configuration that has changed fails here and not later. */
