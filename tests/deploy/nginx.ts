@@ -18,6 +18,8 @@ export const nginxConf = readText('deploy/nginx.conf');
 
 export interface Nginx {
   url: string;
+  /** What it logged so far. */
+  log(): string;
   stop(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ export async function startNginx(upstream: string): Promise<Nginx> {
   );
   return {
     url,
+    log: () => complaints,
     async stop() {
       child.kill('SIGTERM');
       await ended;

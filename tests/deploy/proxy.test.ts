@@ -173,9 +173,11 @@ withNginx(`the proxy before a web tier${why}`, () => {
 
   it('answers in the service’s form when no web process does', async () => {
     const empty = await startNginx('http://127.0.0.1:1');
-    const { status, body } = await ask(empty.url, '/api/me');
+    const { status, body } = await ask(empty.url, '/api/live/events?Authorization=Bearer%20sk_secret');
     expect([status, JSON.parse(body)]).toEqual([503, { error: 'no web process answered' }]);
     await empty.stop();
+    // Query strings are never logged (decisions 7.42).
+    expect(empty.log()).not.toContain('sk_secret');
   });
 });
 
