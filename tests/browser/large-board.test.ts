@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Database, schema } from '@acp/db';
+import { cloneDatabase, createCompany, type ServiceProcess, startService, waitFor } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { inBrowser, launchBrowser, without } from './chromium.ts';
+
+const CARDS = 1000;
+const columns = ['backlog', 'todo', 'in_progress', 'in_review', 'blocked'];
+const account = { email: 'ada@example.com', password: 'correct horse battery' };
+
+/** As many issues as a busy company has open, each column full of them. */
+async function fill({ db }: Database): Promise<string> {
+  const { id, identifier_prefix } = await createCompany(db);
+  await db.insert(schema.issues).values(
+    Array.from({ length: CARDS }, (_, index) => ({
+      company_id: id,
+      title: `Card ${index}: measure where in the checkout people leave, and ask five of them why`,
+      status: columns[index % columns.length]!,
+      issue_number: index + 1,
+      identifier: `${identifier_prefix}-${index + 1}`,
+    })),
+  );
+  await db.execute(sql`update companies set next_issue_number = ${CARDS + 1} where id = ${id}`);
+  return id;
+}
+
+inBrowser(`a board of a thousand cards${without}`, () => {
+  let service: ServiceProcess;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let company: string;
+  /** What the page has asked for, by path. */
+  const asked: string[] = [];
+  let script_bytes = 0;
+
+  beforeAll(async () => {
+    const { database, url: DATABASE_URL } = await cloneDatabase('large_board');
+    company = await fill(database);
+    service = await startService({
+      DATABASE_URL,
+      SERVICE_ROLE: 'web',
+      SERVICE_BOOTSTRAP_ADMIN_EMAIL: account.email,
+      SERVICE_BOOTSTRAP_ADMIN_PASSWORD: account.password,
+    });
+    browser = await launchBrowser();
+    context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: service.url });
+    await context.request.post('/login', { form: account });
+    page = await context.newPage();
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    page.on('response', async (response) => {
+      if (response.request().resourceType() === 'script') script_bytes += (await response.body()).length;
+    });
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const cardsIn = async (status: string): Promise<number> =>
+    page.locator(`[data-column=${status}] .issue-card`).count();
+  /** As it is shown: the cards of the column and those that are not. */
+  const counted = async (status: string): Promise<string | null> =>
+    page.textContent(`[data-column=${status}] [data-count]`);
+  const patch = async (id: string, body: object): Promise<void> => {
+    const response = await context.request.patch(`/api/issues/${id}`, { data: body });
+    expect(response.status()).toBe(200);
+  };
+  const idsIn = async (status: string): Promise<string[]> =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('[data-column=${status}] .issue-card')].map((each) => each.dataset.issue)`,
+    );
+
+  it('comes in one document, with little script, and draws what is in sight', async () => {
+    await page.goto(`/companies/${company}/board`, { waitUntil: 'load' });
+    expect(await page.locator('.issue-card').count()).toBe(CARDS);
+    expect([await cardsIn('todo'), await counted('todo')]).toEqual([200, '200']);
+    expect(asked.length).toBeLessThan(12);
+    expect(asked.filter((path) => path.startsWith('/issues/'))).toEqual([]);
+    expect(script_bytes).toBeGreaterThan(1000);
+    expect(script_bytes).toBeLessThan(100_000);
+    const drawn = await page.evaluate<number>(
+      `[...document.querySelectorAll('.card-title')].filter((title) => title.checkVisibility({ contentVisibilityAuto: true })).length`,
+    );
+    expect(drawn).toBeGreaterThan(10);
+    expect(drawn).toBeLessThan(CARDS / 5);
+  });
+
+  it('moves the focused card by keyboard, and only that one', async () => {
+    const [first] = await idsIn('todo');
+    await page.focus(`#card-${first!}`);
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.waitForSelector('#board-said:has-text("is now in progress")', { state: 'attached' });
+    expect([await counted('todo'), await counted('in_progress')]).toEqual(['199', '201']);
+    expect(await page.evaluate('document.activeElement.dataset.issue')).toBe(first);
+  });
+
+  it('takes up a burst of changes elsewhere with a request for each card that changed', async () => {
+    await page.evaluate(`{
+      globalThis.added = 0;
+      new MutationObserver((records) => {
+        for (const record of records) globalThis.added += [...record.addedNodes].filter((node) => node.nodeType === 1).length;
+      }).observe(document.querySelector('.board'), { childList: true, subtree: true });
+    }`);
+    const moved = (await idsIn('backlog')).slice(0, 40);
+    const before = asked.length;
+    for (const id of moved) await patch(id, { status: 'in_review' });
+    // Again and again the same one: that is one card still.
+    for (const priority of ['low', 'high', 'low', 'critical']) await patch(moved[0]!, { priority });
+    await waitFor(async () => (await counted('in_review')) === '240', { what: 'all cards to arrive' });
+    await page.waitForSelector(`[data-column=in_review] #card-${moved[0]!} [data-priority=critical]`);
+    expect([await counted('backlog'), await cardsIn('in_review')]).toEqual(['160', 240]);
+    const addresses = new Set(moved.map((id) => `/issues/${id}/card`));
+    const cards = asked.slice(before).filter((path) => addresses.has(path));
+    expect(new Set(cards).size).toBe(40);
+    expect(cards.length).toBeLessThanOrEqual(50);
+    const added = await page.evaluate<number>('globalThis.added');
+    // Each of them is one node; the card that was moved by hand may be among them once more.
+    expect(added).toBeLessThanOrEqual(2 * (cards.length + 1));
+  });
+});
