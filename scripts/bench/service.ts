@@ -58,7 +58,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
         else if (line.includes('"level":"error"')) console.error(line);
       });
     }
-    void exited.then(() => {
+    child.once('exit', () => {
       if (!stopping) console.error(`the service ended by itself:\n${lines.join('\n')}`);
       reject(new Error('the service did not start'));
     });
