@@ -97,9 +97,13 @@ describe('the one trusted proxy of compose', () => {
   it('has the address that the service believes, which nobody else can be given', () => {
     const { edge } = compose.services.proxy!.networks as Record<string, { ipv4_address: string }>;
     expect(compose.services.web!.environment!.SERVICE_TRUSTED_PROXIES).toBe(`${edge!.ipv4_address}/32`);
-    const [{ subnet, ip_range } = { subnet: '', ip_range: '' }] = compose.networks.edge!.ipam.config;
-    expect(parseTrustedProxies(subnet).includes(edge!.ipv4_address)).toBe(true);
-    expect(parseTrustedProxies(ip_range).includes(edge!.ipv4_address)).toBe(false);
+    const { subnet, gateway, ip_range } = compose.networks.edge!.ipam.config[0]!;
+    for (const address of [edge!.ipv4_address, gateway]) {
+      expect(parseTrustedProxies(subnet).includes(address)).toBe(true);
+      expect(parseTrustedProxies(ip_range).includes(address)).toBe(false);
+    }
+    // nginx.conf tells what to write for a terminator on the same machine.
+    expect(readText('deploy/nginx.conf')).toContain(`set_real_ip_from ${gateway};`);
   });
 
   it('can’t reach the database', () => {

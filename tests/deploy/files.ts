@@ -47,7 +47,7 @@ export interface ComposeService {
 
 export interface ComposeFile {
   services: Record<string, ComposeService>;
-  networks: Record<string, { ipam: { config: { subnet: string; ip_range: string }[] } }>;
+  networks: Record<string, { ipam: { config: { subnet: string; gateway: string; ip_range: string }[] } }>;
   volumes: Record<string, unknown>;
   [key: string]: unknown;
 }
