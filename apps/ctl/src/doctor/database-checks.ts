@@ -1,0 +1,153 @@
+/** What PostgreSQL has to offer, and how the instance stands in it. */
+import { listUsers, readTicks, strangeEncryptionKeys } from '@acp/core';
+import { createListener, createNotifier, migrationStatus } from '@acp/db';
+import { Vault } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import type { CommandContext } from '../command.ts';
+import { type Check, well, wrong } from './finding.ts';
+
+const MIN_POSTGRES = 140_000;
+const LISTEN_TIMEOUT_MS = 5000;
+const MOST_DRIFT_SEC = 5;
+/** Of one process, beside its pool: for LISTEN and for telling. */
+const OWN_CONNECTIONS = 2;
+
+export const databaseChecks: Record<string, Check> = {
+  database: {
+    mend: 'start PostgreSQL, or correct DATABASE_URL',
+    run: async ({ database }) => {
+      const { rows } = await database.db.execute<{ version: string; number: number }>(
+        sql`select current_setting('server_version') as version, current_setting('server_version_num')::int as number`,
+      );
+      const { version, number } = rows[0]!;
+      const detail = `PostgreSQL ${version}`;
+      return number >= MIN_POSTGRES ? well(detail) : wrong(detail, 'use PostgreSQL 14 or newer');
+    },
+  },
+  clock: {
+    after: ['database'],
+    mend: 'synchronise the clocks of this machine and the database server',
+    run: async ({ database }) => {
+      const before = Date.now();
+      const { rows } = await database.db.execute<{ now: number }>(
+        sql`select extract(epoch from clock_timestamp())::float8 as now`,
+      );
+      const drift = Math.abs(rows[0]!.now - (before + Date.now()) / 2000);
+      const detail = `${drift.toFixed(1)} s apart from the database’s`;
+      // Signatures with a time, tokens and sessions are held against both.
+      return drift <= MOST_DRIFT_SEC
+        ? well(detail)
+        : wrong(detail, 'synchronise the clocks of this machine and the database server');
+    },
+  },
+  connections: {
+    after: ['database'],
+    mend: 'see the detail',
+    run: async ({ config, database }) => {
+      const { rows } = await database.db.execute<{ most: number; used: number }>(sql`
+        select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+          (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`);
+      const { most, used } = rows[0]!;
+      const needed = config.database_pool_size + OWN_CONNECTIONS;
+      const detail = `${used} of ${most} in use, a process takes ${needed} at most`;
+      return most - used >= needed
+        ? well(detail)
+        : wrong(detail, 'raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
+    },
+  },
+  notifications: {
+    after: ['database'],
+    mend: 'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler',
+    run: async ({ direct_url, logger }) =>
+      (await notificationArrives(direct_url, logger))
+        ? well('LISTEN and NOTIFY work')
+        : wrong(
+            'a notification did not arrive',
+            'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler',
+          ),
+  },
+  schema: {
+    after: ['database'],
+    mend: 'run `npm run ctl -- db migrate`, or start the service',
+    run: async ({ database }) => {
+      const { applied, known, unknown, pending } = await migrationStatus(database.db);
+      const detail = `${applied} of ${known} migrations applied, ${unknown} unknown`;
+      if (unknown > 0) return wrong(detail, 'start the newer release, which has been here before');
+      return pending === 0
+        ? well(detail)
+        : wrong(detail, 'run `npm run ctl -- db migrate`, or start the service');
+    },
+  },
+  'sign-in': {
+    after: ['schema'],
+    mend: 'see the detail',
+    run: async ({ database }) => {
+      const admins = (await listUsers(database.db)).items.filter(
+        (user) => user.is_active && user.instance_role === 'admin',
+      );
+      const detail = `${admins.length} active instance admins`;
+      return admins.length > 0
+        ? well(detail)
+        : wrong(detail, 'open the /setup link of the log, or run `ctl users create --role admin`');
+    },
+  },
+  'encryption key': {
+    after: ['schema'],
+    mend: 'see the detail',
+    run: async ({ config, database }) => {
+      const vault = new Vault(config.encryption_key, config.encryption_key_previous);
+      const strange = await strangeEncryptionKeys(database.db, vault);
+      if (strange.length > 0)
+        return wrong(
+          `not the key of this database: ${strange.join(', ')}`,
+          'set the former key again, or list it in SERVICE_ENCRYPTION_KEY_PREVIOUS',
+        );
+      return vault.available
+        ? well('set')
+        : wrong(
+            'no secret can be stored',
+            'set SERVICE_ENCRYPTION_KEY to the output of `openssl rand -hex 32`, and keep it',
+          );
+    },
+  },
+  schedulers: {
+    after: ['schema'],
+    mend: 'see the detail',
+    run: async ({ database }) => {
+      const workers = await readTicks(database.db);
+      const alive = Math.max(0, ...workers.map(({ schedulers }) => schedulers));
+      const failing = workers.filter(({ ticks, errors }) => ticks > 10 && errors > ticks / 2);
+      if (alive === 0)
+        return wrong(
+          'none has reported within a minute: no run starts',
+          'start a process with SERVICE_ROLE=scheduler, or all',
+        );
+      return failing.length === 0
+        ? well(`${alive} alive`)
+        : wrong(
+            `${alive} alive; failing: ${failing.map(({ worker }) => worker).join(', ')}`,
+            'look for these workers’ errors in the schedulers’ logs',
+          );
+    },
+  },
+};
+
+async function notificationArrives(url: string, logger: CommandContext['logger']): Promise<boolean> {
+  const listener = createListener({ url, logger, application_name: 'doctor' });
+  const notifier = createNotifier({ url, logger, application_name: 'doctor', poll_ms: 0 });
+  const probe = `doctor-${process.pid}`;
+  try {
+    const heard = new Promise<boolean>((resolve) => {
+      listener.on('control', (items) => {
+        if (items.includes(probe)) resolve(true);
+      });
+      setTimeout(() => resolve(false), LISTEN_TIMEOUT_MS).unref();
+    });
+    await listener.ready();
+    notifier.push('control', [probe]);
+    return await heard;
+  } finally {
+    await notifier.close();
+    await listener.close();
+  }
+}

@@ -1,0 +1,71 @@
+/** What the machine and the environment bring. */
+import { constants } from 'node:fs';
+import { access, mkdir, statfs } from 'node:fs/promises';
+import { type Check, isExposed, well, wrong } from './finding.ts';
+
+const LEAST_FREE_MB = 1000;
+
+export const machineChecks: Record<string, Check> = {
+  environment: {
+    mend: 'correct the variable that the detail names',
+    run: ({ config: { unknown_variables: unknown } }) =>
+      unknown.length === 0
+        ? well('every SERVICE_ variable is known')
+        : wrong(`unknown: ${unknown.join(', ')}`, 'correct the spelling of these variables or remove them'),
+  },
+  home: {
+    mend: 'make SERVICE_HOME a folder that the service may write',
+    run: async ({ config: { home } }) => {
+      await mkdir(home, { recursive: true });
+      await access(home, constants.W_OK);
+      const { bavail, bsize } = await statfs(home);
+      const free = Math.round((bavail * bsize) / 1_000_000);
+      const detail = `${home}, ${free} MB free`;
+      return free > LEAST_FREE_MB ? well(detail) : wrong(detail, 'free disk space or move SERVICE_HOME');
+    },
+  },
+  'model endpoint': {
+    mend: 'set SERVICE_DEFAULT_LLM_PROVIDER, _MODEL and _API_KEY',
+    run: ({ config: { default_llm_provider: family, default_llm_model: model } }) =>
+      family === null
+        ? wrong(
+            'agents without a provider of their own fail their runs',
+            'set SERVICE_DEFAULT_LLM_PROVIDER, _MODEL and _API_KEY, or give each company a provider',
+          )
+        : well(model === null ? `${family}, each agent names its model` : `${family}, ${model}`),
+  },
+  'public URL': {
+    mend: 'set SERVICE_PUBLIC_URL to the address that browsers and agents use',
+    run: (context) => {
+      const { public_url: url } = context.config;
+      return url.startsWith('http:') && isExposed(context)
+        ? wrong(`${url} is not encrypted`, 'serve https by a proxy and set SERVICE_PUBLIC_URL to its address')
+        : well(url);
+    },
+  },
+  proxies: {
+    mend: 'set SERVICE_TRUSTED_PROXIES to the addresses of the reverse proxies',
+    run: ({ config: { public_url: url, trusted_proxies } }) => {
+      const proxies = trusted_proxies.networks.join(', ');
+      // TLS ends somewhere in front of us: without knowing where, every client looks like the proxy.
+      return url.startsWith('https:') && proxies === ''
+        ? wrong(
+            'the rate limit and the login lockout count all clients as one: the proxy',
+            'set SERVICE_TRUSTED_PROXIES to the addresses of the reverse proxies',
+          )
+        : well(proxies === '' ? 'none' : proxies);
+    },
+  },
+  'rate limit': {
+    mend: 'set RATE_LIMIT_RPM',
+    run: (context) => {
+      const { rate_limit_rpm: limit } = context.config;
+      return limit === 0 && isExposed(context)
+        ? wrong(
+            'off, on an address that others reach',
+            'set RATE_LIMIT_RPM to the requests a client may make',
+          )
+        : well(limit === 0 ? 'off' : `${limit} requests a minute and address, in each process`);
+    },
+  },
+};

@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { storeTicks } from '@acp/core';
+import { openDatabase, schema, transaction } from '@acp/db';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { cloneDatabase, createUser, emptyDatabase, type TestDatabase } from '@acp/testkit';
+import type { Finding } from '../doctor/finding.ts';
+import { doctor } from './doctor.ts';
+
+const logger = createLogger({ level: 'error', format: 'json', role: 'test', stream: process.stderr });
+const folder = mkdtempSync(join(tmpdir(), 'acp-doctor-'));
+const healthy = {
+  SERVICE_HOME: join(folder, 'home'),
+  SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
+  SERVICE_DEFAULT_LLM_PROVIDER: 'family_chat_a',
+  SERVICE_DEFAULT_LLM_MODEL: 'some-model',
+  SERVICE_DEFAULT_LLM_API_KEY: 'sk-x',
+};
+
+let whole: TestDatabase;
+beforeAll(async () => {
+  whole = await cloneDatabase('doctor');
+  const { db } = whole.database;
+  await createUser(db, { instance_role: 'admin' });
+  await storeTicks(db, 'scheduler-1', new Date(), { dispatch: { ticks: 20, errors: 0 } });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type On = Pick<TestDatabase, 'database' | 'url'>;
+
+async function examine(env: Record<string, string> = {}, on: On = whole) {
+  const config = loadConfig({ ...healthy, ...env });
+  const answer = await doctor['']!.run({
+    config,
+    logger,
+    database: on.database,
+    direct_url: on.url,
+    options: {},
+  });
+  const findings = answer.value as Finding[];
+  const bad = findings.filter(({ ok }) => !ok);
+  return { ...answer, findings, bad, names: bad.map(({ check }) => check) };
+}
+
+describe('doctor', () => {
+  it('finds nothing wrong with an instance that is whole, and leaves nothing behind in its storage', async () => {
+    const { bad, failed, text } = await examine();
+    expect(bad).toEqual([]);
+    expect(failed).toBe(false);
+    expect(text).toContain('ok    schedulers: 1 alive');
+    expect(text).toContain('ok    storage: local storage takes, gives and deletes');
+  });
+
+  it('names each thing that is wrong, with its mend', async () => {
+    const { text, names, failed } = await examine({
+      SERVICE_HSOT: '0.0.0.0',
+      SERVICE_HOST: '0.0.0.0',
+      RATE_LIMIT_RPM: '0',
+      SERVICE_ENCRYPTION_KEY: '',
+      SERVICE_DEFAULT_LLM_PROVIDER: '',
+      SERVICE_DATABASE_POOL_SIZE: '1000',
+    });
+    expect(failed).toBe(true);
+    expect(names).toEqual([
+      'environment',
+      'model endpoint',
+      'public URL',
+      'rate limit',
+      'connections',
+      'encryption key',
+    ]);
+    expect(text).toContain('FAIL  environment: unknown: SERVICE_HSOT\n      mend: correct the spelling');
+    expect(text).toContain('mend: raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
+    expect(text).toMatch(/encryption key: no secret can be stored\n {6}mend: set SERVICE_ENCRYPTION_KEY/);
+  });
+
+  it('asks who stands in front, where TLS ends elsewhere', async () => {
+    const behind = { SERVICE_PUBLIC_URL: 'https://agents.example' };
+    expect((await examine(behind)).names).toEqual(['proxies']);
+    const told = await examine({ ...behind, SERVICE_TRUSTED_PROXIES: '10.0.0.9' });
+    expect(told.bad).toEqual([]);
+    expect(told.text).toContain('ok    proxies: 10.0.0.9/32');
+  });
+
+  it('says once that the schema is missing, and checks nothing that stands on it', async () => {
+    const empty = await emptyDatabase('doctor_empty');
+    const { bad } = await examine({}, empty);
+    expect(bad.map(({ check, detail, mend }) => [check, detail, mend])).toEqual([
+      [
+        'schema',
+        expect.stringMatching(/^0 of \d+ migrations applied, 0 unknown$/),
+        'run `npm run ctl -- db migrate`, or start the service',
+      ],
+      ...['sign-in', 'encryption key', 'schedulers', 'storage'].map((check) => [
+        check,
+        'not checked',
+        'mend schema first',
+      ]),
+    ]);
+  });
+
+  it('says once that no database answers', async () => {
+    const url = 'postgres://nobody@127.0.0.1:1/none';
+    const database = openDatabase({ url, max: 1, application_name: 'doctor', connect_timeout_ms: 500 });
+    const { bad } = await examine({}, { database, url });
+    await database.close();
+    expect(bad[0]).toMatchObject({ check: 'database', mend: 'start PostgreSQL, or correct DATABASE_URL' });
+    expect(new Set(bad.slice(1).map(({ detail }) => detail))).toEqual(new Set(['not checked']));
+  });
+
+  it('tells a home that is no folder', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const { bad } = await examine({ SERVICE_HOME: file });
+    expect(bad.map(({ check, mend }) => [check, mend])).toEqual([
+      ['home', 'make SERVICE_HOME a folder that the service may write'],
+      ['storage', 'mend home first'],
+    ]);
+  });
+
+  it('misses schedulers and admins, and hears of workers that only fail', async () => {
+    const lonely = await cloneDatabase('doctor_lonely');
+    expect((await examine({}, lonely)).names).toEqual(['sign-in', 'schedulers']);
+    await transaction(lonely.database, async (tx) =>
+      storeTicks(tx, 'scheduler-1', new Date(), { dispatch: { ticks: 20, errors: 19 } }),
+    );
+    const { bad } = await examine({}, lonely);
+    expect(bad.at(-1)).toMatchObject({ check: 'schedulers', detail: '1 alive; failing: dispatch' });
+    await lonely.database.db.delete(schema.scheduler_ticks);
+  });
+});
