@@ -269,6 +269,33 @@ describe('an instance admin', () => {
     expect(await settings()).toMatchObject({ runs_paused: false });
   });
 
+  it('renames a user, sets a password, takes the sign-in away, and deletes the account', async () => {
+    const boss = browserOf(cast.instance_admin);
+    const email = `${newId()}@example.com`;
+    await boss.post('/admin/users', { email, display_name: 'Newcomer', password: 'first password' });
+    const { body } = await boss.api('get', '/api/users?limit=1');
+    const path = `/admin/users/${body[0].id}`;
+    const signIn = async (password: string) =>
+      (await new Browser(app).post('/login', { email, password })).status;
+    expect((await boss.post(path, { display_name: 'Renamed' })).headers.location).toBe(`${path}?done=saved`);
+    expect((await boss.get('/admin/users')).text).toContain(`href="${path}">Renamed</a>`);
+    const short = await boss.post(`${path}/password`, { new_password: 'short' });
+    expect([short.status, errorOf(short.text, 'new_password')]).toEqual([400, 'Needs 8 characters or more.']);
+    await boss.post(`${path}/password`, { new_password: 'second password' });
+    expect([await signIn('first password'), await signIn('second password')]).toEqual([401, 303]);
+    await boss.post(path, { is_active: '' });
+    expect(await signIn('second password')).toBe(401);
+    expect((await boss.post(`${path}/delete`)).headers.location).toBe('/admin/users?done=deleted');
+    expect((await boss.get(path)).status).toBe(404);
+  });
+
+  it('is told that nobody deletes themselves', async () => {
+    const own = `/admin/users/${cast.instance_admin.user_id}`;
+    const boss = browserOf(cast.instance_admin);
+    expect((await boss.get(own)).text).not.toContain(`${own}/delete`);
+    expect((await boss.post(`${own}/delete`)).status).toBe(409);
+  });
+
   it('switches a flag and reverts it', async () => {
     const boss = browserOf(cast.instance_admin);
     const flag = async () => (await boss.api('get', '/api/admin/flags/a2a')).body as object;

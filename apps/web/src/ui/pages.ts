@@ -6,6 +6,7 @@ import { memberRoutes } from './access/member-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
+import { userRoutes } from './admin/user-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
@@ -20,6 +21,7 @@ import { runsRoutes } from './runs/runs-routes.ts';
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   adminRoutes,
+  userRoutes,
   adminSettingsRoutes,
   trashRoutes,
   companyRoutes,

@@ -1,10 +1,10 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { enrolUser, hashPassword, listUsers, presentUser, readTicks, updateUser } from '@acp/core';
+import { enrolUser, hashPassword, listUsers, presentUser, readTicks } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { formError, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -22,7 +22,7 @@ async function usersPage(
   const typed = (name: string): string => form?.text(name) ?? '';
   const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
     <div class="card">
-      !${table('Users', userColumns(user.user_id), items)}!${moreLink('/admin/users', next_cursor, 'More users')}
+      !${table('Users', userColumns, items)}!${moreLink('/admin/users', next_cursor, 'More users')}
     </div>
     <form class="card" method="post" action="/admin/users">
       <h2>New user</h2>
@@ -37,25 +37,18 @@ async function usersPage(
   return shell({ title: 'Users', user, company: null, active: '/admin/users', body });
 }
 
-const done: Record<string, string> = { created: 'The account is there.', changed: 'Saved.' };
+const done: Record<string, string> = {
+  created: 'The account is there.',
+  deleted: 'The account is deleted.',
+};
 
-function userColumns(self: string): Column<User>[] {
-  const post = (row: User, label: string, fields: Record<string, string>, style: string): Html =>
-    postButton(`/admin/users/${row.id}`, label, { class: style, fields });
-  const acts = (row: User): Html =>
-    row.id === self
-      ? ''
-      : html`!${row.instance_role === 'admin' ? post(row, 'Make member', { instance_role: 'member' }, 'quiet small') : post(row, 'Make admin', { instance_role: 'admin' }, 'quiet small')}
-        !${row.is_active ? post(row, 'Deactivate', { is_active: '' }, 'danger small') : post(row, 'Activate', { is_active: 'on' }, 'quiet small')}`;
-  return [
-    { label: 'Name', cell: ({ display_name }) => html`${display_name}` },
-    { label: 'E-mail', cell: ({ email }) => html`${email}` },
-    { label: 'Role', cell: ({ instance_role }) => html`${instance_role}` },
-    { label: 'State', cell: ({ is_active }) => status(is_active ? 'active' : 'disabled') },
-    { label: 'Last login', cell: ({ last_login_at }) => timeAgo(last_login_at) },
-    { label: 'Change', kind: 'acts', cell: acts },
-  ];
-}
+const userColumns: Column<User>[] = [
+  { label: 'Name', cell: ({ id, display_name }) => html`<a href="/admin/users/${id}">${display_name}</a>` },
+  { label: 'E-mail', cell: ({ email }) => html`${email}` },
+  { label: 'Role', cell: ({ instance_role }) => html`${instance_role}` },
+  { label: 'State', cell: ({ is_active }) => status(is_active ? 'active' : 'disabled') },
+  { label: 'Last login', cell: ({ last_login_at }) => timeAgo(last_login_at) },
+];
 
 type Worker = Awaited<ReturnType<typeof readTicks>>[number];
 
@@ -94,15 +87,6 @@ export const adminRoutes: UiRoute[] = [
     },
     next: () => '/admin/users?done=created',
     failed: usersPage,
-  }),
-  action('/admin/users/{userId}', identityEndpoints.updateUser, {
-    read: (form) => ({
-      is_active: form.has('is_active') ? form.checked('is_active') : undefined,
-      instance_role: form.given('instance_role'),
-    }),
-    run: (c) => updateUser(c.tx, c.user, c.params.userId!, c.body),
-    next: () => '/admin/users?done=changed',
-    failed: (c, error) => usersPage(c, error),
   }),
   page('/admin/health', instance, healthPage),
 ];

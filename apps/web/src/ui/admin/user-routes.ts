@@ -1,0 +1,125 @@
+import { identityEndpoints as rows, type User } from '@acp/contract';
+import { deleteUser, findUser, hashPassword, presentUser, resetPassword, updateUser } from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
+const LIST = '/admin/users';
+
+type Section = 'account' | 'password' | 'delete';
+interface Refused {
+  section: Section;
+  error: string;
+  form: FormValues;
+}
+
+const done: Record<string, string> = {
+  saved: 'Saved.',
+  password: 'The password is set; the user signs in with it.',
+};
+
+async function userPage(context: UiContext<'none'>, refused: Refused | null = null): Promise<Html> {
+  const { tx, user, params, query } = context;
+  const row = await findUser(tx, params.userId!);
+  if (!row) throw notFound();
+  const shown = presentUser(row);
+  const is_self = shown.id === user.user_id;
+  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, is_self, refused)}
+  !${passwordForm(shown, refused)}!${when(!is_self, () => deletePart(shown, refused))}`;
+  return shell({
+    title: shown.display_name,
+    user,
+    company: null,
+    active: LIST,
+    trail: [{ label: 'Users', path: LIST }],
+    body,
+  });
+}
+
+function accountForm(user: User, is_self: boolean, refused: Refused | null): Html {
+  const form = refused?.section === 'account' ? refused.form : null;
+  const errors = new FieldErrors(form && refused ? refused.error : null, ['display_name', 'email']);
+  const roles = ['member', 'admin'].map((value) => ({ value, label: value }));
+  // Nobody demotes or locks out themselves.
+  const rights = is_self
+    ? html`<p class="soft">Your own role and state are another administrator’s to change.</p>`
+    : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}
+      !${checkbox({ name: 'is_active', label: 'May sign in', checked: form?.checked('is_active') ?? user.is_active })}`;
+  return html`<form class="card" method="post" action="${LIST}/${user.id}">
+    <h2>Account !${status(user.is_active ? 'active' : 'disabled')}</h2>
+    <p class="soft small">
+      Created !${timeAgo(user.created_at)}, last login !${timeAgo(user.last_login_at)}.
+    </p>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'display_name', label: 'Name', required: true, value: form?.text('display_name') ?? user.display_name, error: errors.of('display_name') })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: form?.text('email') ?? user.email, hint: 'A new address ends the user’s sessions', error: errors.of('email') })}
+    </div>
+    !${rights}
+    <button>Save</button>
+  </form>`;
+}
+
+function passwordForm(user: User, refused: Refused | null): Html {
+  const errors = new FieldErrors(refused?.section === 'password' ? refused.error : null, ['new_password']);
+  return html`<form class="card" method="post" action="${LIST}/${user.id}/password">
+    <h2>Set a password</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'new_password', label: 'New password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', hint: '8 characters or more; the user’s sessions end', error: errors.of('new_password') })}
+      <button>Set</button>
+    </div>
+  </form>`;
+}
+
+function deletePart(user: User, refused: Refused | null): Html {
+  const errors = new FieldErrors(refused?.section === 'delete' ? refused.error : null);
+  return html`<section class="card danger">
+    <h2>Delete the account</h2>
+    <p>
+      Sessions and memberships end for good. What the user wrote stays. To keep the account, take away the
+      sign-in.
+    </p>
+    !${formError(errors.general)}
+    !${postButton(`${LIST}/${user.id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the account of ${user.display_name}?` })}
+  </section>`;
+}
+
+const refusedIn = (section: Section) => (context: UiContext<'none'>, error: string, form: FormValues) =>
+  userPage(context, { section, error, form });
+
+export const userRoutes: UiRoute[] = [
+  page(`${LIST}/{userId}`, instance, (c) => userPage(c)),
+  action(`${LIST}/{userId}`, rows.updateUser, {
+    read: (form) => ({
+      display_name: form.has('display_name') ? form.text('display_name') : undefined,
+      email: form.has('email') ? form.text('email') : undefined,
+      instance_role: form.given('instance_role'),
+      is_active: form.has('is_active') ? form.checked('is_active') : undefined,
+    }),
+    run: (c) => updateUser(c.tx, c.user, c.params.userId!, c.body),
+    next: (c) => `${LIST}/${c.params.userId!}?done=saved`,
+    failed: refusedIn('account'),
+  }),
+  action(`${LIST}/{userId}/password`, rows.resetPassword, {
+    read: (form) => ({ new_password: form.text('new_password') }),
+    run: async (c) => {
+      // Slow on purpose: outside of the transaction.
+      const password_hash = await hashPassword(c.body.new_password);
+      await c.services.transaction((tx) => resetPassword(tx, c.user, c.params.userId!, password_hash));
+    },
+    next: (c) => `${LIST}/${c.params.userId!}?done=password`,
+    failed: refusedIn('password'),
+  }),
+  action(`${LIST}/{userId}/delete`, rows.deleteUser, {
+    run: (c) => deleteUser(c.tx, c.user, c.params.userId!),
+    next: () => `${LIST}?done=deleted`,
+    failed: refusedIn('delete'),
+  }),
+];
