@@ -3,14 +3,13 @@ import {
   agentDefaults,
   deleteCompany,
   deleteLogo,
-  findLogo,
   presentCompany,
   updateAgentDefaults,
   updateCompany,
 } from '@acp/core';
-import { invalid, ServiceError } from '@acp/kernel';
+import { invalid } from '@acp/kernel';
 import { storeLogo } from '../../api/companies/store-logo.ts';
-import { companyPage, requireCompany } from '../kit/company-frame.ts';
+import { companyPage, logoOf, requireCompany } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -33,16 +32,11 @@ async function settingsPage(context: CompanyContext, refused: Refused | null): P
   const body = settingsBody({
     company,
     defaults: await agentDefaults(tx, company_id),
-    logo: await findLogo(tx, company_id).catch(absent),
+    logo: await logoOf(tx, company_id),
     done: done[query.done ?? ''] ?? null,
     refused,
   });
   return companyPage(context, { title: 'Settings', active: settingsPath(company_id), body });
-}
-
-function absent(error: unknown): null {
-  if (error instanceof ServiceError && error.kind === 'not_found') return null;
-  throw error;
 }
 
 const refusedIn = (section: Section) => (context: CompanyContext, error: string, form: FormValues) =>

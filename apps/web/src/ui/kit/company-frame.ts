@@ -1,6 +1,7 @@
-import { type CompanyRow, countPendingApprovals, findCompany } from '@acp/core';
+import type { Logo } from '@acp/contract';
+import { type CompanyRow, countPendingApprovals, findCompany, findLogo } from '@acp/core';
 import type { Tx } from '@acp/db';
-import { notFound } from '@acp/kernel';
+import { notFound, ServiceError } from '@acp/kernel';
 import { shell, type ShellOptions } from './shell.ts';
 import type { UiContext } from './ui-routes.ts';
 import type { Html } from './html.ts';
@@ -12,7 +13,16 @@ export async function companyPage(
 ): Promise<Html> {
   const company = await requireCompany(context.tx, context.company_id);
   const counts = { approvals: await countPendingApprovals(context.tx, context.company_id) };
-  return shell({ ...options, user: context.user, company, counts });
+  const logo = await logoOf(context.tx, context.company_id);
+  return shell({ ...options, user: context.user, company: { ...company, logo }, counts });
+}
+
+/** Null where the company has set none. */
+export async function logoOf(tx: Tx, company_id: string): Promise<Logo | null> {
+  return findLogo(tx, company_id).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.kind === 'not_found') return null;
+    throw error;
+  });
 }
 
 export async function requireCompany(tx: Tx, company_id: string): Promise<CompanyRow> {

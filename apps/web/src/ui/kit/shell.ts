@@ -1,5 +1,5 @@
 /** The frame of every page: where you are, where you can go, who you are. */
-import type { UserActor } from '@acp/contract';
+import type { Logo, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
 import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
@@ -8,7 +8,7 @@ export interface ShellOptions {
   title: string;
   user: UserActor;
   /** The company whose pages these are; null outside of one. */
-  company: { id: string; name: string } | null;
+  company: { id: string; name: string; logo?: Logo | null } | null;
   /** Path of the navigation's item that is current. */
   active?: string;
   /** Links from the outside in, ahead of the title. */
@@ -30,7 +30,7 @@ export function shell(options: ShellOptions): Html {
     html`<a class="skip" href="#main">Skip to the content</a>
       <header class="top">
         <a class="brand" href="/companies">Control plane</a>
-        !${when(company, ({ id, name }) => html`<a class="company" href="/companies/${id}">${name}</a>`)}
+        !${when(company, companyLink)}
         <nav class="account" aria-label="Account">
           !${when(company, ({ id }) => navLink({ label: 'Inbox', path: `/companies/${id}/inbox` }, active))}
           !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
@@ -77,6 +77,12 @@ const navGroup = ({ label, items }: NavGroup, active: string | undefined): Html 
     <ul>
       !${each(items, (item) => html`<li>!${navLink(item, active)}</li>`)}
     </ul>`;
+
+function companyLink({ id, name, logo }: NonNullable<ShellOptions['company']>): Html {
+  const image = ({ asset_id, theme }: Logo): Html =>
+    html`<img src="/api/companies/${id}/logo/image?v=${asset_id ?? ''}" data-theme="${theme}" alt="" />`;
+  return html`<a class="company" href="/companies/${id}">!${when(logo, image)}<span>${name}</span></a>`;
+}
 
 const navLink = ({ label, path, count }: NavItem, active: string | undefined): Html =>
   html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}
