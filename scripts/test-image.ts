@@ -1,6 +1,6 @@
-// `npm run test:image`: builds the container image, measures it and runs both tiers from it. The engine is the first of
-// SERVICE_CONTAINER_CLI, docker and podman that answers; without one it says so, and succeeds. `--image=<name>` takes
-// one that is there already.
+// `npm run test:image`: builds the container image, measures it, runs both tiers from it, and the whole compose file where
+// the engine has `compose`. The engine is the first of SERVICE_CONTAINER_CLI, docker and podman that answers; without one
+// it says so, and succeeds. `--image=<name>` takes one that is there already.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -65,6 +65,7 @@ function test(engine: readonly string[], image: string): Promise<number> {
     NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
     CONTAINER_CLI: engine.join(' '),
     CONTAINER_TEST_IMAGE: image,
+    CONTAINER_TEST_COMPOSE: output([...engine, 'compose', 'version']) === undefined ? '' : 'yes',
   });
 }
 

@@ -1,6 +1,5 @@
 // The container image in a real engine, under the confinement and in the environment of compose. Run by
 // `npm run test:image`, which builds it. The network is the machine's, so that it reaches the database of the tests.
-import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,17 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '@acp/kernel';
 import { emptyDatabase, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
+import { engine, image } from './engine.ts';
 import { type Environment, readCompose, readDockerfile } from './files.ts';
 import { freePort } from './free-port.ts';
-
-const cli = (process.env.CONTAINER_CLI ?? '').split(' ');
-const image = process.env.CONTAINER_TEST_IMAGE ?? '';
-
-function engine(...args: string[]): { status: number | null; out: string } {
-  const [program = '', ...own] = cli;
-  const { status, stdout, stderr } = spawnSync(program, [...own, ...args], { encoding: 'utf8' });
-  return { status, out: `${stdout}${stderr}`.trim() };
-}
 
 interface Container {
   name: string;
@@ -34,7 +25,7 @@ async function start(tier: 'web' | 'scheduler', home: string, more: Environment)
   const port = await freePort();
   const env = { ...service.environment, PORT: String(port), SERVICE_HOST: '127.0.0.1', ...more };
   const name = `acp-image-test-${newId().slice(0, 8)}`;
-  const { status, out } = engine(
+  const { status, out } = engine([
     'run',
     '--detach',
     `--name=${name}`,
@@ -46,15 +37,15 @@ async function start(tier: 'web' | 'scheduler', home: string, more: Environment)
     `--volume=${home}:/var/lib/service`,
     ...Object.entries(env).map(([key, value]) => `--env=${key}=${value}`),
     image,
-  );
+  ]);
   if (status !== 0) throw new Error(out);
   const container: Container = {
     name,
     url: `http://127.0.0.1:${port}`,
-    exec: (...command) => engine('exec', name, ...command),
+    exec: (...command) => engine(['exec', name, ...command]),
   };
   started.push(container);
-  await waitFor(() => engine('logs', name).out.includes('"message":"ready"'), {
+  await waitFor(() => engine(['logs', name]).out.includes('"message":"ready"'), {
     timeout_ms: 40_000,
     what: `the ${tier} container`,
   });
@@ -78,7 +69,7 @@ describe('the image', () => {
   }, 120_000);
 
   afterAll(async () => {
-    for (const { name } of started) engine('rm', '--force', name);
+    for (const { name } of started) engine(['rm', '--force', name]);
     await model.close();
     await rm(home, { recursive: true, force: true });
   });
@@ -107,12 +98,13 @@ describe('the image', () => {
       title: 'Paint the shed',
       assignee_agent_id: agents[0]!.id,
     });
+    // The run's comment comes with its end, after its verbs.
     const issue = await waitFor(
       async () => {
-        const found = await api.call<{ status: string }>('GET', `/api/issues/${id}`);
-        return found.status === 'done' && found;
+        const found = await api.call<{ status: string; comment_count: number }>('GET', `/api/issues/${id}`);
+        return found.comment_count > 0 && found;
       },
-      { timeout_ms: 20_000, what: 'the issue' },
+      { timeout_ms: 20_000, what: 'the comment' },
     );
     expect(issue).toMatchObject({ status: 'done', comment_count: 1 });
   });
@@ -131,8 +123,8 @@ describe('the image', () => {
 
   it('ends by itself on SIGTERM', () => {
     for (const { name } of [web, scheduler]) {
-      expect(engine('stop', '-t', '30', name).status).toBe(0);
-      expect(engine('inspect', '--format={{.State.ExitCode}}', name).out).toBe('0');
+      expect(engine(['stop', '-t', '30', name]).status).toBe(0);
+      expect(engine(['inspect', '--format={{.State.ExitCode}}', name]).out).toBe('0');
     }
   });
 });
