@@ -50,9 +50,13 @@ function installInto(tree: string, args: readonly string[]): void {
   // A package brings along what lies in a node_modules of its own.
   const outer = packages.filter((each) => !packages.some((other) => each.startsWith(`${other}/`)));
   if (outer.length === 0) throw new Error('npm ls lists no package');
-  // Linked, not copied: what is deleted in the tree stays here.
-  const copy = spawnSync('cp', ['-al', '--parents', ...outer, tree], { cwd: root, encoding: 'utf8' });
-  if (copy.status !== 0) throw new Error(copy.stderr);
+  // Linked where that can be done: what is deleted in the tree stays here.
+  const copy = (how: string) =>
+    spawnSync('cp', [how, '--parents', ...outer, tree], { cwd: root, encoding: 'utf8' });
+  if (copy('-al').status !== 0) {
+    const { status, stderr } = copy('-a');
+    if (status !== 0) throw new Error(stderr);
+  }
   for (const folder of ['.bin', '@acp']) {
     cpSync(path.join(root, 'node_modules', folder), path.join(tree, 'node_modules', folder), {
       recursive: true,
