@@ -115,9 +115,12 @@ const UNITS = [
   [60, 'min'],
   [1, 's'],
 ];
+const LONG_AGO_SEC = 30 * 86_400;
 setInterval(() => {
   for (const time of document.querySelectorAll('time[datetime]')) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    // From then on it is a date, which stays true by itself.
+    if (seconds >= LONG_AGO_SEC) continue;
     const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
     time.textContent = seconds < 10 ? 'just now' : `${Math.floor(seconds / size)} ${unit} ago`;
   }

@@ -5,14 +5,20 @@ const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86_400;
 
-/** `3 min ago`; the exact instant in UTC on hover, and as data for the script that keeps it fresh. */
+/** After so many days the date says more than their number. */
+const LONG_AGO = 30 * DAY;
+
+/** `3 min ago`, or the day where that is long ago; the exact instant in UTC on hover, and as data for the script that keeps it fresh. */
 export function timeAgo(instant: Date | string | null, now = Date.now()): Html {
   if (instant === null) return html`<span class="soft">never</span>`;
   const date = new Date(instant);
   return html`<time datetime="${date.toISOString()}" title="${utc(date)}"
-    >${ago((now - date.getTime()) / 1000)}</time
+    >${readable(date, (now - date.getTime()) / 1000)}</time
   >`;
 }
+
+const readable = (date: Date, seconds: number): string =>
+  seconds < LONG_AGO ? ago(seconds) : date.toISOString().slice(0, 10);
 
 export function ago(seconds: number): string {
   if (seconds < 10) return 'just now';

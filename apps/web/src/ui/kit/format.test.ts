@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { money, timeAgo, timeLeft } from './format.ts';
+
+const NOW = Date.parse('2026-03-31T12:00:00Z');
+const text = (html: string): string => html.replaceAll(/<[^>]+>/g, '').trim();
+
+describe('an instant', () => {
+  it.each([
+    ['2026-03-31T11:59:55Z', 'just now'],
+    ['2026-03-31T11:57:00Z', '3 min ago'],
+    ['2026-03-31T09:30:00Z', '2 h ago'],
+    ['2026-03-03T12:00:00Z', '28 d ago'],
+    ['2026-02-14T12:00:00Z', '2026-02-14'],
+  ])('%s is read as %s, and exact on hover', (instant, expected) => {
+    const html = timeAgo(instant, NOW);
+    expect(text(html)).toBe(expected);
+    expect(html).toContain(`title="${instant.replace('T', ' ').replace('Z', '')} UTC"`);
+  });
+
+  it.each([
+    ['2026-04-02T12:30:00Z', '2 d left'],
+    ['2026-03-31T12:00:05Z', 'ends now'],
+  ])('to come, %s, is read as %s', (instant, expected) => {
+    expect(text(timeLeft(instant, NOW))).toBe(expected);
+  });
+
+  it('that never was is said so', () => {
+    expect(text(timeAgo(null))).toBe('never');
+  });
+});
+
+it.each([
+  [0, '$0.00'],
+  [12.3456, '$12.35'],
+  [0.00123456, '$0.0012'],
+])('%d USD are read as %s, with all digits on hover', (usd, expected) => {
+  expect(text(money(usd))).toBe(expected);
+  expect(money(usd)).toContain(`title="$${usd.toFixed(8)}"`);
+});
