@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { formError, input, notice, select, status } from '../kit/parts.ts';
+import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -64,7 +64,12 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
     <section class="card">
       <h2>Background workers of the last minute</h2>
-      !${workers.length > 0 ? table('Background workers', workerColumns, workers) : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
+      !${workers.length > 0 ? table('Background workers', workerColumns, workers, { narrow: true }) : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
+    </section>
+    <section class="card">
+      <h2>Model providers of the instance</h2>
+      <p>What the environment configures, asked by a scheduler: a list of models, or one token.</p>
+      !${postButton('/admin/operations/providers/test', 'Test them', { class: 'quiet' })}
     </section>`;
   return shell({ title: 'Health', user, company: null, active: '/admin/health', body });
 }

@@ -8,9 +8,17 @@ export interface Column<T> {
   kind?: 'number' | 'acts';
 }
 
-/** @param label what the table lists, for readers that do not see the heading above it */
-export function table<T>(label: string, columns: readonly Column<T>[], rows: readonly T[]): Html {
-  return html`<table class="stacks" aria-label="${label}">
+/**
+ * @param label what the table lists, for readers that do not see the heading above it
+ * @param options.narrow it fits a phone as it is: names and a few figures
+ */
+export function table<T>(
+  label: string,
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+  { narrow = false }: { narrow?: boolean } = {},
+): Html {
+  return html`<table !${attributes({ class: narrow ? null : 'stacks' })} aria-label="${label}">
     <thead>
       <tr>
         !${each(columns, heading)}
