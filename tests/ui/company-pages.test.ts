@@ -159,6 +159,31 @@ describe('an admin of a company', () => {
     expect((await admin.get(path)).status).toBe(404);
   });
 
+  it('adds a provider whose key no page ever holds, mends it, and deletes it', async () => {
+    const admin = browserOf(cast.admin);
+    const key = `key-${newId()}`;
+    const form = { name: 'Ours', adapter_type: 'family_compat', base_url: '', api_key: key, enabled: 'on' };
+    const refused = await admin.post(`${base}/providers`, form);
+    expect(refused.status).toBe(400);
+    expect(errorOf(refused.text, 'base_url')).toBe('Is required for family_compat.');
+    const added = await admin.post(`${base}/providers`, { ...form, base_url: 'http://127.0.0.1:9/v1' });
+    const path = added.headers.location!.split('?')[0]!;
+    const twice = await admin.post(`${base}/providers`, { ...form, base_url: 'http://127.0.0.1:9/v1' });
+    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A provider has this name already.']);
+    await admin.post(path, {
+      ...form,
+      name: 'Mended',
+      base_url: 'http://127.0.0.1:9/v1',
+      api_key: '',
+      enabled: '',
+    });
+    const { body } = await admin.api('get', `/api${path}`);
+    expect(body).toMatchObject({ name: 'Mended', enabled: false, has_api_key: true });
+    for (const { text } of [refused, twice, await admin.get(path)]) expect(text).not.toContain(key);
+    expect((await admin.post(`${path}/delete`)).headers.location).toBe(`${base}/providers?done=deleted`);
+    expect((await admin.get(path)).status).toBe(404);
+  });
+
   it('deletes the company by typing its slug alone; an instance admin takes it out of the trash', async () => {
     const boss = browserOf(cast.instance_admin);
     const slug = `doomed-${newId()}`;

@@ -16,6 +16,7 @@ import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
+import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
@@ -35,5 +36,6 @@ export const uiPages: readonly UiRoute[] = [
   runsRoutes,
   approvalRoutes,
   secretRoutes,
+  providerRoutes,
   inboxRoutes,
 ].flat();

@@ -1,4 +1,4 @@
-import { type Agent, type AgentKey, adapterTypes, agentRoles, type Run } from '@acp/contract';
+import { type Agent, type AgentKey, adapterTypes, agentRoles, type Provider, type Run } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -64,6 +64,8 @@ export interface AgentView {
   runs: readonly Run[];
   last_error: string | null;
   last_heartbeat_at: Date | string | null;
+  /** Of the company; null for whoever may not see them. */
+  providers: readonly Provider[] | null;
   can_write: boolean;
   error: string | null;
   /** A key that was just minted: shown this once. */
@@ -92,7 +94,7 @@ export function agentBody(view: AgentView): Html {
           () =>
             html`<section class="card">
               <h2>Configuration</h2>
-              !${agentForm(`/agents/${agent.id}/edit`, view.agents, agent, null)}
+              !${agentForm(`/agents/${agent.id}/edit`, view, agent, null)}
             </section>`,
         )}
         <section class="card">
@@ -160,13 +162,14 @@ type TextField =
   | 'reports_to'
   | 'adapter_type'
   | 'model'
+  | 'provider_id'
   | 'system_prompt'
   | 'heartbeat_interval_sec';
 
 /** For a new agent and for an existing one. `typed` is what came back with an error. */
 export function agentForm(
   path: string,
-  agents: readonly Agent[],
+  { agents, providers }: Pick<AgentView, 'agents' | 'providers'>,
   agent: Agent | null,
   typed: FormValues | null,
 ): Html {
@@ -186,6 +189,7 @@ export function agentForm(
     <div class="row">
       !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: 'nobody' }, ...bosses] })}
       !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: pairs(adapterTypes) })}
+      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: 'the default' }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default' })}
     </div>
     <p></p>

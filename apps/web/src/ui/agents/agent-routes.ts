@@ -1,4 +1,4 @@
-import { agentEndpoints, runEndpoints } from '@acp/contract';
+import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
   createAgent,
   createAgentKey,
@@ -7,6 +7,7 @@ import {
   invokeAgent,
   listAgentKeys,
   listAgents,
+  listProviders,
   listRuns,
   pauseAgent,
   presentAgent,
@@ -44,10 +45,17 @@ async function loadView(
     runs: (await listRuns(tx, company_id, { agentId: subject.id, limit: 20 })).items,
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,
+    providers: await providersFor(context),
     can_write: roleIn(user, company_id) !== 'viewer',
     error,
     raw_key,
   };
+}
+
+/** Providers are an admin's affair: for others the form leaves the agent's as it is. */
+async function providersFor({ tx, user, company_id }: UiContext): Promise<readonly Provider[] | null> {
+  if (roleIn(user, company_id) !== 'admin') return null;
+  return (await listProviders(tx, company_id, { limit: 200 })).items;
 }
 
 async function agentPage(
@@ -71,9 +79,10 @@ async function newAgentPage(
 ): Promise<Html> {
   const { tx, user, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
+  const providers = await providersFor(context);
   const list = listPath(company_id);
   const body = html`<div class="card">
-    !${formError(error)}!${agentForm(`${list}/new`, agents, null, form)}
+    !${formError(error)}!${agentForm(`${list}/new`, { agents, providers }, null, form)}
   </div>`;
   return companyPage(context, {
     title: 'Hire an agent',
@@ -90,6 +99,7 @@ const readAgent = (form: FormValues) => ({
   reports_to: form.cleared('reports_to'),
   adapter_type: form.given('adapter_type'),
   model: form.cleared('model'),
+  provider_id: form.cleared('provider_id'),
   system_prompt: form.cleared('system_prompt'),
   adapter_config: form.json('adapter_config'),
   heartbeat_enabled: form.checked('heartbeat_enabled'),

@@ -42,6 +42,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     label: 'Company',
     entries: [
       { label: 'Members', path: '/members' },
+      { label: 'Providers', path: '/providers', role: 'admin' },
       { label: 'Secrets', path: '/secrets', role: 'admin' },
       { label: 'Settings', path: '/settings', role: 'admin' },
     ],

@@ -1,0 +1,86 @@
+import { type Provider, providerFamilies, type ProviderTest } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeLeft } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
+import type { Column } from '../kit/table.ts';
+
+const familyNames: Record<Provider['adapter_type'], string> = {
+  family_chat_a: 'chat',
+  family_chat_b: 'chat',
+  family_search: 'search',
+  family_compat: 'an endpoint of your own',
+  family_cloud: 'models of a cloud',
+};
+
+export const providerColumns: Column<Provider>[] = [
+  { label: 'Name', cell: ({ id, name }) => html`<a href="/providers/${id}">${name}</a>` },
+  { label: 'Family', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
+  { label: 'State', cell: providerState },
+  { label: 'Key', cell: ({ has_api_key }) => html`${has_api_key ? 'stored' : 'none'}` },
+  { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? 'designated' : ''}` },
+];
+
+export function providerState({ enabled, paused_until }: Provider): Html {
+  if (!enabled) return status('disabled');
+  if (paused_until !== null && new Date(paused_until).getTime() > Date.now())
+    return html`!${status('paused')} <span class="soft small">!${timeLeft(paused_until)}</span>`;
+  return status('ready');
+}
+
+/** For a new provider and for one that exists. Keys and headers are typed in and never shown. */
+export function providerForm(
+  path: string,
+  provider: Provider | null,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const fields = ['name', 'adapter_type', 'base_url', 'api_key', 'custom_headers', 'embedding_model'];
+  const errors = new FieldErrors(error, fields, { 'this name': 'name' });
+  const value = (name: 'name' | 'base_url' | 'embedding_model'): string =>
+    form?.text(name) ?? provider?.[name] ?? '';
+  const kept = (has: boolean | undefined): string =>
+    has ? 'Empty: what is stored stays' : 'Never shown again';
+  const families = providerFamilies.map((family) => ({
+    value: family,
+    label: `${family}: ${familyNames[family]}`,
+  }));
+  return html`<form class="card" method="post" action="${path}">
+    !${when(!provider, () => html`<h2>New provider</h2>`)}!${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true, value: value('name'), error: errors.of('name') })}
+      !${select({ name: 'adapter_type', label: 'Family', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
+      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the family’s own; an endpoint of your own needs one', error: errors.of('base_url') })}
+    </div>
+    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: `${kept(provider?.has_api_key)}. Of a cloud the credentials as JSON`, error: errors.of('api_key') })}
+    !${textarea({ name: 'custom_headers', label: 'Further headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
+    !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}
+    !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.checked('embeddings') ?? provider?.embeddings ?? false })}
+    !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.checked('enabled') ?? provider?.enabled ?? true })}
+    <button>${provider ? 'Save' : 'Add'}</button>
+  </form>`;
+}
+
+export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | null): Html {
+  const said = ({ ok, model_count, latency_ms, error }: ProviderTest): Html =>
+    ok
+      ? html`<p class="notice good" role="status">
+          It answered in ${latency_ms} ms${model_count === null ? '' : ` with ${model_count} models`}.
+        </p>`
+      : html`<p class="error form-error" role="alert">${error ?? 'It did not answer.'}</p>`;
+  return html`<section class="card">
+    <h2>Test</h2>
+    !${when(pause_reason, (reason) => html`<p class="error">Paused: ${reason}</p>`)}!${when(tested, said)}
+    <p class="soft">A scheduler asks for the list of models with the stored key; nothing is spent.</p>
+    !${postButton(`/providers/${id}/test`, 'Test it', { class: 'quiet' })}
+  </section>`;
+}
+
+export function deletePart({ id, name }: Provider): Html {
+  return html`<section class="card danger">
+    <h2>Delete</h2>
+    <p>For good, and only while no agent uses it.</p>
+    !${postButton(`/providers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete ${name}?` })}
+  </section>`;
+}

@@ -1,0 +1,102 @@
+import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
+import { createProvider, deleteProvider, listProviders, presentProvider, updateProvider } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, notice } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { deletePart, providerColumns, providerForm, testPart } from './provider-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byProvider = { by: 'provider', param: 'providerId' } as const;
+type ProviderContext = UiContext<'provider'>;
+
+const listPath = (company_id: string): string => `/companies/${company_id}/providers`;
+
+const done: Record<string, string> = {
+  added: 'The provider is there. Test it, then give it to an agent.',
+  saved: 'Saved.',
+  deleted: 'The provider is deleted.',
+};
+
+async function providersPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listProviders(tx, company_id, pageOf(query));
+  const path = listPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Providers', providerColumns, items)}!${moreLink(path, next_cursor, 'Older providers')}
+        </div>`
+      : emptyState(
+          'No provider yet',
+          html`Agents use the instance’s default until the company has one of its own.`,
+        );
+  const body = html`!${notice(done[query.done ?? ''])}!${list}!${providerForm(path, null, error, form)}`;
+  return companyPage(context, { title: 'Providers', active: path, body });
+}
+
+async function providerPage(
+  context: ProviderContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+  tested: ProviderTest | null = null,
+): Promise<Html> {
+  const { subject, company_id, query } = context;
+  const provider = presentProvider(subject);
+  const path = listPath(company_id);
+  return companyPage(context, {
+    title: provider.name,
+    active: path,
+    trail: [{ label: 'Providers', path }],
+    body: html`!${notice(done[query.done ?? ''])}!${providerForm(`/providers/${provider.id}`, provider, error, form)}
+    !${testPart(provider, tested)}!${deletePart(provider)}`,
+  });
+}
+
+/** An empty key or header is left alone; the rest is what the form says. */
+const readProvider = (form: FormValues) => ({
+  name: form.text('name'),
+  adapter_type: form.given('adapter_type'),
+  base_url: form.cleared('base_url'),
+  api_key: form.given('api_key')?.trim(),
+  custom_headers: form.json('custom_headers'),
+  embedding_model: form.cleared('embedding_model'),
+  embeddings: form.has('embeddings') ? form.checked('embeddings') : undefined,
+  enabled: form.has('enabled') ? form.checked('enabled') : undefined,
+});
+
+export const providerRoutes: UiRoute[] = [
+  page('/companies/{companyId}/providers', { scope: byCompany, role: 'admin' }, (c) => providersPage(c)),
+  action('/companies/{companyId}/providers', rows.create, {
+    read: readProvider,
+    run: (c) => createProvider(c.tx, c.user, c.company_id, c.body, c.services.vault, c.services.providers),
+    next: (_, { id }) => `/providers/${id}?done=added`,
+    failed: providersPage,
+  }),
+  page('/providers/{providerId}', { scope: byProvider, role: 'admin' }, (c) => providerPage(c)),
+  action('/providers/{providerId}', rows.update, {
+    read: readProvider,
+    run: (c) => updateProvider(c.tx, c.user, c.subject, c.body, c.services.vault, c.services.providers),
+    next: (c) => `/providers/${c.subject.id}?done=saved`,
+    failed: providerPage,
+  }),
+  // What came of it is the answer itself: nothing keeps it.
+  action('/providers/{providerId}/test', rows.test, {
+    run: async ({ user, company_id, subject, services }) => {
+      const command = { provider_id: subject.id };
+      return (await services.command('test-provider', command, { actor: user, company_id })) as ProviderTest;
+    },
+    next: (c, tested) => providerPage(c, null, null, tested),
+  }),
+  action('/providers/{providerId}/delete', rows.delete, {
+    run: (c) => deleteProvider(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: (c, error) => providerPage(c, error),
+  }),
+];
