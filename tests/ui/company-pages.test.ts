@@ -184,6 +184,29 @@ describe('an admin of a company', () => {
     expect((await admin.get(path)).status).toBe(404);
   });
 
+  it('gives an agent a provider; a refused change keeps what was typed', async () => {
+    const admin = browserOf(cast.admin);
+    const provider = { name: `P ${newId()}`, adapter_type: 'family_chat_a' };
+    const { body } = await admin.api('post', `/api${base}/providers`, provider);
+    const path = `/agents/${cast.agent_id}`;
+    const form = { name: 'Typed', adapter_config: '{}', provider_id: body.id, heartbeat_interval_sec: '0' };
+    const refused = await admin.post(`${path}/edit`, form);
+    expect([refused.status, errorOf(refused.text, 'heartbeat_interval_sec')]).toEqual([
+      400,
+      'Must be 1 or more.',
+    ]);
+    expect(refused.text).toContain('value="Typed"');
+    const saved = await admin.post(`${path}/edit`, { ...form, heartbeat_interval_sec: '60' });
+    expect((await admin.get(saved.headers.location!)).text).toMatch(
+      new RegExp(`value="${body.id}"\\s+selected`),
+    );
+    const member = await browserOf(cast.member).get(path);
+    expect(member.text).not.toContain(provider.name);
+    expect((await admin.post(`/providers/${body.id}/delete`)).status).toBe(409);
+    await admin.post(`${path}/edit`, { ...form, provider_id: '', heartbeat_interval_sec: '60' });
+    expect((await admin.post(`/providers/${body.id}/delete`)).status).toBe(303);
+  });
+
   it('deletes the company by typing its slug alone; an instance admin takes it out of the trash', async () => {
     const boss = browserOf(cast.instance_admin);
     const slug = `doomed-${newId()}`;

@@ -1,4 +1,5 @@
 import { type Agent, type AgentKey, adapterTypes, agentRoles, type Provider, type Run } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -8,8 +9,10 @@ import {
   emptyState,
   formError,
   input,
+  notice,
   postButton,
   select,
+  shownOnce,
   status,
   textarea,
 } from '../kit/parts.ts';
@@ -67,15 +70,18 @@ export interface AgentView {
   /** Of the company; null for whoever may not see them. */
   providers: readonly Provider[] | null;
   can_write: boolean;
+  /** Of an act; the form has its own. */
   error: string | null;
+  refused: Refused | null;
+  saved: boolean;
   /** A key that was just minted: shown this once. */
   raw_key: string | null;
 }
 
 export function agentBody(view: AgentView): Html {
   const { agent, raw_key, error } = view;
-  return html`!${formError(error)}
-    !${when(raw_key, (key) => html`<p class="notice">The new key, shown this once: <code>${key}</code></p>`)}
+  return html`!${formError(error)}!${notice(view.saved ? 'Saved.' : null)}
+    !${when(raw_key, (key) => shownOnce('The new key, shown this once:', key))}
     <div class="columns">
       <div>
         <section class="card">
@@ -94,7 +100,7 @@ export function agentBody(view: AgentView): Html {
           () =>
             html`<section class="card">
               <h2>Configuration</h2>
-              !${agentForm(`/agents/${agent.id}/edit`, view, agent, null)}
+              !${agentForm(`/agents/${agent.id}/edit`, view, agent, view.refused)}
             </section>`,
         )}
         <section class="card">
@@ -155,24 +161,35 @@ function keysPart({ agent, keys, can_write }: AgentView): Html {
   return html`!${list}!${when(can_write, () => mint)}`;
 }
 
-type TextField =
-  | 'name'
-  | 'role'
-  | 'title'
-  | 'reports_to'
-  | 'adapter_type'
-  | 'model'
-  | 'provider_id'
-  | 'system_prompt'
-  | 'heartbeat_interval_sec';
+/** The agent's form came back, with what was typed. */
+export interface Refused {
+  error: string;
+  form: FormValues;
+}
 
-/** For a new agent and for an existing one. `typed` is what came back with an error. */
+const textFields = [
+  'name',
+  'role',
+  'title',
+  'reports_to',
+  'adapter_type',
+  'adapter_config',
+  'model',
+  'provider_id',
+  'system_prompt',
+  'heartbeat_interval_sec',
+] as const;
+type TextField = Exclude<(typeof textFields)[number], 'adapter_config'>;
+
+/** For a new agent and for an existing one. */
 export function agentForm(
   path: string,
   { agents, providers }: Pick<AgentView, 'agents' | 'providers'>,
   agent: Agent | null,
-  typed: FormValues | null,
+  refused: Refused | null,
 ): Html {
+  const typed = refused?.form ?? null;
+  const errors = new FieldErrors(refused?.error ?? null, textFields, { configuration: 'adapter_config' });
   const value = (name: TextField): string => typed?.text(name) ?? (agent?.[name] ?? '').toString();
   const bosses = agents
     .filter(({ id }) => id !== agent?.id)
@@ -180,23 +197,22 @@ export function agentForm(
   const config = typed?.text('adapter_config') ?? JSON.stringify(agent?.adapter_config ?? {}, null, 2);
   const pairs = (values: readonly string[]) => values.map((item) => ({ value: item, label: words(item) }));
   return html`<form method="post" action="${path}">
+    !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', value: value('name'), required: true })}
+      !${input({ name: 'name', label: 'Name', value: value('name'), required: true, error: errors.of('name') })}
       !${select({ name: 'role', label: 'Role', value: value('role') || 'general', choices: pairs(agentRoles) })}
-      !${input({ name: 'title', label: 'Title', value: value('title') })}
+      !${input({ name: 'title', label: 'Title', value: value('title'), error: errors.of('title') })}
     </div>
-    <p></p>
     <div class="row">
-      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: 'nobody' }, ...bosses] })}
+      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: 'nobody' }, ...bosses], error: errors.of('reports_to') })}
       !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: pairs(adapterTypes) })}
       !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: 'the default' }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
-      !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default' })}
+      !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>
-    <p></p>
-    !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: the one of its role' })}
-    !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true })}
+    !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: the one of its role', error: errors.of('system_prompt') })}
+    !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
     !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it by a heartbeat', checked: typed ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
-    !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300 })}
+    !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300, error: errors.of('heartbeat_interval_sec') })}
     <button>${agent ? 'Save' : 'Hire'}</button>
   </form>`;
 }

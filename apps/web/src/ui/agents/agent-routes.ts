@@ -19,7 +19,6 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { formError } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { agentBody, agentForm, agentsBody, agentTree, type AgentView, statePart } from './agent-pages.ts';
@@ -30,11 +29,10 @@ const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
 const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
 
-async function loadView(
-  context: AgentContext,
-  error: string | null,
-  raw_key: string | null,
-): Promise<AgentView> {
+/** What an act came to, beside the agent itself. */
+type Outcome = Partial<Pick<AgentView, 'error' | 'raw_key' | 'refused'>>;
+
+async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<AgentView> {
   const { tx, user, subject, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
   const state = await runtimeState(tx, subject);
@@ -47,8 +45,11 @@ async function loadView(
     last_heartbeat_at: state.last_heartbeat_at,
     providers: await providersFor(context),
     can_write: roleIn(user, company_id) !== 'viewer',
-    error,
-    raw_key,
+    error: null,
+    raw_key: null,
+    refused: null,
+    saved: context.query.saved === '1',
+    ...outcome,
   };
 }
 
@@ -58,17 +59,13 @@ async function providersFor({ tx, user, company_id }: UiContext): Promise<readon
   return (await listProviders(tx, company_id, { limit: 200 })).items;
 }
 
-async function agentPage(
-  context: AgentContext,
-  error: string | null = null,
-  raw_key: string | null = null,
-): Promise<Html> {
+async function agentPage(context: AgentContext, outcome: Outcome = {}): Promise<Html> {
   const list = listPath(context.company_id);
   return companyPage(context, {
     title: context.subject.name,
     active: list,
     trail: [{ label: 'Agents', path: list }],
-    body: agentBody(await loadView(context, error, raw_key)),
+    body: agentBody(await loadView(context, outcome)),
   });
 }
 
@@ -82,7 +79,7 @@ async function newAgentPage(
   const providers = await providersFor(context);
   const list = listPath(company_id);
   const body = html`<div class="card">
-    !${formError(error)}!${agentForm(`${list}/new`, { agents, providers }, null, form)}
+    !${agentForm(`${list}/new`, { agents, providers }, null, error !== null && form ? { error, form } : null)}
   </div>`;
   return companyPage(context, {
     title: 'Hire an agent',
@@ -107,7 +104,7 @@ const readAgent = (form: FormValues) => ({
 });
 
 const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
-const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, error);
+const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, { error });
 
 export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
@@ -133,14 +130,14 @@ export const agentRoutes: UiRoute[] = [
   }),
   page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
   page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
-    const view = await loadView(c, null, null);
+    const view = await loadView(c);
     return c.params.part === 'runs' ? runTable(view.runs, view.agents) : statePart(view);
   }),
   action('/agents/{agentId}/edit', agentEndpoints.update, {
     read: readAgent,
     run: (c) => updateAgent(c.tx, c.user, c.subject, c.body, c.services.homes, c.services.adapters),
-    next: back,
-    failed,
+    next: (c) => `${back(c)}?saved=1`,
+    failed: (c, error, form) => agentPage(c, { refused: { error, form } }),
   }),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
     run: (c) => pauseAgent(c.tx, c.user, c.subject),
@@ -172,7 +169,7 @@ export const agentRoutes: UiRoute[] = [
           agent_id: c.subject.id,
           label: labelOf(c.request.body),
         }),
-      next: (c, key) => agentPage(c, null, key.raw_key),
+      next: (c, key) => agentPage(c, { raw_key: key.raw_key }),
       failed,
     },
   ),
