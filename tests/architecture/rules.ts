@@ -53,6 +53,7 @@ export const sliceOrder = [
   'wakeups',
   'issues',
   'comments',
+  'task-sessions',
   'documents',
   'attachments',
   'work-products',

@@ -56,6 +56,7 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
   }
   if (row.role === 'instance_admin') return part.instance_admin ? null : 403;
   if (row.role !== 'none' && part.role !== 'stranger' && ranks[part.role] < ranks[row.role]) return 403;
+  if (part.kind === 'agent' && row.people_only) return 403;
   if (part.kind === 'agent' && row.permission && !permits({}, row.permission)) return 403;
   return null;
 }
@@ -64,9 +65,6 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
 const refusedByHandler: Record<string, (part: Part) => boolean> = {
   'issues.checkout': ({ kind }) => kind !== 'agent',
   'issues.release': () => true,
-  'approvals.approve': ({ kind }) => kind === 'agent',
-  'approvals.reject': ({ kind }) => kind === 'agent',
-  'approvals.request-revision': ({ kind }) => kind === 'agent',
   'approvals.resubmit': () => true,
 };
 

@@ -16,6 +16,7 @@ import {
   createRelation,
   createRoutine,
   createSkill,
+  createTaskSession,
   createTrigger,
   createWorkProduct,
   deleteNote,
@@ -119,7 +120,9 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
   const slug = `staged-${unique.slice(0, 8)}`;
   const skill = await createSkill(tx, director, company_id, { slug, name: 'Staged', description: 'Staged' });
   const agent = await findAgent(tx, agent_id);
-  if (agent) await attachSkill(tx, director, agent, skill.id);
+  if (agent === undefined) throw new Error('the staged agent is gone');
+  await attachSkill(tx, director, agent, skill.id);
+  const session = await createTaskSession(tx, director, agent, { issue_id: unique });
   const [secret] = await tx
     .insert(schema.secrets)
     .values({
@@ -141,6 +144,8 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
     skillId: skill.id,
     secretId: secret!.id,
     providerId: provider.id,
+    taskSessionId: session.id,
+    versionNumber: '1',
     type: 'note',
     entityId: thrown.id,
     trashId: entry!.trash_id,

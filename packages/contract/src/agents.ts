@@ -157,6 +157,8 @@ export const UpdateAgent = Patch({
   role: OneOf(agentRoles),
   status: OneOf(agentStatuses),
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
+  /** Why the configuration changes: kept with its revision. */
+  reason: Nullable(Text),
   ...settable,
 });
 export type UpdateAgent = Static<typeof UpdateAgent>;

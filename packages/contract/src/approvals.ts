@@ -88,6 +88,7 @@ const byApproval = { by: 'approval', param: 'approvalId' } as const;
 
 /** Agents pass the role of the row and are refused by the command: they do not resolve approvals. */
 const resolution = {
+  people_only: true,
   method: 'POST',
   auth: BEARER,
   role: 'member',

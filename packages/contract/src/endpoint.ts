@@ -13,6 +13,7 @@ export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
 export type ScopeEntity =
   | 'agent'
   | 'agent_key'
+  | 'task_session'
   | 'issue'
   | 'run'
   | 'relation'
@@ -77,6 +78,8 @@ export interface EndpointRow {
   readonly scope: Scope;
   /** Needed by agents only; others are bounded by their role. */
   readonly permission?: AgentPermission;
+  /** Refuses agents, whatever their permissions (specification, Authentication 5). */
+  readonly people_only?: true;
   readonly query?: TSchema;
   readonly body?: TSchema;
   /** The body may be left out altogether. */

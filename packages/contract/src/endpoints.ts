@@ -3,6 +3,8 @@ import { activityEndpoints } from './activity.ts';
 import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
 import { agentOrgEndpoints } from './agent-org.ts';
+import { agentSettingsEndpoints } from './agent-settings.ts';
+import { taskSessionEndpoints } from './task-sessions.ts';
 import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
@@ -40,6 +42,8 @@ export const endpoints: readonly EndpointRow[] = [
   providerEndpoints,
   agentEndpoints,
   agentOrgEndpoints,
+  agentSettingsEndpoints,
+  taskSessionEndpoints,
   projectEndpoints,
   goalEndpoints,
   issueEndpoints,

@@ -20,6 +20,8 @@ export { parseCloudCredentials } from './cloud-credentials.ts';
 export type { CloudCredentials } from './cloud-credentials.ts';
 export * from './agents.ts';
 export * from './agent-org.ts';
+export * from './agent-settings.ts';
+export * from './task-sessions.ts';
 export * from './adapter-config.ts';
 export * from './task-payload.ts';
 export { agentIcons } from './agent-icons.ts';

@@ -13,6 +13,7 @@ export * from './goals/index.ts';
 export * from './wakeups/index.ts';
 export * from './issues/index.ts';
 export * from './comments/index.ts';
+export * from './task-sessions/index.ts';
 export * from './documents/index.ts';
 export * from './attachments/index.ts';
 export * from './work-products/index.ts';

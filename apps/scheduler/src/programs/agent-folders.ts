@@ -1,6 +1,6 @@
 import { mkdir, rm, rmdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { assertHomeDir } from '@acp/core';
+import { join } from 'node:path';
+import { assertHomeDir, homeOf } from '@acp/core';
 import type { AgentPlace } from '@acp/core';
 import { isInsideFolder, ServiceError } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
@@ -15,13 +15,6 @@ export interface AgentFolders {
 const WORK = 'work';
 const TEMP = '.service-tmp';
 
-/** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
-function homeOf(config: Pick<Config, 'home'>, agent_id: string, place: AgentPlace): string {
-  if (place.home_dir !== null) return resolve(place.home_dir);
-  const company = place.company_home_dir ?? join(config.home, 'companies', place.company.id);
-  return resolve(company, 'agents', agent_id);
-}
-
 /**
  * Makes the folders of a run. The home is checked now, links followed: what it was when it was configured says nothing
  * about today (decisions 7.32). A run that goes on from a session works where that one did, any other in a folder of its
@@ -33,7 +26,7 @@ export async function makeFolders(
   place: AgentPlace,
   run_id: string,
 ): Promise<AgentFolders> {
-  const home = homeOf(config, agent_id, place);
+  const home = homeOf(config.home, agent_id, place);
   const rules = { service_home: config.home, assigned: config.home_roots };
   const check = async () => {
     try {

@@ -1,6 +1,7 @@
 /** Every slice's routes, in slice order. */
 import type { Route } from '../http/handle.ts';
 import { agentRoutes } from './agents/routes.ts';
+import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
@@ -36,6 +37,7 @@ export const apiRoutes: readonly Route[] = [
   secretRoutes,
   providerRoutes,
   agentRoutes,
+  agentSettingsRoutes,
   projectRoutes,
   goalRoutes,
   issueRoutes,

@@ -34,7 +34,7 @@ export function requireUser(actor: Actor): UserActor {
 
 /** Throws 403 unless the caller, already known to see the company, may do what the row does. */
 export function requireRole(
-  row: Pick<EndpointRow, 'role' | 'permission'>,
+  row: Pick<EndpointRow, 'role' | 'permission' | 'people_only'>,
   actor: Actor,
   companyId: string,
 ): void {
@@ -44,6 +44,7 @@ export function requireRole(
     const role = roleIn(actor, companyId);
     if (role === undefined || ranks[role] < ranks[row.role]) throw forbidden(`${row.role} role required`);
   }
+  if (row.people_only && actor.kind === 'agent') throw forbidden('not for agents');
   if (row.permission && actor.kind === 'agent' && !permits(actor.permissions, row.permission)) {
     throw forbidden(`permission withheld: ${row.permission}`);
   }

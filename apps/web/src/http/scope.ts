@@ -22,6 +22,7 @@ import {
   findRun,
   findSecret,
   findSkill,
+  findTaskSession,
   findWorkProduct,
   loadGoal,
   loadProject,
@@ -35,6 +36,7 @@ type Loader = (tx: Tx, id: string) => Promise<{ company_id: string } | undefined
 const loaders = {
   agent: findAgent,
   agent_key: findAgentKey,
+  task_session: findTaskSession,
   issue: findIssue,
   run: findRun,
   relation: findRelation,

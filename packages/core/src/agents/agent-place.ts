@@ -1,7 +1,10 @@
-import type { Actor } from '@acp/contract';
+import { join, resolve } from 'node:path';
+import type { Actor, AgentHome } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
+import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { findCompany, type HomeRules } from '../companies/index.ts';
 import type { AgentRow } from './present.ts';
 
 const { agent_runtime_states } = schema;
@@ -46,6 +49,26 @@ export async function agentPlace(
     from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
     where a.id = ${agent_id}`);
   return rows[0];
+}
+
+/** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
+export function homeOf(
+  service_home: string,
+  agent_id: string,
+  place: Pick<AgentPlace, 'home_dir' | 'company_home_dir' | 'company'>,
+): string {
+  if (place.home_dir !== null) return resolve(place.home_dir);
+  const company = place.company_home_dir ?? join(service_home, 'companies', place.company.id);
+  return resolve(company, 'agents', agent_id);
+}
+
+/** Where the agent's programs live, whether there are any or not. */
+export async function agentHome(tx: Tx, agent: AgentRow, { service_home }: HomeRules): Promise<AgentHome> {
+  const company = await findCompany(tx, agent.company_id);
+  if (!company) throw notFound();
+  const { home_dir } = agent;
+  const place = { home_dir, company_home_dir: company.home_dir, company };
+  return { home_dir: homeOf(service_home, agent.id, place), is_override: home_dir !== null };
 }
 
 /** The next run begins a new session, also where one that is under way ends later. */

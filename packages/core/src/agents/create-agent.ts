@@ -9,6 +9,7 @@ import { newKeyMaterial } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 import { assertManager, assertProvider } from './references.ts';
+import { revisionOf, versionOf } from './revisions.ts';
 import { defaultPrompt } from './role-prompts.ts';
 import { settableOnCreate } from './settable.ts';
 
@@ -31,8 +32,13 @@ export async function createAgent(
   await assertProvider(tx, company_id, input.provider_id);
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
-  if (input.adapter_config !== undefined || input.adapter_type !== undefined)
-    assertAdapter(actor, company_id, {}, adapterOf(input, company), rules);
+  if (input.adapter_config !== undefined || input.adapter_type !== undefined) {
+    const adapter = adapterOf(input, company);
+    // What an admin has made the default is inherited as it is; under another adapter it is somebody else's doing.
+    if (adapter.adapter_type !== (company.agent_default_adapter_type || 'llm'))
+      assertMayConfigure(actor, company_id, {}, adapter.adapter_config);
+    assertAdapter(actor, company_id, {}, adapter, rules);
+  }
   if (input.reports_to) await assertManager(tx, company_id, input.reports_to);
 
   const row = await insertAgent(tx, actor, company, input);
@@ -59,16 +65,19 @@ async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: Cre
         .values({ agent_id: id })
         .returning({ agent_id: agent_runtime_states.agent_id }),
     );
+  const adapter = adapterOf(input, company);
+  const system_prompt = input.system_prompt ?? defaultPrompt(role);
+  const first = { adapter_config: adapter.adapter_config, reason: 'hired' };
   const [row] = await tx
-    .with(state)
+    .with(state, revisionOf(tx, actor, id, first), versionOf(tx, id, 1, system_prompt))
     .insert(agents)
     .values({
       ...settableOnCreate(input),
       id,
       company_id: company.id,
       role,
-      ...adapterOf(input, company),
-      system_prompt: input.system_prompt ?? defaultPrompt(role),
+      ...adapter,
+      system_prompt,
       heartbeat_enabled: enabled,
       heartbeat_interval_sec: interval,
       next_heartbeat_at: enabled ? firstHeartbeatAt(interval) : null,

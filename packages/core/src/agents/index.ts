@@ -1,5 +1,5 @@
 /**
- * Owns agents, their runtime state and their keys.
+ * Owns agents, their runtime state, keys, configuration revisions and prompt versions.
  * Invariants: a trashed agent counts as absent; `running` is set by runs only; `next_heartbeat_at` is set exactly
  * while the heartbeat is on; no key outlives its agent; nobody reports to himself, however indirectly.
  * What an ended agent leaves behind further up the slice list (runs, checkouts, wakeups) the job `settle-agent` ends.
@@ -7,7 +7,9 @@
 export { findAgent, listAgents, runtimeState } from './read-agents.ts';
 export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
-export { agentPlace, clearSession } from './agent-place.ts';
+export { agentHome, agentPlace, clearSession, homeOf } from './agent-place.ts';
+export { agentPermissions, updatePermissions } from './permissions.ts';
+export { activatePrompt, listPromptVersions, listConfigRevisions } from './revisions.ts';
 export type { AgentPlace, StoredSession } from './agent-place.ts';
 export { directReports, orgTree } from './org-tree.ts';
 export { updateAgentDefaults } from './update-defaults.ts';

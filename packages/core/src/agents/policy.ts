@@ -64,7 +64,7 @@ export function assertMayConfigure(
 }
 
 /** Key order does not count: jsonb does not keep it. */
-function sameJson(a: unknown, b: unknown): boolean {
+export function sameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 }
 

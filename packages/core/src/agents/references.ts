@@ -1,9 +1,11 @@
 import { type Tx, schema } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
+import { assertHomeDir, findCompany, type HomeRules } from '../companies/index.ts';
 import { findAgent } from './read-agents.ts';
 
 export { assertProvider } from '../providers/index.ts';
+export type { HomeRules } from '../companies/index.ts';
 
 const { companies } = schema;
 
@@ -37,4 +39,16 @@ export async function assertMayReportTo(
     )
     select exists (select from above where id = ${agent.id}) as circle`);
   if (rows[0]?.circle) throw invalid('reports_to would close a circle');
+}
+
+/** @throws invalid for a folder that is none of the company's */
+export async function assertCompanyHome(
+  tx: Tx,
+  company_id: string,
+  home_dir: string,
+  homes: HomeRules | undefined,
+): Promise<void> {
+  const company = await findCompany(tx, company_id);
+  if (!company || !homes) throw invalid('home_dir must lie in a folder of the company');
+  await assertHomeDir(home_dir, company, homes);
 }

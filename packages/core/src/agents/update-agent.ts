@@ -1,16 +1,16 @@
 import type { Actor, Agent, AgentStatus, UpdateAgent } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
-import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { type HomeRules, assertHomeDir, findCompany } from '../companies/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { assertBudgetLetsGo } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayConfigure, assertNotAbove } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
-import { assertMayReportTo, assertProvider } from './references.ts';
+import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
+import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
 import { isWakeable } from './status.ts';
 
@@ -32,7 +32,7 @@ export async function updateAgent(
   homes?: HomeRules,
   rules?: AdapterRules,
 ): Promise<Agent> {
-  const input = settableOnUpdate(body);
+  const { reason, ...input } = settableOnUpdate(body);
   assertNotAbove(actor, agent);
   await assertProvider(tx, agent.company_id, input.provider_id);
   if (input.status === 'running') throw conflict('status running is set by runs');
@@ -48,10 +48,13 @@ export async function updateAgent(
     assertAdapter(actor, agent.company_id, configOf(before), adapterAfter(before, input), rules);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
+  const history = await historyOf(tx, actor, before, input, reason);
   const [row] = await tx
+    .with(...history.written)
     .update(agents)
     .set({
       ...input,
+      current_prompt_version_number: history.version_number,
       ...(input.adapter_type === '' ? { adapter_type: 'llm' } : {}),
       ...(next_heartbeat_at === undefined ? {} : { next_heartbeat_at }),
       ...(input.status === undefined || input.status === 'paused' ? {} : { pause_reason: null }),
@@ -125,17 +128,6 @@ function assertManageable({ status }: AgentRow): void {
 function assertStatusChange(actor: Actor, before: AgentRow, status: AgentStatus | undefined): void {
   if (status === undefined || status === before.status || actor.kind !== 'agent') return;
   if (before.status === 'pending_approval') throw forbidden('agents cannot approve a hire');
-}
-
-async function assertCompanyHome(
-  tx: Tx,
-  company_id: string,
-  home_dir: string,
-  homes: HomeRules | undefined,
-): Promise<void> {
-  const company = await findCompany(tx, company_id);
-  if (!company || !homes) throw invalid('home_dir must lie in a folder of the company');
-  await assertHomeDir(home_dir, company, homes);
 }
 
 async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<void> {

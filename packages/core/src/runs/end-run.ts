@@ -6,6 +6,7 @@ import type { Change } from '../activity/index.ts';
 import { noteRunEnded, revokeRunKeys, type SessionChange } from '../agents/index.ts';
 import { chargeCost, insertRunCost, type RunCost } from '../budgets/index.ts';
 import { type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
+import { keepTaskSession } from '../task-sessions/index.ts';
 import { agentsWaiting } from '../wakeups/index.ts';
 import { runRow } from './rows.ts';
 import type { RunRow } from './types.ts';
@@ -103,6 +104,7 @@ export async function afterRun(
       agent_locked: true,
       ...(options.session === undefined ? {} : { session: options.session }),
     }),
+    keepTaskSession(tx, run, ended.issue),
   );
   // They open nothing from now on in any case; this is so that none is left lying about.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);

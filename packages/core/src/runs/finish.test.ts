@@ -98,11 +98,11 @@ describe('the end of a run', () => {
     ]);
   });
 
-  it('costs eight statements, comment and cost included', async () => {
+  it('costs nine statements, comment, cost and task session included', async () => {
     const { run } = await running();
     const before = database.statements();
     await finish(run);
-    expect(database.statements() - before).toBe(8);
+    expect(database.statements() - before).toBe(9);
   });
 
   it('is told once, as the last of its events', async () => {

@@ -8,7 +8,6 @@ import {
 } from '@acp/contract';
 import {
   agentDefaults,
-  type AgentRow,
   clearSession,
   createAgent,
   createAgentKey,
@@ -27,9 +26,9 @@ import {
   updateAgent,
   updateAgentDefaults,
 } from '@acp/core';
-import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import type { Services } from '../../http/services.ts';
+import { type AgentCall, agentOf } from './agent-of.ts';
 
 export const agentRoutes: Route[] = [
   handle(rows.list, (c) => listAgents(c.tx, c.actor, c.query)),
@@ -62,17 +61,6 @@ export const agentRoutes: Route[] = [
   handle(org.directReports, (c) => directReports(c.tx, agentOf(c))),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];
-
-interface AgentCall {
-  subject: AgentRow;
-  params: Readonly<Record<string, string>>;
-}
-
-/** The company in the path is the agent's own: another one is as absent as another agent. */
-function agentOf({ subject, params }: AgentCall): AgentRow {
-  if (params.companyId !== subject.company_id) throw notFound();
-  return subject;
-}
 
 async function testAdapter(
   c: AgentCall & { actor: Actor; services: Services },

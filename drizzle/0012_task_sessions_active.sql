@@ -1,0 +1,3 @@
+ALTER TABLE "task_sessions" ADD CONSTRAINT "task_sessions_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "task_sessions" ADD CONSTRAINT "task_sessions_issue_id_issues_id_fk" FOREIGN KEY ("issue_id") REFERENCES "public"."issues"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE UNIQUE INDEX "task_sessions_active" ON "task_sessions" USING btree ("agent_id","issue_id") WHERE "task_sessions"."status" = 'active';

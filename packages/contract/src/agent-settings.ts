@@ -1,0 +1,111 @@
+/** What is set for an agent beside its row: home, permissions, configuration, prompt versions (specification, Agents). */
+import { Type, type Static } from 'typebox';
+import { agentPermissionDefaults } from './actor.ts';
+import { Agent } from './agents.ts';
+import { BEARER, endpoint } from './endpoint.ts';
+import { JsonObject, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+
+export const AgentHome = Type.Object({
+  home_dir: Type.String(),
+  /** The agent's own `home_dir`, in the place of the usual one below the company's. */
+  is_override: Type.Boolean(),
+});
+export type AgentHome = Static<typeof AgentHome>;
+
+/** Every key with its effective value. */
+export const AgentPermissions = Type.Unsafe<Record<string, boolean>>(
+  Type.Object(Object.fromEntries(Object.keys(agentPermissionDefaults).map((key) => [key, Type.Boolean()]))),
+);
+/** Checked by the command, which names the key that it does not know. */
+export const UpdateAgentPermissions = Type.Record(Type.String(), Type.Boolean());
+
+export const ConfigurationRevision = Type.Object({
+  id: Uuid,
+  agent_id: Uuid,
+  /** The `adapter_config` as it was from then on; secrets stay references. */
+  config_json: JsonObject,
+  reason: Nullable(Type.String()),
+  /** User or agent. */
+  created_by: Nullable(Uuid),
+  created_at: Timestamp,
+});
+export type ConfigurationRevision = Static<typeof ConfigurationRevision>;
+
+export const PromptVersion = Type.Object({
+  version_number: Type.Integer(),
+  system_prompt: Type.String(),
+  source: OneOf(['manual', 'gepa']),
+  score: Nullable(Type.Number()),
+  created_at: Timestamp,
+});
+export type PromptVersion = Static<typeof PromptVersion>;
+
+const ofAgent = { auth: BEARER, role: 'viewer', scope: { by: 'agent', param: 'agentId' } } as const;
+const read = { ...ofAgent, method: 'GET', status: 200, tx: 'none' } as const;
+
+export const agentSettingsEndpoints = {
+  home: endpoint({
+    ...read,
+    id: 'agents.home',
+    path: '/api/companies/{companyId}/agents/{agentId}/home',
+    response: AgentHome,
+    doc: 'The folder in which the agent’s programs live.',
+  }),
+  permissions: endpoint({
+    ...read,
+    id: 'agents.permissions',
+    path: '/api/agents/{agentId}/permissions',
+    response: AgentPermissions,
+    doc: 'All permission keys with their effective values.',
+  }),
+  updatePermissions: endpoint({
+    ...ofAgent,
+    id: 'agents.update-permissions',
+    method: 'PATCH',
+    path: '/api/agents/{agentId}/permissions',
+    role: 'member',
+    people_only: true,
+    body: UpdateAgentPermissions,
+    response: AgentPermissions,
+    status: 200,
+    tx: 'write',
+    doc: 'Sets permissions; an unknown key is 400. People only, and only admins may give `secrets.use`.',
+  }),
+  configuration: endpoint({
+    ...read,
+    id: 'agents.configuration',
+    path: '/api/agents/{agentId}/configuration',
+    response: JsonObject,
+    doc: 'The adapter_config as it is stored: secrets stay references.',
+  }),
+  revisions: endpoint({
+    ...read,
+    id: 'agents.configuration-revisions',
+    path: '/api/agents/{agentId}/configuration/revisions',
+    query: Type.Object(PageQuery),
+    response: Type.Array(ConfigurationRevision),
+    paged: true,
+    doc: 'What the configuration was after each change, newest first; all of them unless a limit is given.',
+  }),
+  promptVersions: endpoint({
+    ...read,
+    id: 'agents.prompt-versions',
+    path: '/api/agents/{agentId}/prompt-versions',
+    query: Type.Object(PageQuery),
+    response: Type.Array(PromptVersion),
+    paged: true,
+    doc: 'The agent’s prompts, newest first.',
+  }),
+  activatePrompt: endpoint({
+    ...ofAgent,
+    id: 'agents.activate-prompt',
+    method: 'POST',
+    path: '/api/agents/{agentId}/prompt-versions/{versionNumber}/activate',
+    role: 'member',
+    permission: 'agents.update',
+    response: Agent,
+    status: 200,
+    tx: 'write',
+    doc: 'Makes the version the agent’s prompt again; 404 where there is no such version.',
+  }),
+};

@@ -1,0 +1,162 @@
+/** What an agent's configuration and prompt were (specification, Configuration revision; decisions 3, Prompt versions). */
+import type { Actor, Agent, ConfigurationRevision, PromptVersion } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertNotAbove, sameJson } from './policy.ts';
+import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
+
+const { agent_config_revisions: revisions, agents, prompt_versions: versions } = schema;
+
+export interface Written {
+  adapter_config: Record<string, unknown>;
+  reason?: string | null | undefined;
+}
+
+/** The revision as a part of the statement that writes the agent. */
+export function revisionOf(tx: Tx, actor: Actor, agent_id: string, { adapter_config, reason }: Written) {
+  const { agent_id: by_agent, user_id: by_user } = actorColumns(actor);
+  return tx.$with('revision').as(
+    tx
+      .insert(revisions)
+      .values({ agent_id, config_json: adapter_config, reason, created_by: by_user ?? by_agent })
+      .returning({ id: revisions.id }),
+  );
+}
+
+/** The next prompt version as a part of the statement that writes the agent, whose row is locked. */
+export function versionOf(tx: Tx, agent_id: string, version_number: number, system_prompt: string | null) {
+  return tx.$with('version').as(
+    tx
+      .insert(versions)
+      // No prompt is a version too: one can go back to it.
+      .values({ agent_id, version_number, system_prompt: system_prompt ?? '', source: 'manual' })
+      .returning({ version_number: versions.version_number }),
+  );
+}
+
+/** What a change leaves behind in the agent's histories, as parts of the statement that writes the locked agent. */
+export async function historyOf(
+  tx: Tx,
+  actor: Actor,
+  before: AgentRow,
+  input: { adapter_config?: Record<string, unknown>; system_prompt?: string | null },
+  reason: string | null | undefined,
+) {
+  const { adapter_config, system_prompt } = input;
+  const configured = adapter_config !== undefined && !sameJson(adapter_config, before.adapter_config);
+  const prompted = system_prompt !== undefined && system_prompt !== before.system_prompt;
+  const current = before.current_prompt_version_number;
+  const version_number = prompted ? (await lastVersion(tx, before)) + 1 : current;
+  return {
+    version_number,
+    written: [
+      ...(configured ? [revisionOf(tx, actor, before.id, { adapter_config, reason })] : []),
+      ...(prompted ? [versionOf(tx, before.id, version_number, system_prompt)] : []),
+    ],
+  };
+}
+
+/** The highest number given so far; numbers are never given again. */
+async function lastVersion(tx: Tx, agent: AgentRow): Promise<number> {
+  const [last] = await tx
+    .select({ number: versions.version_number })
+    .from(versions)
+    .where(eq(versions.agent_id, agent.id))
+    .orderBy(desc(versions.version_number))
+    .limit(1);
+  return Math.max(last?.number ?? 0, agent.current_prompt_version_number);
+}
+
+export async function listConfigRevisions(
+  tx: Tx,
+  agent: { id: string },
+  query: PageRequest,
+): Promise<Page<ConfigurationRevision>> {
+  const page = newestFirst(revisions.created_at, revisions.id, query, null);
+  const rows = await tx
+    .select()
+    .from(revisions)
+    .where(and(eq(revisions.agent_id, agent.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(
+    rows,
+    ({ created_at, id }) => ({ at: created_at, id }),
+    (row) => ({
+      ...row,
+      config_json: row.config_json as Record<string, unknown>,
+    }),
+  );
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+export async function listPromptVersions(
+  tx: Tx,
+  agent: { id: string },
+  { limit = DEFAULT_LIMIT, cursor }: PageRequest,
+): Promise<Page<PromptVersion>> {
+  const size = Math.min(limit, MAX_LIMIT);
+  const [before] = cursor === undefined ? [] : decodeCursor(cursor, ['integer']);
+  const rows = await tx
+    .select()
+    .from(versions)
+    .where(
+      and(
+        eq(versions.agent_id, agent.id),
+        before === undefined ? undefined : lt(versions.version_number, Number(before)),
+      ),
+    )
+    .orderBy(desc(versions.version_number))
+    .limit(size + 1);
+  const items = rows.slice(0, size);
+  return {
+    items: items.map(({ version_number, system_prompt, source, score, created_at }) => ({
+      version_number,
+      system_prompt,
+      score,
+      created_at,
+      source: source as PromptVersion['source'],
+    })),
+    next_cursor: rows.length > size ? encodeCursor([items.at(-1)!.version_number]) : null,
+  };
+}
+
+/** Makes an earlier prompt the agent's again; no new version. @throws notFound for a number that was never given */
+export async function activatePrompt(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  version_number: number,
+): Promise<Agent> {
+  assertNotAbove(actor, agent);
+  const [version] = await tx
+    .select()
+    .from(versions)
+    .where(and(eq(versions.agent_id, agent.id), eq(versions.version_number, version_number)));
+  if (!version) throw notFound();
+  const [row] = await tx
+    .update(agents)
+    .set({
+      system_prompt: version.system_prompt || null,
+      current_prompt_version_number: version_number,
+      updated_at: sql`now()`,
+    })
+    .where(eq(agents.id, agent.id))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [
+    {
+      company_id: row.company_id,
+      action: 'agent.prompt_activated',
+      entity_type: 'agent',
+      entity_id: row.id,
+      details: { version_number },
+      event: { type: 'agent_updated', data: summarizeAgent(row) },
+    },
+  ]);
+  return presentAgent(row);
+}

@@ -1,0 +1,154 @@
+import type { Actor, CreateTaskSession, TaskSession, UpdateTaskSession } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import type { AgentRow } from '../agents/index.ts';
+import { findIssue } from '../issues/index.ts';
+
+const { agents, companies, heartbeat_runs, task_sessions } = schema;
+
+export type TaskSessionRow = typeof task_sessions.$inferSelect;
+
+/** The scope loader's way to a session: with its agent or company in the trash it counts as absent. */
+export async function findTaskSession(tx: Tx, id: string): Promise<TaskSessionRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(task_sessions))
+    .from(task_sessions)
+    .innerJoin(agents, and(eq(agents.id, task_sessions.agent_id), isNull(agents.deleted_at)))
+    .innerJoin(companies, and(eq(companies.id, task_sessions.company_id), isNull(companies.deleted_at)))
+    .where(eq(task_sessions.id, id));
+  return row;
+}
+
+export async function listTaskSessions(
+  tx: Tx,
+  agent: { id: string },
+  query: PageRequest,
+): Promise<Page<TaskSession>> {
+  const page = newestFirst(task_sessions.created_at, task_sessions.id, query, null);
+  const rows = await tx
+    .select()
+    .from(task_sessions)
+    .where(and(eq(task_sessions.agent_id, agent.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+}
+
+/**
+ * Opens a session, or gives the one that is active already, with its run set where one is named.
+ * @throws invalid for an issue that is none of the company, or a run that is none of the agent; forbidden for another
+ * agent's
+ */
+export async function createTaskSession(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  input: CreateTaskSession,
+): Promise<TaskSession> {
+  assertOwn(actor, agent.id);
+  const issue = await findIssue(tx, input.issue_id);
+  if (issue?.company_id !== agent.company_id) throw invalid('unknown issue');
+  await assertRun(tx, agent.id, input.run_id);
+  const { company_id, id: agent_id } = agent;
+  const [row] = await tx
+    .insert(task_sessions)
+    .values({ company_id, agent_id, issue_id: issue.id, run_id: input.run_id })
+    .onConflictDoUpdate({
+      target: [task_sessions.agent_id, task_sessions.issue_id],
+      targetWhere: sql`status = 'active'`,
+      set: { run_id: sql`coalesce(excluded.run_id, ${task_sessions.run_id})`, updated_at: sql`now()` },
+    })
+    .returning();
+  await recordChanges(tx, actor, [changeOf(row!, 'task_session.opened')]);
+  return present(row!);
+}
+
+/** @throws conflict where another session of the agent on the issue is active; else as `createTaskSession` */
+export async function updateTaskSession(
+  tx: Tx,
+  actor: Actor,
+  session: TaskSessionRow,
+  { status, summary, run_id }: UpdateTaskSession,
+): Promise<TaskSession> {
+  assertOwn(actor, session.agent_id);
+  await assertRun(tx, session.agent_id, run_id);
+  try {
+    const [row] = await tx
+      .update(task_sessions)
+      .set({ status, summary, run_id, updated_at: sql`now()` })
+      .where(eq(task_sessions.id, session.id))
+      .returning();
+    if (!row) throw notFound();
+    await recordChanges(tx, actor, [changeOf(row, 'task_session.updated', { status })]);
+    return present(row);
+  } catch (err) {
+    if (isUniqueViolation(err, 'task_sessions_active'))
+      throw conflict('another session of the agent on this issue is active');
+    throw err;
+  }
+}
+
+/**
+ * At the end of a run: its issue's session goes on, with this run and what it said, or is completed with the issue.
+ * The engine's own note, without activity: the run has its own.
+ */
+export async function keepTaskSession(
+  tx: Tx,
+  run: { id: string; company_id: string; agent_id: string; issue_id: string | null; summary: string | null },
+  issue: { status: string } | null,
+): Promise<void> {
+  if (run.issue_id === null || issue === null) return;
+  const status =
+    issue.status === 'done' ? 'completed' : issue.status === 'cancelled' ? 'abandoned' : 'active';
+  await tx.execute(sql`
+    with kept as (
+      update task_sessions s set status = ${status}, run_id = ${run.id},
+        summary = coalesce(${run.summary}, s.summary), updated_at = now()
+      where s.agent_id = ${run.agent_id} and s.issue_id = ${run.issue_id} and s.status = 'active'
+      returning s.id
+    )
+    insert into task_sessions (company_id, agent_id, issue_id, run_id, status, summary)
+    select ${run.company_id}::uuid, ${run.agent_id}::uuid, ${run.issue_id}::uuid, ${run.id}::uuid, ${status},
+      ${run.summary}
+    where not exists (select from kept)
+    on conflict do nothing`);
+}
+
+function assertOwn(actor: Actor, agent_id: string): void {
+  if (actor.kind === 'agent' && actor.agent_id !== agent_id) throw forbidden('another agent’s task session');
+}
+
+async function assertRun(tx: Tx, agent_id: string, run_id: string | null | undefined): Promise<void> {
+  if (!run_id) return;
+  const [run] = await tx
+    .select({ id: heartbeat_runs.id })
+    .from(heartbeat_runs)
+    .where(and(eq(heartbeat_runs.id, run_id), eq(heartbeat_runs.agent_id, agent_id)));
+  if (!run) throw invalid('unknown run');
+}
+
+function present(row: TaskSessionRow): TaskSession {
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    issue_id: row.issue_id,
+    run_id: row.run_id,
+    status: row.status as TaskSession['status'],
+    summary: row.summary,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+function changeOf(row: TaskSessionRow, action: string, details: Record<string, unknown> = {}) {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'task_session',
+    entity_id: row.id,
+    details: { agent_id: row.agent_id, issue_id: row.issue_id, ...details },
+  };
+}
