@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { type AuthKind, type EndpointRow, type FileRule, pathParams } from './endpoint.ts';
 import { ErrorBody } from './schema-kit.ts';
+import { tagDescriptions } from './openapi-tags.ts';
 
 type Json = Record<string, unknown>;
 
@@ -50,8 +51,10 @@ export function openApiDocument(rows: readonly EndpointRow[], version: string): 
       description:
         'Identifiers are UUIDs, instants RFC 3339 in UTC. Optional fields are null in answers, never absent. ' +
         'Every error is `{"error": "<message>"}`.',
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
-    tags: [...new Set(rows.map(tagOf))].map((name) => ({ name })),
+    servers: [{ url: '/', description: 'The instance that serves this document.' }],
+    tags: [...new Set(rows.map(tagOf))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       schemas: { Error: plain(ErrorBody) },
