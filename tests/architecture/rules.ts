@@ -59,6 +59,7 @@ export const sliceOrder = [
   'work-products',
   'notes',
   'skills',
+  'agent-files',
   'knowledge',
   'approvals',
   'budgets',

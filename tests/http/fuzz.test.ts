@@ -3,7 +3,7 @@
  * schedulers), and an error is always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { endpoints, pathParams } from '@acp/contract';
+import { endpoints, PATH_PARAM, pathParams } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
@@ -92,7 +92,7 @@ function shots(row: EndpointRow, cast: Cast, stage: Stage): fc.Arbitrary<Shot> {
 const written = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
-  const path = row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => encode(shot.params[name] ?? ''));
+  const path = row.path.replaceAll(PATH_PARAM, (_all, name: string) => encode(shot.params[name] ?? ''));
   const query = Object.entries(shot.query).map(
     ([name, value]) => `${encode(name)}=${encode(written(value))}`,
   );

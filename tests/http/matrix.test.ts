@@ -69,7 +69,7 @@ const refusedByHandler: Record<string, (part: Part) => boolean> = {
 };
 
 /** A label that is not on the issue can't be taken off; the bytes of staged files are nowhere. */
-const absentOnStage = ['issues.remove-label', 'attachments.download', 'logo.image'];
+const absentOnStage = ['issues.remove-label', 'attachments.download', 'agent-files.download', 'logo.image'];
 
 let database: Database;
 let app: Express;

@@ -24,13 +24,15 @@ import {
   findIssue,
   findNote,
   listTrash,
+  putAgentFile,
   putDocument,
+  putFsSkill,
   reserveStorageKeys,
   setLogo,
   systemActor,
 } from '@acp/core';
 import type { IssueRow } from '@acp/core';
-import type { EndpointRow } from '@acp/contract';
+import { type EndpointRow, PATH_PARAM } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { Vault } from '@acp/kernel';
@@ -122,6 +124,15 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
   const agent = await findAgent(tx, agent_id);
   if (agent === undefined) throw new Error('the staged agent is gone');
   await attachSkill(tx, director, agent, skill.id);
+  const keys = [`agents/${agent.id}/${unique}/1`, `agents/${agent.id}/${unique}/2`];
+  await reserveStorageKeys(tx, keys);
+  const about = { filename: 'x', content_type: 'text/plain', size_bytes: 1, sha256: '' };
+  // The same for every stage of this agent: there are never more than some.
+  const path = 'folder/staged.txt';
+  await putAgentFile(tx, director, agent, path, { ...about, storage_key: keys[0]! });
+  const content = '---\nname: Staged\ndescription: Staged\n---\nStaged';
+  const own = { ...about, storage_key: keys[1]! };
+  await putFsSkill(tx, director, agent, { slug: 'staged', content }, own, { fresh: false });
   const session = await createTaskSession(tx, director, agent, { issue_id: unique });
   const [secret] = await tx
     .insert(schema.secrets)
@@ -145,6 +156,8 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
     secretId: secret!.id,
     providerId: provider.id,
     taskSessionId: session.id,
+    path,
+    slug: 'staged',
     versionNumber: '1',
     type: 'note',
     entityId: thrown.id,
@@ -206,7 +219,7 @@ export function staged(stage: Stage, { scope }: Named, name: string): string | u
 
 /** The row's path with the stage's ids; throws for a parameter that the stage lacks. */
 export function pathOn(stage: Stage, row: Named): string {
-  return row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
+  return row.path.replaceAll(PATH_PARAM, (_all, name: string) => {
     const value = staged(stage, row, name);
     if (value === undefined) throw new Error(`the stage has no ${name}: add one to tests/http/stage.ts`);
     return value;

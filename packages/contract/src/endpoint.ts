@@ -57,7 +57,7 @@ export interface FileRule {
   /** Name of their parts; `*`: any. A file of another name is refused. */
   readonly field: string;
   /** Streamed into the storage under a new key in this folder, or, where they are small, kept in memory. */
-  readonly into: { readonly folder: string } | 'memory';
+  readonly into: { readonly folder: string; readonly under?: 'subject' } | 'memory';
   /** SERVICE_ATTACHMENT_MAX_*; or one file, of SERVICE_MAX_UPLOAD_SIZE or so many bytes. */
   readonly limit: 'attachments' | 'upload' | number;
   /** Without one the answer is 400. */
@@ -122,7 +122,10 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
     : undefined;
 export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema ? Static<R['response']> : void;
 
-/** Names of the path's parameters, in order. */
+/** Names of the path's parameters, in order. `{path*}` at its end takes all that is left, with its slashes. */
 export function pathParams(path: string): string[] {
-  return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!);
+  return [...path.matchAll(PATH_PARAM)].map((match) => match[1]!);
 }
+
+/** A parameter in a row's path; its name, without the star, is the first group. */
+export const PATH_PARAM = /\{([^}*]+)\*?\}/g;

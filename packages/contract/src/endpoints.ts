@@ -2,6 +2,7 @@
 import { activityEndpoints } from './activity.ts';
 import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
+import { agentFileEndpoints } from './agent-files.ts';
 import { agentOrgEndpoints } from './agent-org.ts';
 import { agentSettingsEndpoints } from './agent-settings.ts';
 import { taskSessionEndpoints } from './task-sessions.ts';
@@ -44,6 +45,7 @@ export const endpoints: readonly EndpointRow[] = [
   agentOrgEndpoints,
   agentSettingsEndpoints,
   taskSessionEndpoints,
+  agentFileEndpoints,
   projectEndpoints,
   goalEndpoints,
   issueEndpoints,

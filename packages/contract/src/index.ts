@@ -36,6 +36,7 @@ export * from './attachments.ts';
 export * from './work-products.ts';
 export * from './notes.ts';
 export * from './skills.ts';
+export * from './agent-files.ts';
 export * from './approvals.ts';
 export * from './budgets.ts';
 export * from './budget-endpoints.ts';

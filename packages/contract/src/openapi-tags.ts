@@ -2,6 +2,7 @@
 export const tagDescriptions: Readonly<Record<string, string>> = {
   activity: 'What was done, by whom.',
   admin: 'Workings of this process.',
+  'agent-files': 'Agents’ own skills and files.',
   agents: 'Agents, their keys, configuration and prompts.',
   approvals: 'What agents ask people to decide.',
   attachments: 'Files of an issue.',

@@ -40,7 +40,8 @@ const errorTexts: Record<number, string> = {
 export function openApiDocument(rows: readonly EndpointRow[], version: string): Json {
   const paths: Record<string, Json> = {};
   for (const row of rows) {
-    const path = (paths[row.path] ??= {});
+    // OpenAPI knows no rest of a path: its slashes come percent-encoded from clients that go by this document.
+    const path = (paths[row.path.replace('*}', '}')] ??= {});
     path[row.method.toLowerCase()] = operation(row);
   }
   return {

@@ -19,6 +19,7 @@ export * from './attachments/index.ts';
 export * from './work-products/index.ts';
 export * from './notes/index.ts';
 export * from './skills/index.ts';
+export * from './agent-files/index.ts';
 export * from './approvals/index.ts';
 export * from './budgets/index.ts';
 export * from './runs/index.ts';

@@ -1,6 +1,7 @@
 /** Every slice's routes, in slice order. */
 import type { Route } from '../http/handle.ts';
 import { agentRoutes } from './agents/routes.ts';
+import { agentFileRoutes } from './agents/file-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
@@ -38,6 +39,7 @@ export const apiRoutes: readonly Route[] = [
   providerRoutes,
   agentRoutes,
   agentSettingsRoutes,
+  agentFileRoutes,
   projectRoutes,
   goalRoutes,
   issueRoutes,

@@ -1,4 +1,4 @@
-import type { Actor, EndpointRow } from '@acp/contract';
+import { type Actor, type EndpointRow, PATH_PARAM } from '@acp/contract';
 import { systemActor } from '@acp/core';
 import type { Database, Tx } from '@acp/db';
 import type { Request, Response } from 'express';
@@ -43,7 +43,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   }
 
   get target(): string {
-    return this.mounted.row.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => this.params[name] ?? '');
+    return this.mounted.row.path.replaceAll(PATH_PARAM, (_all, name: string) => this.params[name] ?? '');
   }
 
   nextPage(cursor: string | null): void {

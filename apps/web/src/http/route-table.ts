@@ -1,7 +1,8 @@
 /**
  * From method and path to a row. Express tries its routes one after the other; a tree over path segments costs the
  * same for ten rows and for three hundred, and knows which methods a path has (405 with `Allow`).
- * A literal segment goes before a parameter and there is no way back: no id looks like one of our literals.
+ * A literal segment goes before a parameter and there is no way back: no id looks like one of our literals. `{path*}`
+ * takes the rest of the path, and nothing stands beside it.
  */
 import { methodNotAllowed } from '@acp/kernel';
 
@@ -20,6 +21,8 @@ export interface Match<T> {
 interface Node<T> {
   readonly literals: Map<string, Node<T>>;
   parameter?: Node<T>;
+  /** Takes all segments that are left, one at least. */
+  rest?: Node<T>;
   readonly methods: Map<string, T>;
 }
 
@@ -32,7 +35,9 @@ export class RouteTable<T> {
   add({ method, path }: RoutePattern, target: T): void {
     let node = this.#root;
     for (const segment of path.slice(1).split('/')) {
-      if (segment.startsWith('{')) {
+      if (segment.endsWith('*}')) {
+        node = node.rest ??= newNode();
+      } else if (segment.startsWith('{')) {
         node = node.parameter ??= newNode();
       } else {
         const next = node.literals.get(segment) ?? newNode<T>();
@@ -48,8 +53,14 @@ export class RouteTable<T> {
   find(method: string, path: string): Match<T> | undefined {
     const values: string[] = [];
     let node = this.#root;
-    for (const segment of path.slice(1).split('/')) {
+    const segments = path.slice(1).split('/');
+    for (const [index, segment] of segments.entries()) {
       const literal = node.literals.get(segment);
+      if (node.rest) {
+        values.push(segments.slice(index).join('/'));
+        node = node.rest;
+        break;
+      }
       if (literal) {
         node = literal;
       } else if (node.parameter && segment !== '') {

@@ -38,16 +38,17 @@ export class Upload {
   readonly #maxFileBytes: number;
   readonly #rule: FileRule;
   readonly #store: FileStore;
-  readonly #companyId: string;
+  /** Below the folder of its kind: the company's id, or that of whose files they are. */
+  readonly #owner: string;
   readonly #files: Promise<UploadedFile>[] = [];
   readonly #keys: string[] = [];
   readonly #abort = new AbortController();
   #received = 0;
 
-  constructor(rule: FileRule, limits: UploadLimits, store: FileStore, companyId: string) {
+  constructor(rule: FileRule, limits: UploadLimits, store: FileStore, owner: string) {
     this.#rule = rule;
     this.#store = store;
-    this.#companyId = companyId;
+    this.#owner = owner;
     const { limit } = rule;
     this.max_files = limit === 'attachments' ? limits.attachment_files : 1;
     this.max_bytes = limits.upload_bytes;
@@ -86,7 +87,7 @@ export class Upload {
     const filename = cleanFilename(part.originalname);
     const content_type = cleanContentType(part.mimetype);
     if (into === 'memory') return { filename, content_type, bytes: await this.#collect(part.stream) };
-    const storage_key = await this.#store.reserve(into.folder, this.#companyId);
+    const storage_key = await this.#store.reserve(into.folder, this.#owner);
     this.#keys.push(storage_key);
     try {
       const options = { max_bytes: this.#maxFileBytes, content_type, signal: this.#abort.signal };

@@ -12,10 +12,16 @@ export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T>
   return act();
 }
 
+/** Whose files they are: their keys lie below this id. */
+function ownerOf({ into }: FileRule, { company_id, subject }: Call): string {
+  if (into === 'memory' || into.under !== 'subject') return company_id;
+  return (subject as { id: string }).id;
+}
+
 /** The bytes are stored before the transaction begins; what it does not keep is removed. */
 async function withFiles<T>(call: Call, rule: FileRule, act: () => Promise<T>): Promise<T> {
   const { files, upload_limits: limits } = call.services;
-  const upload = new Upload(rule, limits, files, call.company_id);
+  const upload = new Upload(rule, limits, files, ownerOf(rule, call));
   try {
     const fields = await readMultipart(call.request, call.response, upload);
     call.files = await upload.files();

@@ -56,7 +56,7 @@ export async function taskPayload(tx: Tx, run: ClaimedRun): Promise<TaskPayload 
     roster: filled(facts.roster.map((colleague) => present(colleague))),
     ...sessionOf(config, around),
     allow_dangerous_permissions: booleanOf(config.allow_dangerous_permissions),
-    skills: filled(skills.map((skill) => present({ ...skill, storage_key: undefined }))),
+    skills: filled(skills.map((skill) => present({ ...skill }))),
     ...projectOf(around),
     ...(config.full_context === true ? fullContext(run, facts, around) : {}),
   }) as TaskPayload;

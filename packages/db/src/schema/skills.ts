@@ -60,6 +60,8 @@ export const agent_files = pgTable(
     size_bytes: integer().notNull(),
     sha256: text().notNull(),
     storage_key: text().notNull(),
+    /** The text of a skill, for prompts; null for files. */
+    content: text(),
     updated_at: updatedAt(),
   },
   (t) => [uniqueIndex('agent_files_path').on(t.agent_id, t.kind, t.path)],

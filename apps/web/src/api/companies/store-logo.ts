@@ -17,22 +17,12 @@ export async function storeLogo(
 ): Promise<Logo> {
   const content_type = checkLogoHeader(bytes, declared);
   await assertDecodes(bytes, content_type);
-  const storage_key = await files.reserve('logos', company_id);
-  try {
-    await files.put(storage_key, oneChunk(bytes), { max_bytes: bytes.length, content_type });
-    const file = { storage_key, content_type, filename, size_bytes: bytes.length };
+  return files.putBytes(['logos', company_id], bytes, { filename, content_type }, async (file) => {
     const { logo, former } = await transaction(async (tx) => {
-      await keepStorageKeys(tx, [storage_key]);
+      await keepStorageKeys(tx, [file.storage_key]);
       return setLogo(tx, actor, company_id, { ...file, theme });
     });
     await files.discard(former);
     return logo;
-  } catch (error) {
-    await files.discard([storage_key]);
-    throw error;
-  }
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  });
 }

@@ -1,0 +1,73 @@
+import { agentFileEndpoints as rows } from '@acp/contract';
+import {
+  type AgentRow,
+  deleteAgentFile,
+  deleteFsSkill,
+  findAgentFile,
+  findFsSkill,
+  listAgentFiles,
+  listFsSkills,
+  putAgentFile,
+  putFsSkill,
+} from '@acp/core';
+import type { Actor, FsSkill } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
+import { sendFile } from '../../http/send-file.ts';
+import type { Services } from '../../http/services.ts';
+
+export const agentFileRoutes: Route[] = [
+  handle(rows.listSkills, async (c) => paged(c, await listFsSkills(c.tx, c.subject, c.query))),
+  handle(rows.createSkill, (c) => storeSkill(c, c.body, true)),
+  handle(rows.getSkill, (c) => findFsSkill(c.tx, c.subject, c.params.slug!)),
+  handle(rows.putSkill, (c) => {
+    const { slug = '' } = c.params;
+    if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(slug) || slug.length > 64)
+      throw invalid('the slug must be of lower-case letters, digits and single hyphens');
+    if (c.body.slug !== undefined && c.body.slug !== slug)
+      throw invalid('body.slug is another one than the path’s');
+    return storeSkill(c, { slug, content: c.body.content }, false);
+  }),
+  handle(rows.deleteSkill, async ({ services, actor, subject, params }) => {
+    const key = await services.transaction((tx) => deleteFsSkill(tx, actor, subject, params.slug!));
+    await services.files.discard([key]);
+  }),
+  handle(rows.list, async (c) => paged(c, await listAgentFiles(c.tx, c.subject, c.query))),
+  handle(rows.upload, ({ tx, actor, subject, body, files }) => {
+    const [file] = files;
+    return putAgentFile(tx, actor, subject, body.path ?? file!.filename, file!);
+  }),
+  handle(rows.download, async ({ tx, subject, params, services, request, response }) => {
+    const file = await findAgentFile(tx, subject, params.path!);
+    await sendFile(services.storage, request, response, {
+      storage_key: file.storage_key,
+      size_bytes: file.size_bytes,
+      content_type: 'application/octet-stream',
+      filename: file.path.split('/').at(-1)!,
+      etag: file.sha256,
+    });
+  }),
+  handle(rows.delete, async ({ services, actor, subject, params }) => {
+    const key = await services.transaction((tx) => deleteAgentFile(tx, actor, subject, params.path!));
+    await services.files.discard([key]);
+  }),
+];
+
+interface SkillCall {
+  actor: Actor;
+  subject: AgentRow;
+  services: Services;
+}
+
+/** The bytes first, as for every file. */
+async function storeSkill(
+  { actor, subject, services }: SkillCall,
+  skill: { slug: string; content: string },
+  fresh: boolean,
+): Promise<FsSkill> {
+  const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
+  return services.files.putBytes(['agents', subject.id], Buffer.from(skill.content), about, async (file) =>
+    services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh })),
+  );
+}

@@ -1,0 +1,129 @@
+/** Agents' own skills and files (specification, Agents; decisions 6 and 7.5). */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { PageQuery, Timestamp } from './schema-kit.ts';
+import { SkillSlug } from './skills.ts';
+
+export const FsSkill = Type.Object({
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  /** The whole SKILL.md. */
+  content: Type.String(),
+  updated_at: Timestamp,
+});
+export type FsSkill = Static<typeof FsSkill>;
+
+const content = Type.String({ minLength: 1, maxLength: 200_000, pattern: '^[^\\u0000]*$' });
+
+export const CreateFsSkill = Type.Object({ slug: SkillSlug, content });
+export type CreateFsSkill = Static<typeof CreateFsSkill>;
+/** The path names it; a slug in the body is allowed where it is the same. */
+export const PutFsSkill = Type.Object({ slug: Type.Optional(SkillSlug), content });
+export type PutFsSkill = Static<typeof PutFsSkill>;
+
+export const AgentFile = Type.Object({
+  /** Relative, below the folder `files` of the agent's home. */
+  path: Type.String(),
+  size_bytes: Type.Integer(),
+  updated_at: Timestamp,
+});
+export type AgentFile = Static<typeof AgentFile>;
+
+const ofAgent = { auth: BEARER, scope: { by: 'agent', param: 'agentId' } } as const;
+const read = { ...ofAgent, role: 'viewer', method: 'GET', status: 200, tx: 'none' } as const;
+const change = { ...ofAgent, role: 'member', permission: 'files.write' } as const;
+const skills = '/api/agents/{agentId}/fs-skills';
+const files = '/api/agents/{agentId}/files';
+
+export const agentFileEndpoints = {
+  listSkills: endpoint({
+    ...read,
+    id: 'agent-files.list-skills',
+    path: skills,
+    query: Type.Object(PageQuery),
+    response: Type.Array(FsSkill),
+    paged: true,
+    doc: 'The agent’s own skills by slug; all of them unless a limit is given.',
+  }),
+  createSkill: endpoint({
+    ...change,
+    id: 'agent-files.create-skill',
+    method: 'POST',
+    path: skills,
+    body: CreateFsSkill,
+    response: FsSkill,
+    status: 201,
+    tx: 'none',
+    doc: 'Adds a skill by its SKILL.md; 409 where the slug is taken, 400 for what is no SKILL.md.',
+  }),
+  getSkill: endpoint({
+    ...read,
+    id: 'agent-files.get-skill',
+    path: `${skills}/{slug}`,
+    response: FsSkill,
+    doc: 'One of the agent’s own skills.',
+  }),
+  putSkill: endpoint({
+    ...change,
+    id: 'agent-files.put-skill',
+    method: 'PUT',
+    path: `${skills}/{slug}`,
+    body: PutFsSkill,
+    response: FsSkill,
+    status: 200,
+    tx: 'none',
+    doc: 'Writes a skill, be it there or not.',
+  }),
+  deleteSkill: endpoint({
+    ...change,
+    id: 'agent-files.delete-skill',
+    method: 'DELETE',
+    path: `${skills}/{slug}`,
+    response: null,
+    status: 204,
+    tx: 'none',
+    doc: 'Deletes a skill.',
+  }),
+  list: endpoint({
+    ...read,
+    id: 'agent-files.list',
+    path: files,
+    query: Type.Object(PageQuery),
+    response: Type.Array(AgentFile),
+    paged: true,
+    doc: 'The agent’s files by path; all of them unless a limit is given.',
+  }),
+  upload: endpoint({
+    ...change,
+    id: 'agent-files.upload',
+    method: 'POST',
+    path: files,
+    body: Type.Object({ path: Type.Optional(Type.String({ maxLength: 2000 })) }),
+    body_kind: 'multipart',
+    files: { field: 'file', into: { folder: 'agents', under: 'subject' }, limit: 'upload', required: true },
+    response: AgentFile,
+    status: 201,
+    tx: 'write',
+    doc: 'Stores the `file` at `path`, else under its own name; a file that is there is replaced. A path that is absolute, hidden, or leads elsewhere in any spelling is 400.',
+  }),
+  download: endpoint({
+    ...read,
+    id: 'agent-files.download',
+    path: `${files}/{path*}`,
+    response: null,
+    also: [206],
+    streams: 'bytes',
+    doc: 'The bytes, always as a download; takes `Range`. The rest of the URL is the path.',
+  }),
+  delete: endpoint({
+    ...change,
+    id: 'agent-files.delete',
+    method: 'DELETE',
+    path: `${files}/{path*}`,
+    response: null,
+    status: 204,
+    tx: 'none',
+    doc: 'Deletes a file.',
+  }),
+};

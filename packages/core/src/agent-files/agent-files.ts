@@ -1,0 +1,199 @@
+import { type Actor, type AgentFile, type FsSkill, permits } from '@acp/contract';
+import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, decodeCursor, encodeCursor, forbidden, notFound } from '@acp/kernel';
+import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import type { AgentRow } from '../agents/index.ts';
+import { keepStorageKeys, type StoredFile } from '../attachments/index.ts';
+import { parseSkillMarkdown } from '../skills/index.ts';
+import { checkFilePath } from './paths.ts';
+
+const { agent_files, agents } = schema;
+
+export type AgentFileRow = typeof agent_files.$inferSelect;
+type Kind = 'file' | 'skill';
+
+const MOST: Record<Kind, number> = { file: 1000, skill: 100 };
+
+export async function listAgentFiles(
+  tx: Tx,
+  agent: { id: string },
+  query: PageRequest,
+): Promise<Page<AgentFile>> {
+  return listOf(tx, agent, 'file', query, presentFile);
+}
+
+export async function listFsSkills(
+  tx: Tx,
+  agent: { id: string },
+  query: PageRequest,
+): Promise<Page<FsSkill>> {
+  return listOf(tx, agent, 'skill', query, presentSkill);
+}
+
+/** @throws invalid for a path that may not be, notFound for one where nothing lies */
+export async function findAgentFile(tx: Tx, agent: { id: string }, path: string): Promise<AgentFileRow> {
+  return findOf(tx, agent, 'file', checkFilePath(path));
+}
+
+/** @throws notFound */
+export async function findFsSkill(tx: Tx, agent: { id: string }, slug: string): Promise<FsSkill> {
+  return presentSkill(await findOf(tx, agent, 'skill', slug));
+}
+
+/**
+ * The row of a file that lies in the storage; one that was there under this path is replaced, its bytes become orphans.
+ * @param stored its path, as it is checked here, and its bytes' key, which the row keeps
+ * @throws invalid for a path that may not be, conflict for too many files, unavailable when the upload took too long
+ */
+export async function putAgentFile(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  path: string,
+  stored: StoredFile,
+): Promise<AgentFile> {
+  return presentFile(
+    await put(tx, actor, agent, { kind: 'file', path: checkFilePath(path), content: null }, stored),
+  );
+}
+
+/**
+ * The row of a SKILL.md that lies in the storage. Its text stands in the row too: prompts are made of it.
+ * @param options `fresh`: the slug must not be taken
+ * @throws invalid for what is no SKILL.md, conflict for a slug that is taken
+ */
+export async function putFsSkill(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  { slug, content }: { slug: string; content: string },
+  stored: StoredFile,
+  options: { fresh: boolean },
+): Promise<FsSkill> {
+  parseSkillMarkdown(content);
+  const row = await put(tx, actor, agent, { kind: 'skill', path: slug, content }, stored, options.fresh);
+  return presentSkill(row);
+}
+
+/** @returns the key whose bytes the caller deletes, or the sweep does @throws notFound */
+export async function deleteAgentFile(tx: Tx, actor: Actor, agent: AgentRow, path: string): Promise<string> {
+  return drop(tx, actor, agent, 'file', checkFilePath(path));
+}
+
+export async function deleteFsSkill(tx: Tx, actor: Actor, agent: AgentRow, slug: string): Promise<string> {
+  return drop(tx, actor, agent, 'skill', slug);
+}
+
+/** All that is laid into the agent's home before a program runs there. */
+export async function filesForHome(tx: Tx, agent_id: string): Promise<AgentFileRow[]> {
+  return tx.select().from(agent_files).where(eq(agent_files.agent_id, agent_id)).orderBy(agent_files.path);
+}
+
+async function listOf<T>(
+  tx: Tx,
+  agent: { id: string },
+  kind: Kind,
+  { limit, cursor }: PageRequest,
+  present: (row: AgentFileRow) => T,
+): Promise<Page<T>> {
+  // There are never more than that.
+  const size = limit === undefined ? MOST[kind] : Math.min(limit, 200);
+  const [after] = cursor === undefined ? [] : decodeCursor(cursor, ['text']);
+  const rows = await tx
+    .select()
+    .from(agent_files)
+    .where(
+      and(
+        eq(agent_files.agent_id, agent.id),
+        eq(agent_files.kind, kind),
+        after === undefined ? undefined : gt(agent_files.path, String(after)),
+      ),
+    )
+    .orderBy(asc(agent_files.path))
+    .limit(size + 1);
+  const items = rows.slice(0, size);
+  return {
+    items: items.map(present),
+    next_cursor: rows.length > size ? encodeCursor([items.at(-1)!.path]) : null,
+  };
+}
+
+async function findOf(tx: Tx, agent: { id: string }, kind: Kind, path: string): Promise<AgentFileRow> {
+  const [row] = await tx
+    .select(getTableColumns(agent_files))
+    .from(agent_files)
+    .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)));
+  if (!row) throw notFound();
+  return row;
+}
+
+async function put(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  what: { kind: Kind; path: string; content: string | null },
+  { storage_key, size_bytes, sha256 }: StoredFile,
+  fresh = false,
+): Promise<AgentFileRow> {
+  assertMayWrite(actor);
+  // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
+  await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
+  await keepStorageKeys(tx, [storage_key]);
+  const { rows } = await tx.execute<{ taken: boolean; count: number }>(sql`
+    select bool_or(path = ${what.path}) as taken, count(*)::int as count from agent_files
+    where agent_id = ${agent.id} and kind = ${what.kind}`);
+  const { taken, count } = rows[0]!;
+  if (taken && fresh) throw conflict('a skill has this slug already');
+  if (!taken && count >= MOST[what.kind])
+    throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);
+  // Deleted and not changed: the trigger then writes the former bytes' key down.
+  if (taken) {
+    const { kind, path } = what;
+    await tx
+      .delete(agent_files)
+      .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)));
+  }
+  const { company_id, id: agent_id } = agent;
+  const [row] = await tx
+    .insert(agent_files)
+    .values({ company_id, agent_id, ...what, size_bytes, sha256, storage_key })
+    .returning();
+  await recordChanges(tx, actor, [changeOf(row!, 'written')]);
+  return row!;
+}
+
+async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
+  assertMayWrite(actor);
+  const [row] = await tx
+    .delete(agent_files)
+    .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)))
+    .returning();
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOf(row, 'deleted')]);
+  return row.storage_key;
+}
+
+function assertMayWrite(actor: Actor): void {
+  if (actor.kind === 'agent' && !permits(actor.permissions, 'files.write'))
+    throw forbidden('permission withheld: files.write');
+}
+
+function presentFile({ path, size_bytes, updated_at }: AgentFileRow): AgentFile {
+  return { path, size_bytes, updated_at };
+}
+
+function presentSkill({ path, content, updated_at }: AgentFileRow): FsSkill {
+  const { name, description } = parseSkillMarkdown(content ?? '');
+  return { slug: path, name, description, content: content ?? '', updated_at };
+}
+
+function changeOf({ company_id, agent_id, kind, path, size_bytes }: AgentFileRow, act: string): Change {
+  return {
+    company_id,
+    action: `agent.${kind}_${act}`,
+    entity_type: 'agent',
+    entity_id: agent_id,
+    details: { path, size_bytes },
+  };
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { checkFilePath } from './paths.ts';
+
+describe('the path of an agent’s file', () => {
+  it.each([
+    'report.md',
+    'data/2026/sales figures.csv',
+    'Ünïcödé/名前.txt',
+    'a.b.c/d-e_f (1).tar.gz',
+    `${'d/'.repeat(9)}x`,
+  ])('may be %j', (path) => {
+    expect(checkFilePath(path)).toBe(path);
+  });
+
+  it.each([
+    '',
+    '.',
+    '..',
+    '../secret',
+    'a/../b',
+    'a/..',
+    './a',
+    'a/./b',
+    '/etc/passwd',
+    '//server/share',
+    'a//b',
+    'a/',
+    '\\windows\\system32',
+    'a\\..\\b',
+    'C:/windows',
+    'c:evil',
+    'file.txt:stream',
+    '%2e%2e/secret',
+    '%2E%2E%2Fsecret',
+    '%252e%252e/secret',
+    '..%c0%afsecret',
+    '..%5csecret',
+    '\u2024\u2024/secret',
+    '\uFF0E\uFF0E/secret',
+    '..\uFF0Fsecret',
+    'a\u2215..\u2215b',
+    'a\u2044b',
+    'a\uFF3Cb',
+    '\u2025/secret',
+    '.ssh/authorized_keys',
+    '.claude/settings.json',
+    'a/.git/config',
+    '~/x',
+    '~root',
+    'a/~',
+    ' a',
+    'a ',
+    'a./b',
+    'a. /b',
+    '...',
+    'con',
+    'NUL.txt',
+    'a/com1.log',
+    'lpt9',
+    'a\u0000b',
+    'a\nb',
+    'a\u202Etxt.exe',
+    'a\u200Bb',
+    'a\uFEFFb',
+    'a\ud800',
+    'a*',
+    'a?b',
+    'a|b',
+    '<a>',
+    '"a"',
+    'x'.repeat(201),
+    `${'d/'.repeat(10)}x`,
+    `${'long-directory-name/'.repeat(30)}x`,
+  ])('may not be %j', (path) => {
+    expect(() => checkFilePath(path)).toThrow('the path must be a relative one of ordinary names');
+  });
+});

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { schema } from '@acp/db';
+import type { Database } from '@acp/db';
+import { like } from 'drizzle-orm';
+import type { Express } from 'express';
+import request from 'supertest';
+import { type Cast, createCast } from './cast.ts';
+import { startPages } from './pages.ts';
+
+const home = mkdtempSync(path.join(tmpdir(), 'acp-agent-files-'));
+let app: Express;
+let database: Database;
+let cast: Cast;
+let server: Server;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages({ SERVICE_HOME: home }));
+  cast = await createCast(database);
+  server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterAll(() => {
+  server.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const files = () => `/api/agents/${cast.agent_id}/files`;
+const skills = () => `/api/agents/${cast.agent_id}/fs-skills`;
+const upload = (bytes: string, name: string, at?: string) => {
+  const sent = request(app).post(files()).set(cast.agent.headers);
+  return (at === undefined ? sent : sent.field('path', at)).attach('file', Buffer.from(bytes), name);
+};
+const get = (url: string) => request(app).get(url).set(cast.agent.headers);
+
+/** Names of the objects that the storage holds of the agent. */
+async function stored(): Promise<string[]> {
+  const folder = path.join(home, 'storage');
+  const all = await readdir(folder, { recursive: true, withFileTypes: true });
+  return all
+    .filter((entry) => entry.isFile() && entry.parentPath.includes(`agents/${cast.agent_id}`))
+    .map(({ name }) => name);
+}
+
+describe('an agent’s file', () => {
+  it('lies at its path, comes back as a download, and a second one takes its place', async () => {
+    const first = await upload('one', 'report.md', 'data/2026/report.md').expect(201);
+    expect(first.body).toEqual({
+      path: 'data/2026/report.md',
+      size_bytes: 3,
+      updated_at: expect.any(String),
+    });
+    const [before] = await stored();
+    await upload('number two', 'report.md', 'data/2026/report.md').expect(201);
+    const listed = await get(files()).expect(200);
+    expect(listed.body).toMatchObject([{ path: 'data/2026/report.md', size_bytes: 10 }]);
+    const answer = await get(`${files()}/data/2026/report.md`).expect(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment; filename=report.md',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(String(answer.body)).toBe('number two');
+    // The same by a client that knows no rest of a path.
+    await get(`${files()}/data%2F2026%2Freport.md`).expect(200);
+    const part = await get(`${files()}/data/2026/report.md`).set('Range', 'bytes=0-5').expect(206);
+    expect(String(part.body)).toBe('number');
+    const orphans = await database.db
+      .select()
+      .from(schema.storage_orphans)
+      .where(like(schema.storage_orphans.storage_key, `agents/${cast.agent_id}/%`));
+    expect(orphans).toMatchObject([{ storage_key: expect.stringContaining(before!) }]);
+    await request(app).delete(`${files()}/data/2026/report.md`).set(cast.agent.headers).expect(204);
+    await get(`${files()}/data/2026/report.md`).expect(404);
+    // The former one is left to the sweep.
+    expect(await stored()).toEqual([before]);
+  });
+
+  it('has its own name where no path is given, page by page', async () => {
+    for (const name of ['c.txt', 'a.txt', 'b.txt']) await upload('x', name).expect(201);
+    const first = await get(`${files()}?limit=2`).expect(200);
+    const next = first.headers['x-next-cursor'];
+    const second = await get(`${files()}?limit=2&cursor=${next}`).expect(200);
+    expect([...first.body, ...second.body].map((file: { path: string }) => file.path)).toEqual([
+      'a.txt',
+      'b.txt',
+      'c.txt',
+    ]);
+  });
+
+  it('is refused at a path that leads elsewhere, and nothing of it stays', async () => {
+    const before = await stored();
+    for (const at of ['../x', '/etc/x', 'a/../../x', '..%2fx', '．．/x', '.ssh/authorized_keys', 'a\\..\\x'])
+      await upload('x', 'x', at).expect(400, { error: 'the path must be a relative one of ordinary names' });
+    expect(await stored()).toEqual(before);
+  });
+
+  it.each([
+    '../../../../etc/passwd',
+    '..%2f..%2fetc%2fpasswd',
+    '%2e%2e/%2e%2e/etc/passwd',
+    '%252e%252e/secret',
+    '..%5c..%5csecret',
+    '/etc/passwd',
+    'a/./b',
+    'a//b',
+  ])('asked for as %s is 400, however the client spells it', async (spelling) => {
+    // Written by hand: clients tidy such paths up before they send them.
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(
+      `GET ${files()}/${spelling} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${cast.agent.headers.Authorization}\r\n\r\n`,
+    );
+    const answer = await text(socket);
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 400 Bad Request');
+    expect(answer).not.toContain('root:');
+  });
+
+  it('is not written by an agent whose permission is withheld', async () => {
+    await request(app)
+      .patch(`/api/agents/${cast.agent_id}/permissions`)
+      .set(cast.admin.headers)
+      .set('Sec-Fetch-Site', 'same-origin')
+      .send({ 'files.write': false })
+      .expect(200);
+    await upload('x', 'x').expect(403);
+    await request(app)
+      .patch(`/api/agents/${cast.agent_id}/permissions`)
+      .set(cast.admin.headers)
+      .set('Sec-Fetch-Site', 'same-origin')
+      .send({ 'files.write': true })
+      .expect(200);
+    await upload('x', 'x').expect(201);
+  });
+});
+
+describe('an agent’s own skill', () => {
+  const content = '---\nname: Binding\ndescription: How books are bound.\n---\n# Binding\n';
+
+  it('is added once, read, written again, and deleted', async () => {
+    const added = { slug: 'binding', content };
+    const create = async () => request(app).post(skills()).set(cast.agent.headers).send(added);
+    const made = await create();
+    expect([made.status, made.body]).toEqual([
+      201,
+      {
+        slug: 'binding',
+        name: 'Binding',
+        description: 'How books are bound.',
+        content,
+        updated_at: expect.any(String),
+      },
+    ]);
+    expect((await create()).status).toBe(409);
+    expect((await get(skills()).expect(200)).body).toEqual([made.body]);
+    const put = (slug: string, body: object) =>
+      request(app).put(`${skills()}/${slug}`).set(cast.agent.headers).send(body);
+    const longer = `${content}\nWith thread.\n`;
+    expect((await put('binding', { content: longer }).expect(200)).body.content).toBe(longer);
+    expect((await get(`${skills()}/binding`).expect(200)).body.content).toBe(longer);
+    await put('binding', { slug: 'other', content }).expect(400);
+    await put('..%2fx', { content }).expect(400);
+    await put('Bad_Slug', { content }).expect(400);
+    await put('new-one', { content }).expect(200);
+    await put('no-skill', { content: 'no front matter' }).expect(400);
+    await get(`${skills()}/no-skill`).expect(404);
+    await request(app).delete(`${skills()}/binding`).set(cast.agent.headers).expect(204);
+    await get(`${skills()}/binding`).expect(404);
+  });
+});
