@@ -60,8 +60,10 @@ export async function startScheduler({
   const queue = await openQueue({ database, role: 'consumer', logger, listener });
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
+  const storage = await openInstanceStorage(config, database, logger);
   const pool = new RunPool({
     database,
+    storage,
     config,
     logger,
     pricing,
@@ -71,7 +73,6 @@ export async function startScheduler({
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
-  const storage = await openInstanceStorage(config, database, logger);
   const counters = new TickCounters();
   const started_at = new Date();
   const context: SchedulerContext = {

@@ -4,6 +4,7 @@ import type { ClaimedRun } from '@acp/core';
 import type { Database } from '@acp/db';
 import { Scrubber } from '@acp/kernel';
 import type { Config, Logger, Vault } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
 import { writeEnd } from './finish.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
@@ -21,6 +22,8 @@ export interface ExecutionSettings {
   pricing: Pricing;
   /** Opens the secrets that configurations refer to. */
   vault: Vault;
+  /** Where agents' files lie. */
+  storage: Storage;
 }
 
 /**

@@ -2,7 +2,6 @@ import { execute } from '@acp/adapters';
 import { promptFacts } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import type { Scrubber } from '@acp/kernel';
-import { dropIfEmpty } from '../programs/agent-folders.ts';
 import { applyAction } from '../verbs/apply.ts';
 import type { ExecutionSettings } from './execute-run.ts';
 import type { HeldRun } from './held-run.ts';
@@ -12,6 +11,7 @@ import type { AdapterPlan } from './plan-adapter.ts';
 import { handOver } from './remote.ts';
 import { reserveTurn } from './run-budget.ts';
 import { RunFailure } from './run-failure.ts';
+import { layOut } from './run-files.ts';
 import { tellTask } from './tell-task.ts';
 import type { Transcript } from './transcript.ts';
 import { runTurns } from './turn-loop.ts';
@@ -52,6 +52,7 @@ export async function workOnRun(
   outcome.provider_id = plan.provider_id;
   outcome.session_version = plan.session_version;
   const { prompt, task } = await tellTask(settings, run, facts, plan);
+  const files = plan.folders === null ? null : await layOut(settings, run, plan.folders);
   try {
     await runTurns(
       {
@@ -68,7 +69,7 @@ export async function workOnRun(
       outcome,
     );
   } finally {
-    if (plan.folders !== null) await dropIfEmpty(plan.folders);
+    await files?.putAway(transcript);
   }
   forgetBrokenSession(plan, outcome);
 }

@@ -1,0 +1,184 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  deleteAgentFile,
+  findAgent,
+  listAgentFiles,
+  putAgentFile,
+  putFsSkill,
+  reserveStorageKeys,
+  systemActor,
+} from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
+import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
+import { keepFiles, layFiles } from './home-files.ts';
+import { writeInside } from './safe-files.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'acp-home-files-'));
+const storage = new LocalStorage(path.join(folder, 'storage'));
+const director = systemActor('tests');
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from(text));
+}
+
+async function setUp() {
+  const row = await createAgent(database.db, await createCompany(database.db));
+  const agent = (await findAgent(database.db, row.id))!;
+  const home = mkdtempSync(path.join(folder, 'home-'));
+  const store = async (at: string, text: string, kind: 'file' | 'skill' = 'file') => {
+    const storage_key = `agents/${agent.id}/${newId()}`;
+    await reserveStorageKeys(database.db, [storage_key]);
+    const stored = await storage.put(storage_key, bytesOf(text), { max_bytes: 1e6 });
+    const file = { storage_key, filename: at, content_type: 'text/plain', ...stored };
+    await transaction(database, async (tx) =>
+      kind === 'file'
+        ? putAgentFile(tx, director, agent, at, file)
+        : putFsSkill(tx, director, agent, { slug: at, content: text }, file, { fresh: true }),
+    );
+  };
+  const lay = async () => layFiles({ database, storage }, home, agent.id);
+  const keep = async (laid: Awaited<ReturnType<typeof lay>>, max_bytes = 1000, actor = actors.agent(agent)) =>
+    keepFiles({ database, storage, max_bytes }, home, { agent_id: agent.id, actor }, laid);
+  const listed = async () =>
+    (await listAgentFiles(database.db, agent, {})).items.map((file) => [file.path, file.size_bytes]);
+  const inHome = (at: string) => path.join(home, at);
+  return { agent, home, store, lay, keep, listed, inHome };
+}
+
+const SKILL = '---\nname: Binding\ndescription: How books are bound.\n---\n# Binding\n';
+
+describe('the agent’s files in its home', () => {
+  it('are laid in with its skills, and what an earlier run left there goes', async () => {
+    const s = await setUp();
+    await s.store('data/sales.csv', 'a,b');
+    await s.store('binding', SKILL, 'skill');
+    mkdirSync(s.inHome('files/old'), { recursive: true });
+    writeFileSync(s.inHome('files/old/left.txt'), 'left');
+    const laid = await s.lay();
+    expect(readFileSync(s.inHome('files/data/sales.csv'), 'utf8')).toBe('a,b');
+    expect(readFileSync(s.inHome('skills/binding/SKILL.md'), 'utf8')).toBe(SKILL);
+    expect(existsSync(s.inHome('files/old/left.txt'))).toBe(false);
+    expect([...laid]).toEqual([['data/sales.csv', createHash('sha256').update('a,b').digest('hex')]]);
+    // Nothing has changed: nothing is kept.
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([['data/sales.csv', 3]]);
+  });
+
+  it('that a run changed, added or removed are so for the next one, on whatever machine', async () => {
+    const s = await setUp();
+    for (const name of ['changed.txt', 'removed.txt', 'same.txt']) await s.store(name, name);
+    const laid = await s.lay();
+    writeFileSync(s.inHome('files/changed.txt'), 'now');
+    rmSync(s.inHome('files/removed.txt'));
+    mkdirSync(s.inHome('files/deep/er'), { recursive: true });
+    writeFileSync(s.inHome('files/deep/er/added.txt'), 'new here');
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([
+      ['changed.txt', 3],
+      ['deep/er/added.txt', 8],
+      ['same.txt', 8],
+    ]);
+    rmSync(s.home, { recursive: true });
+    mkdirSync(s.home);
+    await s.lay();
+    expect(readFileSync(s.inHome('files/changed.txt'), 'utf8')).toBe('now');
+    expect(readFileSync(s.inHome('files/deep/er/added.txt'), 'utf8')).toBe('new here');
+  });
+
+  it('that were deleted elsewhere do not come back from the home', async () => {
+    const s = await setUp();
+    await s.store('gone.txt', 'gone');
+    await s.lay();
+    await transaction(database, async (tx) => deleteAgentFile(tx, director, s.agent, 'gone.txt'));
+    const laid = await s.lay();
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([]);
+  });
+
+  it('are not kept when they are too large, oddly named or not the agent’s to write; the rest is', async () => {
+    const s = await setUp();
+    const laid = await s.lay();
+    writeFileSync(s.inHome('files/large.bin'), 'x'.repeat(2000));
+    writeFileSync(s.inHome('files/.hidden'), 'x');
+    writeFileSync(s.inHome('files/fine.txt'), 'x');
+    const complaints = await s.keep(laid);
+    expect(complaints.toSorted()).toEqual([
+      'files/.hidden was not kept: the path must be a relative one of ordinary names',
+      expect.stringMatching(/^files\/large\.bin was not kept: /),
+    ]);
+    expect(await s.listed()).toEqual([['fine.txt', 1]]);
+    writeFileSync(s.inHome('files/more.txt'), 'x');
+    const withheld = { ...actors.agent(s.agent), permissions: { 'files.write': false } };
+    expect(await s.keep(laid, 1000, withheld)).toContain(
+      'files/more.txt was not kept: permission withheld: files.write',
+    );
+  });
+});
+
+describe('a home that leads elsewhere', () => {
+  it('by links in the place of folders and files harms nothing outside, and loses them', async () => {
+    const s = await setUp();
+    await s.store('data/sales.csv', 'a,b');
+    await s.store('plain.txt', 'plain');
+    const outside = mkdtempSync(path.join(folder, 'outside-'));
+    writeFileSync(path.join(outside, 'victim'), 'untouched');
+    mkdirSync(s.inHome('files'));
+    symlinkSync(outside, s.inHome('files/data'));
+    symlinkSync(path.join(outside, 'victim'), s.inHome('files/plain.txt'));
+    const laid = await s.lay();
+    expect(readFileSync(path.join(outside, 'victim'), 'utf8')).toBe('untouched');
+    expect(readdirSync(outside)).toEqual(['victim']);
+    expect(readFileSync(s.inHome('files/data/sales.csv'), 'utf8')).toBe('a,b');
+    expect(readFileSync(s.inHome('files/plain.txt'), 'utf8')).toBe('plain');
+    // Nor is anything read from there.
+    rmSync(s.inHome('files/plain.txt'));
+    symlinkSync(path.join(outside, 'victim'), s.inHome('files/stolen.txt'));
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([['data/sales.csv', 3]]);
+  });
+
+  it('as a whole is found out before a byte is written', async () => {
+    const s = await setUp();
+    const outside = mkdtempSync(path.join(folder, 'outside-'));
+    mkdirSync(path.join(outside, 'data'));
+    symlinkSync(outside, s.inHome('files'));
+    await expect(writeInside(s.home, 'files/data/x', bytesOf('x'))).resolves.toBeUndefined();
+    // The link itself went, as nothing but a folder may stand there.
+    expect(readdirSync(path.join(outside, 'data'))).toEqual([]);
+    expect(readFileSync(s.inHome('files/data/x'), 'utf8')).toBe('x');
+  });
+
+  it('by a pipe or an unreadable file keeps no run waiting', async () => {
+    const s = await setUp();
+    const laid = await s.lay();
+    execFileSync('mkfifo', [s.inHome('files/pipe')]);
+    writeFileSync(s.inHome('files/locked'), 'x');
+    chmodSync(s.inHome('files/locked'), 0o000);
+    expect(await s.keep(laid)).toEqual([]);
+    await s.store('pipe', 'now a file');
+    await s.lay();
+    expect(readFileSync(s.inHome('files/pipe'), 'utf8')).toBe('now a file');
+  });
+});

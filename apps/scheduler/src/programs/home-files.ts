@@ -1,0 +1,157 @@
+/**
+ * An agent's own files and skills, in its home while a program runs there (decisions 6): laid in before, and what the
+ * program changed in `files/` written back after, so that every scheduler's next run finds it.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type AgentFileRow,
+  checkFilePath,
+  type ClaimedRun,
+  deleteAgentFile,
+  filesForHome,
+  findAgent,
+  forgetStorageKeys,
+  doomStorageKeys,
+  putAgentFile,
+  reserveStorageKeys,
+} from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { newId, ServiceError } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
+import { filesBelow, openInside, UnsafePlace, writeInside } from './safe-files.ts';
+
+export interface HomeFileSources {
+  database: Database;
+  storage: Storage;
+  /** Largest file that is written back, in bytes. */
+  max_bytes: number;
+}
+
+/** What was laid into `files/`: hashes by path. */
+export type LaidFiles = ReadonlyMap<string, string>;
+
+const FILES = 'files';
+const SKILLS = 'skills';
+const MOST = 1000;
+
+/**
+ * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes. A file
+ * that is there already is not written again. Throws UnsafePlace where the home fights back.
+ */
+export async function layFiles(
+  { database, storage }: Pick<HomeFileSources, 'database' | 'storage'>,
+  home: string,
+  agent_id: string,
+): Promise<LaidFiles> {
+  const rows = await filesForHome(database.db, agent_id);
+  const laid = new Map<string, string>();
+  const wanted = new Set(rows.map(placeOf));
+  for (const top of [FILES, SKILLS]) {
+    await mkdir(join(home, top), { recursive: true, mode: 0o700 }).catch(() => undefined);
+    for (const path of await filesBelow(join(home, top), MOST * 2))
+      if (!wanted.has(`${top}/${path}`)) await rm(join(home, top, path), { force: true });
+  }
+  for (const row of rows) {
+    if ((await hashOf(home, placeOf(row), row.size_bytes)) !== row.sha256)
+      await writeInside(home, placeOf(row), await bytesOf(storage, row));
+    if (row.kind === 'file') laid.set(row.path, row.sha256);
+  }
+  return laid;
+}
+
+/**
+ * Stores what the run has changed, added or removed below `files/`, in the agent's name.
+ * @returns what could not be kept, in words for the transcript
+ */
+export async function keepFiles(
+  sources: HomeFileSources,
+  home: string,
+  run: Pick<ClaimedRun, 'agent_id' | 'actor'>,
+  laid: LaidFiles,
+): Promise<string[]> {
+  const agent = await findAgent(sources.database.db, run.agent_id);
+  if (agent === undefined) return [];
+  const complaints: string[] = [];
+  const attempt = async (path: string, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (err) {
+      if (!(err instanceof ServiceError || err instanceof UnsafePlace)) throw err;
+      complaints.push(`${FILES}/${path} was not kept: ${err.message}`);
+    }
+  };
+  const found = await filesBelow(join(home, FILES), MOST);
+  for (const path of found) {
+    const hash = await hashOf(home, `${FILES}/${path}`, null);
+    if (hash !== null && hash !== laid.get(path))
+      await attempt(path, async () => keepFile(sources, home, run, agent, path));
+  }
+  // With more files than are looked at, one that was not seen need not be gone.
+  if (found.length < MOST) {
+    const gone = [...laid.keys()].filter((path) => !found.includes(path));
+    for (const path of gone)
+      await attempt(path, async () =>
+        transaction(sources.database, async (tx) => deleteAgentFile(tx, run.actor, agent, path)),
+      );
+  }
+  return complaints;
+}
+
+async function keepFile(
+  { database, storage, max_bytes }: HomeFileSources,
+  home: string,
+  run: Pick<ClaimedRun, 'actor'>,
+  agent: NonNullable<Awaited<ReturnType<typeof findAgent>>>,
+  path: string,
+): Promise<void> {
+  checkFilePath(path);
+  const file = await openInside(home, `${FILES}/${path}`);
+  if (file === null) return;
+  const storage_key = `agents/${agent.id}/${newId()}`;
+  const about = { storage_key, filename: path, content_type: 'application/octet-stream' };
+  await reserveStorageKeys(database.db, [storage_key]);
+  try {
+    const stored = await storage.put(storage_key, file.createReadStream({ autoClose: false }), { max_bytes });
+    await transaction(database, async (tx) =>
+      putAgentFile(tx, run.actor, agent, path, { ...about, ...stored }),
+    );
+  } catch (err) {
+    const doomed = await transaction(database, async (tx) => doomStorageKeys(tx, [storage_key]));
+    for (const key of doomed) await storage.delete(key);
+    await forgetStorageKeys(database.db, doomed);
+    throw err;
+  } finally {
+    await file.close();
+  }
+}
+
+function placeOf({ kind, path }: Pick<AgentFileRow, 'kind' | 'path'>): string {
+  return kind === 'skill' ? `${SKILLS}/${path}/SKILL.md` : `${FILES}/${path}`;
+}
+
+async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array>> {
+  if (row.content !== null) return one(Buffer.from(row.content));
+  const body = await storage.get(row.storage_key);
+  // Its bytes are missing: an empty file says so better than a run that cannot begin.
+  return body ?? one(Buffer.alloc(0));
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+/** Hex; null for what is no file, or not of that size. */
+async function hashOf(home: string, place: string, size: number | null): Promise<string | null> {
+  const file = await openInside(home, place).catch(() => null);
+  if (file === null) return null;
+  try {
+    if (size !== null && (await file.stat()).size !== size) return null;
+    const hash = createHash('sha256');
+    for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Uint8Array);
+    return hash.digest('hex');
+  } finally {
+    await file.close();
+  }
+}
