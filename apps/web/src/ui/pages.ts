@@ -12,12 +12,16 @@ import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
+import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
+import { noteRoutes } from './notes/note-routes.ts';
+import { projectRoutes } from './projects/project-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
+import { skillRoutes } from './skills/skill-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
@@ -38,4 +42,8 @@ export const uiPages: readonly UiRoute[] = [
   secretRoutes,
   providerRoutes,
   inboxRoutes,
+  projectRoutes,
+  goalRoutes,
+  noteRoutes,
+  skillRoutes,
 ].flat();

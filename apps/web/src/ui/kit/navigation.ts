@@ -36,8 +36,20 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Approvals', path: '/approvals', live: { topic: 'approvals', part: 'pending' } },
     ],
   },
-  { label: 'Work', entries: [] },
-  { label: 'Knowledge', entries: [] },
+  {
+    label: 'Work',
+    entries: [
+      { label: 'Projects', path: '/projects' },
+      { label: 'Goals', path: '/goals' },
+    ],
+  },
+  {
+    label: 'Knowledge',
+    entries: [
+      { label: 'Notes', path: '/notes' },
+      { label: 'Skills', path: '/skills' },
+    ],
+  },
   {
     label: 'Company',
     entries: [

@@ -1,0 +1,178 @@
+import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
+import { createGoal, deleteGoal, listAgents, listGoals, presentGoal, updateGoal } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite, trashCard } from '../kit/write-access.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byGoal = { by: 'goal', param: 'goalId' } as const;
+const listPath = (company_id: string): string => `/companies/${company_id}/goals`;
+
+/** More of them than anybody keeps in view; what lies beyond is reached by its parent. */
+const MOST = 200;
+
+const done: Record<string, string> = {
+  created: 'The goal is set.',
+  changed: 'Saved.',
+  deleted: 'The goal is in the trash.',
+};
+
+/** Below their parents, oldest first; what has its parent elsewhere stands at the top. */
+function tree(goals: readonly Goal[]): Html {
+  const known = new Set(goals.map(({ id }) => id));
+  const below = Map.groupBy(goals.toReversed(), ({ parent_goal_id }) =>
+    parent_goal_id !== null && known.has(parent_goal_id) ? parent_goal_id : '',
+  );
+  const branch = (parent: string): Html => {
+    const children = below.get(parent) ?? [];
+    if (children.length === 0) return '';
+    return html`<ul class="tree">
+      !${each(
+        children,
+        (goal) =>
+          html`<li>
+            <a href="/goals/${goal.id}">${goal.title}</a> !${status(goal.status)}
+            <span class="soft small">${words(goal.level)}</span>
+            !${branch(goal.id)}
+          </li>`,
+      )}
+    </ul>`;
+  };
+  return branch('');
+}
+
+async function loadGoals({ tx, company_id }: UiContext): Promise<Goal[]> {
+  return (await listGoals(tx, company_id, { limit: MOST })).items;
+}
+
+async function goalsPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { company_id, query } = context;
+  const path = listPath(company_id);
+  const goals = await loadGoals(context);
+  const list =
+    goals.length > 0
+      ? html`<div class="card">!${tree(goals)}</div>`
+      : emptyState(
+          'No goal yet',
+          html`Say what the company wants. Agents read the goals above an issue with every run on it.`,
+        );
+  const fresh = mayWrite(context) ? await goalForm(context, path, 'New goal', goals, error, form, null) : '';
+  return companyPage(context, {
+    title: 'Goals',
+    active: path,
+    body: html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`,
+  });
+}
+
+async function goalForm(
+  { tx, user, company_id }: UiContext,
+  path: string,
+  heading: string,
+  goals: readonly Goal[],
+  error: string | null,
+  form: FormValues | null,
+  goal: Goal | null,
+): Promise<Html> {
+  const fields = ['title', 'level', 'status', 'parent_goal_id', 'owner_agent_id', 'description'];
+  const errors = new FieldErrors(error, fields, { circle: 'parent_goal_id', parent: 'parent_goal_id' });
+  const typed = (name: keyof Goal): string =>
+    form?.has(name) ? form.text(name) : String(goal?.[name] ?? '');
+  const { agents } = await listAgents(tx, user, { company_id });
+  const none: Choice = { value: '', label: 'none' };
+  const parents = goals
+    .filter(({ id }) => id !== goal?.id)
+    .map(({ id, title }) => ({ value: id, label: title }));
+  const owners = agents.map(({ id, name }) => ({ value: id, label: name }));
+  const choicesIn = (values: readonly string[]): Choice[] =>
+    values.map((value) => ({ value, label: words(value) }));
+  return html`<form class="card" method="post" action="${path}">
+    <h2>${heading}</h2>
+    !${formError(errors.general)}
+    !${input({ name: 'title', label: 'Title', required: true, value: typed('title'), error: errors.of('title') })}
+    <div class="row">
+      !${select({ name: 'level', label: 'Level', value: typed('level') || 'company', choices: choicesIn(goalLevels), error: errors.of('level') })}
+      !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: choicesIn(goalStatuses), error: errors.of('status') })}
+      !${select({ name: 'parent_goal_id', label: 'Part of', value: typed('parent_goal_id'), choices: [none, ...parents], error: errors.of('parent_goal_id') })}
+      !${select({ name: 'owner_agent_id', label: 'Owner', value: typed('owner_agent_id'), choices: [none, ...owners], error: errors.of('owner_agent_id') })}
+    </div>
+    !${textarea({ name: 'description', label: 'What it means', rows: 4, value: typed('description'), hint: 'Markdown', error: errors.of('description') })}
+    <button>Save</button>
+  </form>`;
+}
+
+const read = (form: FormValues) => ({
+  title: form.text('title'),
+  level: form.given('level'),
+  status: form.given('status'),
+  parent_goal_id: form.cleared('parent_goal_id'),
+  owner_agent_id: form.cleared('owner_agent_id'),
+  description: form.cleared('description'),
+});
+
+async function goalPage(
+  context: UiContext<'goal'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { subject, company_id, query } = context;
+  const path = listPath(company_id);
+  const here = `/goals/${subject.id}`;
+  const goal = presentGoal(subject);
+  const goals = await loadGoals(context);
+  const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
+  const parent = goals.find(({ id }) => id === goal.parent_goal_id);
+  const edit = mayWrite(context)
+    ? html`!${await goalForm(context, here, 'Edit', goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, 'An admin can bring it back from the trash for a while.')}`
+    : '';
+  const body = html`!${notice(done[query.done ?? ''])}
+    <article class="card">
+      <p class="soft small">
+        !${status(goal.status)} ${words(goal.level)} · changed !${timeAgo(goal.updated_at)}
+      </p>
+      !${goal.description ? markdown(goal.description) : html`<p class="soft">No description.</p>`}
+      !${
+        children.length > 0
+          ? html`<h2>Parts</h2>
+              !${tree(children)}`
+          : ''
+      }
+    </article>
+    !${edit}`;
+  const trail = [
+    { label: 'Goals', path },
+    ...(parent ? [{ label: parent.title, path: `/goals/${parent.id}` }] : []),
+  ];
+  return companyPage(context, { title: goal.title, active: path, trail, body });
+}
+
+export const goalRoutes: UiRoute[] = [
+  page('/companies/{companyId}/goals', { scope: byCompany, role: 'viewer' }, (c) => goalsPage(c)),
+  action('/companies/{companyId}/goals', rows.create, {
+    read,
+    run: (c) => createGoal(c.tx, c.user, c.company_id, c.body),
+    next: (_c, goal) => `/goals/${goal.id}?done=created`,
+    failed: goalsPage,
+  }),
+  page('/goals/{goalId}', { scope: byGoal, role: 'viewer' }, (c) => goalPage(c)),
+  action('/goals/{goalId}', rows.update, {
+    read,
+    run: (c) => updateGoal(c.tx, c.user, c.subject, c.body),
+    next: (c) => `/goals/${c.subject.id}?done=changed`,
+    failed: goalPage,
+  }),
+  action('/goals/{goalId}/delete', rows.delete, {
+    run: (c) => deleteGoal(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: goalPage,
+  }),
+];

@@ -1,0 +1,17 @@
+import { roleIn } from '../../http/roles.ts';
+import { html, type Html } from './html.ts';
+import { postButton } from './parts.ts';
+import type { UiContext } from './ui-routes.ts';
+
+/** Whether the user may create and change things of the company; forms are shown to nobody else. */
+export const mayWrite = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
+  roleIn(user, company_id) !== 'viewer';
+
+/** The end of a page whose subject goes to the trash. */
+export function trashCard(path: string, what: string, hint: string): Html {
+  return html`<section class="card danger">
+    <h2>Delete</h2>
+    <p>${hint}</p>
+    !${postButton(path, 'Move to the trash', { class: 'danger', confirm: `Delete ${what}?` })}
+  </section>`;
+}

@@ -1,0 +1,171 @@
+import { type Note, noteEndpoints as rows, noteKinds } from '@acp/contract';
+import { archiveNote, createNote, deleteNote, listNotes, unarchiveNote, updateNote } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { emptyState, formError, input, notice, postButton, select, tabs, textarea } from '../kit/parts.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite, trashCard } from '../kit/write-access.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byNote = { by: 'note', param: 'noteId' } as const;
+const listPath = (company_id: string): string => `/companies/${company_id}/notes`;
+const kinds = noteKinds.map((value) => ({ value, label: words(value) }));
+
+const done: Record<string, string> = {
+  created: 'The note is written.',
+  changed: 'Saved.',
+  archived: 'The note is archived: lists and agents leave it out.',
+  unarchived: 'The note is back.',
+  deleted: 'The note is in the trash.',
+};
+
+const tagsOf = (tags: readonly string[]): Html =>
+  each(tags, (tag) => html`<span class="label">${tag}</span> `);
+
+const columns: Column<Note>[] = [
+  { label: 'Title', cell: ({ id, title }) => html`<a href="/notes/${id}">${title}</a>` },
+  { label: 'Kind', cell: ({ kind }) => html`${words(kind)}` },
+  { label: 'Tags', cell: ({ tags }) => tagsOf(tags) },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+async function notesPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const path = listPath(company_id);
+  const archived = query.archived === 'yes';
+  const q = query.q?.replaceAll('\0', '').trim().slice(0, 500) ?? '';
+  const filter = new URLSearchParams({ ...(q && { q }), ...(archived && { archived: 'yes' }) }).toString();
+  const found = await listNotes(tx, company_id, { ...pageOf(query), ...(q && { q }), archived });
+  const list =
+    found.items.length > 0
+      ? html`<div class="card">
+          !${table('Notes', columns, found.items)}!${moreLink(filter ? `${path}?${filter}` : path, found.next_cursor, 'Older notes')}
+        </div>`
+      : emptyState(
+          q || archived ? 'Nothing found' : 'No note yet',
+          html`Write down below what agents and people should know of, or let agents do it:
+            <code>/create-note</code>, <code>/record-finding</code>.`,
+        );
+  const search = html`<form class="filters row" method="get" action="${path}" role="search">
+    !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
+    !${when(archived, () => html`<input type="hidden" name="archived" value="yes" />`)}
+    <button class="quiet">Search</button>
+  </form>`;
+  const views = [
+    { label: 'Current', path },
+    { label: 'Archived', path: `${path}?archived=yes` },
+  ];
+  const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, archived ? `${path}?archived=yes` : path)}
+  !${search}!${list}!${when(mayWrite(context), () => noteForm(path, 'New note', error, form, null))}`;
+  return companyPage(context, { title: 'Notes', active: path, body });
+}
+
+/** For a new note and for one that is there. */
+function noteForm(
+  path: string,
+  heading: string,
+  error: string | null,
+  form: FormValues | null,
+  note: Pick<Note, 'title' | 'body_markdown' | 'kind' | 'tags'> | null,
+): Html {
+  const errors = new FieldErrors(error, ['title', 'body_markdown', 'kind', 'tags']);
+  const typed = (name: string, stored: string): string => (form?.has(name) ? form.text(name) : stored);
+  return html`<form class="card" method="post" action="${path}">
+    <h2>${heading}</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'title', label: 'Title', required: true, value: typed('title', note?.title ?? ''), error: errors.of('title') })}
+      !${select({ name: 'kind', label: 'Kind', value: typed('kind', note?.kind ?? 'note'), choices: kinds, error: errors.of('kind') })}
+      !${input({ name: 'tags', label: 'Tags', value: typed('tags', note?.tags.join(', ') ?? ''), hint: 'Separated by commas', error: errors.of('tags') })}
+    </div>
+    !${textarea({ name: 'body_markdown', label: 'Text', rows: 10, value: typed('body_markdown', note?.body_markdown ?? ''), hint: 'Markdown', error: errors.of('body_markdown') })}
+    <button>Save</button>
+  </form>`;
+}
+
+const read = (form: FormValues) => ({
+  title: form.text('title'),
+  kind: form.given('kind'),
+  body_markdown: form.text('body_markdown'),
+  tags: form
+    .text('tags')
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== ''),
+});
+
+async function notePage(
+  context: UiContext<'note'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { subject, company_id, query } = context;
+  const path = listPath(company_id);
+  const here = `/notes/${subject.id}`;
+  const note = { ...subject, kind: subject.kind as Note['kind'], tags: subject.tags };
+  const shelve = subject.archived_at
+    ? postButton(`${here}/unarchive`, 'Bring back')
+    : postButton(`${here}/archive`, 'Archive');
+  const body = html`!${notice(done[query.done ?? ''])}
+    <article class="card">
+      <p class="soft small">
+        ${words(note.kind)} · changed !${timeAgo(subject.updated_at)} !${tagsOf(note.tags)}
+        !${when(subject.issue_id, (id) => html`· <a href="/issues/${id}">its issue</a>`)}
+        !${when(subject.archived_at, (at) => html`· archived !${timeAgo(at)}`)}
+      </p>
+      !${subject.body_markdown.trim() === '' ? html`<p class="soft">No text.</p>` : markdown(subject.body_markdown)}
+    </article>
+    !${when(
+      mayWrite(context),
+      () =>
+        html`!${noteForm(here, 'Edit', error, form, note)}!${trashCard(`${here}/delete`, note.title, 'An admin can bring it back from the trash for a while.')}`,
+    )}`;
+  return companyPage(context, {
+    title: note.title,
+    active: path,
+    trail: [{ label: 'Notes', path }],
+    actions: mayWrite(context) ? shelve : '',
+    body,
+  });
+}
+
+export const noteRoutes: UiRoute[] = [
+  page('/companies/{companyId}/notes', { scope: byCompany, role: 'viewer' }, (c) => notesPage(c)),
+  action('/companies/{companyId}/notes', rows.create, {
+    read,
+    run: (c) => createNote(c.tx, c.user, c.company_id, c.body),
+    next: (_c, note) => `/notes/${note.id}?done=created`,
+    failed: notesPage,
+  }),
+  page('/notes/{noteId}', { scope: byNote, role: 'viewer' }, (c) => notePage(c)),
+  action('/notes/{noteId}', rows.update, {
+    read,
+    run: (c) => updateNote(c.tx, c.user, c.subject, c.body),
+    next: (c) => `/notes/${c.subject.id}?done=changed`,
+    failed: notePage,
+  }),
+  action('/notes/{noteId}/archive', rows.archive, {
+    run: (c) => archiveNote(c.tx, c.user, c.subject),
+    next: (c) => `/notes/${c.subject.id}?done=archived`,
+    failed: notePage,
+  }),
+  action('/notes/{noteId}/unarchive', rows.unarchive, {
+    run: (c) => unarchiveNote(c.tx, c.user, c.subject),
+    next: (c) => `/notes/${c.subject.id}?done=unarchived`,
+    failed: notePage,
+  }),
+  action('/notes/{noteId}/delete', rows.delete, {
+    run: (c) => deleteNote(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: notePage,
+  }),
+];

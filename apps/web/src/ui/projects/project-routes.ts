@@ -1,0 +1,173 @@
+import { type Project, projectEndpoints as rows, projectStatuses } from '@acp/contract';
+import {
+  createProject,
+  deleteProject,
+  listAgents,
+  listGoals,
+  listProjects,
+  presentProject,
+  updateProject,
+} from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite, trashCard } from '../kit/write-access.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byProject = { by: 'project', param: 'projectId' } as const;
+const listPath = (company_id: string): string => `/companies/${company_id}/projects`;
+const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>): string =>
+  `/companies/${company_id}/board?project=${id}`;
+
+const done: Record<string, string> = {
+  created: 'The project is there: give it issues.',
+  changed: 'Saved.',
+  deleted: 'The project is in the trash.',
+};
+
+const columns: Column<Project>[] = [
+  { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
+  { label: 'Status', cell: (project) => status(project.status) },
+  { label: 'Issues', cell: (project) => html`<a href="${boardOf(project)}">on the board</a>` },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+interface Choices {
+  goals: readonly Choice[];
+  agents: readonly Choice[];
+}
+
+/** What a project can be tied to; the newest 200 goals. */
+async function choicesOf({ tx, user, company_id }: UiContext): Promise<Choices> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
+  const none = { value: '', label: 'none' };
+  return {
+    goals: [none, ...goals.map(({ id, title }) => ({ value: id, label: title }))],
+    agents: [none, ...agents.map(({ id, name }) => ({ value: id, label: name }))],
+  };
+}
+
+async function projectsPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const path = listPath(company_id);
+  const { items, next_cursor } = await listProjects(tx, company_id, pageOf(query));
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Projects', columns, items)}!${moreLink(path, next_cursor, 'Older projects')}
+        </div>`
+      : emptyState('No project yet', html`A project gathers issues, and tells agents what they belong to.`);
+  const fresh = mayWrite(context)
+    ? projectForm(path, 'New project', await choicesOf(context), error, form, null)
+    : '';
+  const body = html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`;
+  return companyPage(context, { title: 'Projects', active: path, body });
+}
+
+function projectForm(
+  path: string,
+  heading: string,
+  choices: Choices,
+  error: string | null,
+  form: FormValues | null,
+  project: Project | null,
+): Html {
+  const errors = new FieldErrors(error, [
+    'name',
+    'description',
+    'status',
+    'repo_url',
+    'goal_id',
+    'lead_agent_id',
+  ]);
+  const typed = (name: keyof Project): string =>
+    form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
+  const statuses = projectStatuses.map((value) => ({ value, label: words(value) }));
+  return html`<form class="card" method="post" action="${path}">
+    <h2>${heading}</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true, value: typed('name'), error: errors.of('name') })}
+      !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: statuses, error: errors.of('status') })}
+    </div>
+    <div class="row">
+      !${select({ name: 'goal_id', label: 'Goal', value: typed('goal_id'), choices: choices.goals, error: errors.of('goal_id') })}
+      !${select({ name: 'lead_agent_id', label: 'Lead', value: typed('lead_agent_id'), choices: choices.agents, error: errors.of('lead_agent_id') })}
+      !${input({ name: 'repo_url', label: 'Repository', value: typed('repo_url'), hint: 'As version control spells it', error: errors.of('repo_url') })}
+    </div>
+    !${textarea({ name: 'description', label: 'What it is', rows: 6, value: typed('description'), hint: 'Markdown; agents read it with every issue of the project', error: errors.of('description') })}
+    <button>Save</button>
+  </form>`;
+}
+
+const read = (form: FormValues) => ({
+  name: form.text('name'),
+  status: form.given('status'),
+  goal_id: form.cleared('goal_id'),
+  lead_agent_id: form.cleared('lead_agent_id'),
+  repo_url: form.cleared('repo_url'),
+  description: form.cleared('description'),
+});
+
+async function projectPage(
+  context: UiContext<'project'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { subject, company_id, query } = context;
+  const path = listPath(company_id);
+  const here = `/projects/${subject.id}`;
+  const project = presentProject(subject);
+  const edit = mayWrite(context)
+    ? html`!${projectForm(here, 'Edit', await choicesOf(context), error, form, project)}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
+    : '';
+  const body = html`!${notice(done[query.done ?? ''])}
+    <article class="card">
+      <p class="soft small">
+        !${status(project.status)} changed !${timeAgo(project.updated_at)}
+        !${when(project.repo_url, (url) => html`· <code>${url}</code>`)}
+      </p>
+      !${project.description ? markdown(project.description) : html`<p class="soft">No description.</p>`}
+    </article>
+    !${edit}`;
+  return companyPage(context, {
+    title: project.name,
+    active: path,
+    trail: [{ label: 'Projects', path }],
+    actions: html`<a class="button" href="${boardOf(project)}">Its issues</a>`,
+    body,
+  });
+}
+
+export const projectRoutes: UiRoute[] = [
+  page('/companies/{companyId}/projects', { scope: byCompany, role: 'viewer' }, (c) => projectsPage(c)),
+  action('/companies/{companyId}/projects', rows.create, {
+    read,
+    run: (c) => createProject(c.tx, c.user, c.company_id, c.body),
+    next: (_c, project) => `/projects/${project.id}?done=created`,
+    failed: projectsPage,
+  }),
+  page('/projects/{projectId}', { scope: byProject, role: 'viewer' }, (c) => projectPage(c)),
+  action('/projects/{projectId}', rows.update, {
+    read,
+    run: (c) => updateProject(c.tx, c.user, c.subject, c.body),
+    next: (c) => `/projects/${c.subject.id}?done=changed`,
+    failed: projectPage,
+  }),
+  action('/projects/{projectId}/delete', rows.delete, {
+    run: (c) => deleteProject(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: projectPage,
+  }),
+];
