@@ -36,7 +36,7 @@ const MARKER = 'globalThis.pwned=1</script>';
 const freeText = new Set(
   `name title description body body_markdown label message display_name filename color model summary error note reason
    blocked_reason pause_reason decision_note apply_error last_error extracted_text title_template body_template
-   system_prompt session_id session_cwd home_dir spawn_reason author_label actor_name trigger_detail content`.split(
+   system_prompt session_id session_cwd home_dir spawn_reason author_label actor_name trigger_detail`.split(
     /\s+/,
   ),
 );
@@ -50,6 +50,9 @@ const told = Object.fromEntries(
     .map((name) => [name, corpus.join('\n')]),
 );
 
+const front = { name: corpus[0], description: corpus.slice(0, 8).join(' ') };
+const skill = `---\nname: ${JSON.stringify(front.name)}\ndescription: ${JSON.stringify(front.description)}\n---\n${corpus.join('\n')}`;
+
 /** Writes the corpus over all text there is. */
 async function poison(database: Database): Promise<number> {
   let columns = 0;
@@ -62,6 +65,8 @@ async function poison(database: Database): Promise<number> {
       if (type === 'jsonb' && documents.has(column.name))
         return [sql`${name} = ${JSON.stringify(told)}::jsonb`];
       if (type !== 'text') return [];
+      // The one text that is read by a program: it has to be what it says.
+      if (column.name === 'content') return [sql`${name} = ${skill}`];
       // Unique as before.
       if (freeText.has(column.name)) return [sql`${name} = ${corpus.join('\n')} || left(${name}, 50)`];
       return links.has(column.name) ? [sql`${name} = 'javascript:globalThis.pwned=20'`] : [];

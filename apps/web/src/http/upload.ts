@@ -30,6 +30,15 @@ export interface FilePart {
   readonly stream: Readable;
 }
 
+/** Whose files they are: their keys lie below this id. */
+export function ownerOf(
+  { into }: FileRule,
+  { company_id, subject }: { company_id: string; subject: unknown },
+): string {
+  if (into === 'memory' || into.under !== 'subject') return company_id;
+  return (subject as { id: string }).id;
+}
+
 /** The files of one request, from the first byte to the row that keeps them, or to their removal. */
 export class Upload {
   readonly max_files: number;

@@ -2,7 +2,7 @@ import type { FileRule } from '@acp/contract';
 import type { Call } from './call.ts';
 import { readBody, readFields } from './input.ts';
 import { isMultipart, readMultipart } from './multipart.ts';
-import { Upload } from './upload.ts';
+import { ownerOf, Upload } from './upload.ts';
 
 /** Reads the body in the way that it came, and then acts. */
 export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T> {
@@ -10,12 +10,6 @@ export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T>
   if (files && isMultipart(call.request)) return withFiles(call, files, act);
   call.body = await readBody(call.mounted, call.request, call.response);
   return act();
-}
-
-/** Whose files they are: their keys lie below this id. */
-function ownerOf({ into }: FileRule, { company_id, subject }: Call): string {
-  if (into === 'memory' || into.under !== 'subject') return company_id;
-  return (subject as { id: string }).id;
 }
 
 /** The bytes are stored before the transaction begins; what it does not keep is removed. */

@@ -3,11 +3,13 @@ import type { UiRoute } from './kit/ui-routes.ts';
 import { inviteRoutes } from './access/invite-routes.ts';
 import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
+import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
+import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
@@ -35,6 +37,7 @@ export const uiPages: readonly UiRoute[] = [
   inviteRoutes,
   keyRoutes,
   agentRoutes,
+  agentSettingsRoutes,
   boardRoutes,
   issueRoutes,
   runsRoutes,
@@ -46,4 +49,5 @@ export const uiPages: readonly UiRoute[] = [
   goalRoutes,
   noteRoutes,
   skillRoutes,
+  activityRoutes,
 ].flat();

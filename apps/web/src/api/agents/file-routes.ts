@@ -1,6 +1,5 @@
 import { agentFileEndpoints as rows } from '@acp/contract';
 import {
-  type AgentRow,
   deleteAgentFile,
   deleteFsSkill,
   findAgentFile,
@@ -8,14 +7,12 @@ import {
   listAgentFiles,
   listFsSkills,
   putAgentFile,
-  putFsSkill,
 } from '@acp/core';
-import type { Actor, FsSkill } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { sendFile } from '../../http/send-file.ts';
-import type { Services } from '../../http/services.ts';
+import { storeSkill } from './store-skill.ts';
 
 export const agentFileRoutes: Route[] = [
   handle(rows.listSkills, async (c) => paged(c, await listFsSkills(c.tx, c.subject, c.query))),
@@ -53,21 +50,3 @@ export const agentFileRoutes: Route[] = [
     await services.files.discard([key]);
   }),
 ];
-
-interface SkillCall {
-  actor: Actor;
-  subject: AgentRow;
-  services: Services;
-}
-
-/** The bytes first, as for every file. */
-async function storeSkill(
-  { actor, subject, services }: SkillCall,
-  skill: { slug: string; content: string },
-  fresh: boolean,
-): Promise<FsSkill> {
-  const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
-  return services.files.putBytes(['agents', subject.id], Buffer.from(skill.content), about, async (file) =>
-    services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh })),
-  );
-}

@@ -21,6 +21,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
+import { agentTabs } from './settings-pages.ts';
 import { agentBody, agentForm, agentsBody, agentTree, type AgentView, statePart } from './agent-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -65,7 +66,7 @@ async function agentPage(context: AgentContext, outcome: Outcome = {}): Promise<
     title: context.subject.name,
     active: list,
     trail: [{ label: 'Agents', path: list }],
-    body: agentBody(await loadView(context, outcome)),
+    body: html`!${agentTabs(context.subject.id, `/agents/${context.subject.id}`)}!${agentBody(await loadView(context, outcome))}`,
   });
 }
 

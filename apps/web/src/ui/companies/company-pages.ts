@@ -1,10 +1,10 @@
+import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
-import { sentence } from '../issues/timeline.ts';
 
 export function companiesBody(
   companies: readonly Company[],
@@ -120,18 +120,9 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
                 <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
             )
           : html`<ol class="timeline flat">
-              !${each(activity, activityLine)}
-            </ol>`
+                !${each(activity, activityLine)}
+              </ol>
+              <p class="more"><a href="/companies/${company_id}/activity">All activity</a></p>`
       }
     </section>`;
-}
-
-function activityLine(entry: ActivityEntry): Html {
-  const said = html`<strong>${entry.actor_name}</strong> ${sentence(entry)}`;
-  const linked =
-    entry.entity_type === 'issue' ? html`!${said} · <a href="/issues/${entry.entity_id}">issue</a>` : said;
-  return html`<li class="activity">
-    <span class="dot" aria-hidden="true"></span
-    ><span>!${linked} <span class="soft">!${timeAgo(entry.created_at)}</span></span>
-  </li>`;
 }

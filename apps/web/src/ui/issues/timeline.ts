@@ -90,5 +90,11 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
   const phrase = Object.hasOwn(phrases, action) ? phrases[action] : undefined;
   if (phrase !== undefined) return phrase;
   const [entity = '', verb = action] = action.split('.');
-  return `${words(verb)}${entity === 'issue' ? ' this issue' : ` (${words(entity)})`}`;
+  const what = words(entity);
+  if (entity === 'issue') return `${words(verb)} this issue`;
+  // `created a skill`, `changed permissions of an agent`.
+  const article = /^[aeiou]/.test(what) ? 'an' : 'a';
+  const [first = '', ...rest] = words(verb).split(' ');
+  const act = rest.length === 0 ? first : `${rest.at(-1)!} ${[first, ...rest.slice(0, -1)].join(' ')} of`;
+  return `${act} ${article} ${what}`;
 }

@@ -53,6 +53,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   {
     label: 'Company',
     entries: [
+      { label: 'Activity', path: '/activity' },
       { label: 'Members', path: '/members' },
       { label: 'Providers', path: '/providers', role: 'admin' },
       { label: 'Secrets', path: '/secrets', role: 'admin' },

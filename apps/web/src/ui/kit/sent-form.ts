@@ -1,7 +1,7 @@
 import type { EndpointRow } from '@acp/contract';
 import express from 'express';
 import { isMultipart, readMultipart } from '../../http/multipart.ts';
-import { Upload, type UploadedFile } from '../../http/upload.ts';
+import { ownerOf, Upload, type UploadedFile } from '../../http/upload.ts';
 import { FormValues } from './form-values.ts';
 import type { UiContext } from './ui-routes.ts';
 
@@ -15,10 +15,10 @@ export class SentForm {
   readonly #upload: Upload | undefined;
 
   constructor({ files: rule }: EndpointRow, context: UiContext) {
-    const { services, request, company_id } = context;
+    const { services, request } = context;
     this.#context = context;
     if (rule && isMultipart(request))
-      this.#upload = new Upload(rule, services.upload_limits, services.files, company_id);
+      this.#upload = new Upload(rule, services.upload_limits, services.files, ownerOf(rule, context));
   }
 
   /** @throws what a body that cannot be read is answered with */

@@ -1,0 +1,47 @@
+import { listActivity } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { words } from '../kit/format.ts';
+import { each, html, type Html } from '../kit/html.ts';
+import { emptyState, select } from '../kit/parts.ts';
+import { moreLink, pageOf } from '../kit/table.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { activityLine } from './activity-line.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+
+/** What people ask for; the rest is under `everything`. */
+const types =
+  'issue comment run agent approval project goal note skill routine provider secret budget_policy company invite'.split(
+    ' ',
+  );
+
+async function activityPage(context: UiContext<'company'>): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const path = `/companies/${company_id}/activity`;
+  const type = types.find((known) => known === query.type);
+  const filter = type === undefined ? {} : { entity_type: type };
+  const { items, next_cursor } = await listActivity(tx, company_id, { ...pageOf(query), ...filter });
+  const choices = [
+    { value: '', label: 'everything' },
+    ...types.map((value) => ({ value, label: words(value) })),
+  ];
+  const list =
+    items.length > 0
+      ? html`<section class="card">
+          <ol class="timeline flat">
+            !${each(items, activityLine)}
+          </ol>
+          !${moreLink(type === undefined ? path : `${path}?type=${type}`, next_cursor, 'Earlier')}
+        </section>`
+      : emptyState('Nothing has happened', html`What people and agents do is listed here.`);
+  const body = html`<form class="filters row" method="get" action="${path}" data-autosubmit>
+      !${select({ name: 'type', label: 'What', value: type ?? '', choices })}
+      <button class="quiet">Show</button>
+    </form>
+    !${list}`;
+  return companyPage(context, { title: 'Activity', active: path, body });
+}
+
+export const activityRoutes: UiRoute[] = [
+  page('/companies/{companyId}/activity', { scope: byCompany, role: 'viewer' }, activityPage),
+];

@@ -1,0 +1,195 @@
+/** What is set for an agent: its permissions, prompts and configuration with their histories, its home and sessions. */
+import type {
+  AgentHome,
+  ConfigurationRevision,
+  FsSkill,
+  AgentFile,
+  PromptVersion,
+  TaskSession,
+} from '@acp/contract';
+import { count, timeAgo, words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { checkbox, formError, input, postButton, status, tabs, textarea } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+export function agentTabs(id: string, active: string): Html {
+  const path = `/agents/${id}`;
+  const items = [
+    { label: 'Overview', path },
+    { label: 'Settings', path: `${path}/settings` },
+    { label: 'Files and skills', path: `${path}/files` },
+  ];
+  return tabs('Agent', items, active);
+}
+
+export interface SettingsView {
+  id: string;
+  permissions: Readonly<Record<string, boolean>>;
+  versions: readonly PromptVersion[];
+  current_version: number;
+  revisions: readonly ConfigurationRevision[];
+  /** Of users and agents, by id. */
+  names: ReadonlyMap<string, string>;
+  home: AgentHome;
+  sessions: readonly TaskSession[];
+  can_write: boolean;
+}
+
+export function settingsBody(view: SettingsView): Html {
+  const { id, home } = view;
+  return html`!${agentTabs(id, `/agents/${id}/settings`)}
+    <section class="card">
+      <h2>Permissions</h2>
+      !${permissionsForm(view)}
+    </section>
+    <section class="card">
+      <h2>Prompts</h2>
+      !${promptList(view)}
+    </section>
+    <section class="card">
+      <h2>Configuration</h2>
+      !${revisionList(view)}
+    </section>
+    <section class="card">
+      <h2>Home and sessions</h2>
+      <p>
+        Programs of the agent live in
+        <code>${home.home_dir}</code>${home.is_override ? ', a folder of its own.' : '.'}
+      </p>
+      !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
+      !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run begins a new session. Forget this one?' }))}
+    </section>`;
+}
+
+const hints: Readonly<Record<string, string>> = {
+  'agents.create': 'hire colleagues; else it asks for approval',
+  'secrets.use': 'name secrets in a configuration; for admins to give',
+};
+
+function permissionsForm({ id, permissions, can_write }: SettingsView): Html {
+  const boxes = each(Object.entries(permissions), ([key, on]) =>
+    checkbox({ name: key, label: hints[key] ? `${key}: ${hints[key]}` : key, checked: on }),
+  );
+  if (!can_write)
+    return html`<ul>
+      !${each(Object.entries(permissions), ([key, on]) => html`<li><code>${key}</code> ${on ? 'yes' : 'no'}</li>`)}
+    </ul>`;
+  return html`<form method="post" action="/agents/${id}/permissions">
+    <div class="choices">!${boxes}</div>
+    <button>Save</button>
+  </form>`;
+}
+
+function promptList({ id, versions, current_version, can_write }: SettingsView): Html {
+  if (versions.length === 0) return html`<p class="soft">No version has been kept yet.</p>`;
+  return each(versions, (version) => {
+    const current = version.version_number === current_version;
+    return html`<details>
+      <summary>
+        Version ${version.version_number}
+        <span class="soft">${version.source} · !${timeAgo(version.created_at)}</span>
+        !${when(current, () => status('active'))}
+      </summary>
+      <pre>${version.system_prompt === '' ? '(none)' : version.system_prompt}</pre>
+      !${when(can_write && !current, () => postButton(`/agents/${id}/prompt-versions/${version.version_number}/activate`, 'Make it the prompt again'))}
+    </details>`;
+  });
+}
+
+function revisionList({ revisions, names }: SettingsView): Html {
+  if (revisions.length === 0) return html`<p class="soft">No revision has been kept yet.</p>`;
+  return each(
+    revisions,
+    (revision) =>
+      html`<details>
+        <summary>
+          !${timeAgo(revision.created_at)}
+          <span class="soft">
+            by
+            ${revision.created_by === null ? 'the service' : (names.get(revision.created_by) ?? 'somebody who is gone')}!${when(revision.reason, (reason) => html` · ${reason}`)}
+          </span>
+        </summary>
+        <pre>${JSON.stringify(revision.config_json, null, 2)}</pre>
+      </details>`,
+  );
+}
+
+const sessionColumns: Column<TaskSession>[] = [
+  { label: 'Issue', cell: ({ issue_id }) => html`<a href="/issues/${issue_id}">issue</a>` },
+  { label: 'Status', cell: (session) => status(session.status) },
+  { label: 'Last said', cell: ({ summary }) => html`<span class="prose">${summary ?? ''}</span>` },
+  { label: 'Run', cell: ({ run_id }) => when(run_id, (run) => html`<a href="/runs/${run}">run</a>`) },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+export interface FilesView {
+  id: string;
+  files: readonly AgentFile[];
+  skills: readonly FsSkill[];
+  can_write: boolean;
+  error: string | null;
+  /** What was typed of a skill that was refused. */
+  typed: { slug: string; content: string };
+}
+
+export function filesBody({ id, files, skills, can_write, error, typed }: FilesView): Html {
+  const here = `/agents/${id}/files`;
+  const removal = (path: string, what: string): Html =>
+    postButton(path, 'Delete', { class: 'link small', confirm: `Delete ${what}?` });
+  const href = (path: string): string =>
+    `/api/agents/${id}/files/${path.split('/').map(encodeURIComponent).join('/')}`;
+  const fileColumns: Column<AgentFile>[] = [
+    { label: 'Path', cell: ({ path }) => html`<a href="${href(path)}" download>${path}</a>` },
+    { label: 'Bytes', kind: 'number', cell: ({ size_bytes }) => html`${count(size_bytes)}` },
+    { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+    {
+      label: 'Delete',
+      kind: 'acts',
+      cell: ({ path }) => (can_write ? removal(`${here}/delete?path=${encodeURIComponent(path)}`, path) : ''),
+    },
+  ];
+  const skillColumns: Column<FsSkill>[] = [
+    { label: 'Slug', cell: ({ slug }) => html`<code>${slug}</code>` },
+    { label: 'Name', cell: ({ name }) => html`${name}` },
+    { label: 'What for', cell: ({ description }) => html`<span class="prose">${description}</span>` },
+    {
+      label: 'Delete',
+      kind: 'acts',
+      cell: ({ slug }) => (can_write ? removal(`/agents/${id}/fs-skills/${slug}/delete`, slug) : ''),
+    },
+  ];
+  return html`!${agentTabs(id, here)}!${formError(error)}
+    <section class="card">
+      <h2>Files</h2>
+      <p class="soft">
+        They lie in <code>files/</code> of the agent’s home while a program of it runs, and what it changes
+        there is kept.
+      </p>
+      !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
+      !${when(can_write, () => uploadForm(here))}
+    </section>
+    <section class="card">
+      <h2>Skills of its own</h2>
+      <p class="soft">In the place of a company’s skill of the same slug, for this agent only.</p>
+      !${skills.length > 0 ? table('Skills', skillColumns, skills) : html`<p>None yet.</p>`}
+      !${when(can_write, () => skillForm(id, typed))}
+    </section>`;
+}
+
+const uploadForm = (path: string): Html =>
+  html`<form method="post" action="${path}" enctype="multipart/form-data">
+    <div class="row">
+      <div class="field">
+        <label for="f-file">File</label><input id="f-file" name="file" type="file" required />
+      </div>
+      !${input({ name: 'path', label: 'Path', hint: 'Empty: the file’s own name' })}
+    </div>
+    <button>Upload</button>
+  </form>`;
+
+const skillForm = (id: string, { slug, content }: FilesView['typed']): Html =>
+  html`<form method="post" action="/agents/${id}/fs-skills">
+    !${input({ name: 'slug', label: 'Slug', required: true, value: slug, hint: words('lower case, digits, hyphens') })}
+    !${textarea({ name: 'content', label: 'SKILL.md', rows: 8, mono: true, required: true, value: content })}
+    <button>Add</button>
+  </form>`;

@@ -1,0 +1,155 @@
+import {
+  agentEndpoints,
+  agentFileEndpoints,
+  agentPermissionDefaults,
+  agentSettingsEndpoints,
+} from '@acp/contract';
+import {
+  activatePrompt,
+  agentHome,
+  agentPermissions,
+  clearSession,
+  deleteAgentFile,
+  deleteFsSkill,
+  listAgentFiles,
+  listAgents,
+  listConfigRevisions,
+  listFsSkills,
+  listPromptVersions,
+  listTaskSessions,
+  putAgentFile,
+  updatePermissions,
+  userNames,
+} from '@acp/core';
+import { storeSkill } from '../../api/agents/store-skill.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, notice } from '../kit/parts.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { filesBody, settingsBody } from './settings-pages.ts';
+
+const byAgent = { by: 'agent', param: 'agentId' } as const;
+type AgentContext = UiContext<'agent'>;
+
+/** The newest of each: older ones are in the API. */
+const SHOWN = { limit: 50 };
+
+const done: Record<string, string> = {
+  permissions: 'The permissions hold from the agent’s next call on.',
+  prompt: 'That is the prompt again.',
+  session: 'The next run begins a new session.',
+  file: 'The file is stored.',
+  'file-deleted': 'The file is deleted.',
+  skill: 'The skill is there.',
+  'skill-deleted': 'The skill is deleted.',
+};
+
+async function settingsPage(context: AgentContext, error: string | null = null): Promise<Html> {
+  const { tx, user, subject, company_id, services, query } = context;
+  const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
+  const { agents } = await listAgents(tx, user, { company_id });
+  const users = await userNames(
+    tx,
+    revisions.map(({ created_by }) => created_by),
+  );
+  const body = settingsBody({
+    id: subject.id,
+    permissions: agentPermissions(subject),
+    versions: (await listPromptVersions(tx, subject, SHOWN)).items,
+    current_version: subject.current_prompt_version_number,
+    revisions,
+    names: new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]),
+    home: await agentHome(tx, subject, services.homes),
+    sessions: (await listTaskSessions(tx, subject, SHOWN)).items,
+    can_write: mayWrite(context),
+  });
+  return framed(context, html`!${formError(error)}!${notice(done[query.done ?? ''])}!${body}`);
+}
+
+async function filesPage(
+  context: AgentContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, subject, query } = context;
+  const body = filesBody({
+    id: subject.id,
+    files: (await listAgentFiles(tx, subject, { limit: 200 })).items,
+    skills: (await listFsSkills(tx, subject, {})).items,
+    can_write: mayWrite(context),
+    error,
+    typed: { slug: form?.text('slug') ?? '', content: form?.text('content') ?? '' },
+  });
+  return framed(context, html`!${notice(done[query.done ?? ''])}!${body}`);
+}
+
+async function framed(context: AgentContext, body: Html): Promise<Html> {
+  const list = `/companies/${context.company_id}/agents`;
+  const trail = [{ label: 'Agents', path: list }];
+  return companyPage(context, { title: context.subject.name, active: list, trail, body });
+}
+
+const settings = ({ subject }: AgentContext, what: string): string =>
+  `/agents/${subject.id}/settings?done=${what}`;
+const files = ({ subject }: AgentContext, what: string): string => `/agents/${subject.id}/files?done=${what}`;
+
+export const agentSettingsRoutes: UiRoute[] = [
+  page('/agents/{agentId}/settings', { scope: byAgent, role: 'viewer' }, (c) => settingsPage(c)),
+  action('/agents/{agentId}/permissions', agentSettingsEndpoints.updatePermissions, {
+    read: (form) =>
+      Object.fromEntries(
+        Object.keys(agentPermissionDefaults)
+          .filter((key) => form.has(key))
+          .map((key) => [key, form.checked(key)]),
+      ),
+    run: (c) => updatePermissions(c.tx, c.user, c.subject, c.body),
+    next: (c) => settings(c, 'permissions'),
+    failed: settingsPage,
+  }),
+  action(
+    '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
+    agentSettingsEndpoints.activatePrompt,
+    {
+      run: (c) => activatePrompt(c.tx, c.user, c.subject, Number(c.params.versionNumber)),
+      next: (c) => settings(c, 'prompt'),
+      failed: settingsPage,
+    },
+  ),
+  action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
+    run: (c) => clearSession(c.tx, c.user, c.subject),
+    next: (c) => settings(c, 'session'),
+    failed: settingsPage,
+  }),
+  page('/agents/{agentId}/files', { scope: byAgent, role: 'viewer' }, (c) => filesPage(c)),
+  action('/agents/{agentId}/files', agentFileEndpoints.upload, {
+    read: (form) => ({ path: form.given('path') }),
+    run: (c) => putAgentFile(c.tx, c.user, c.subject, c.body.path ?? c.files[0]!.filename, c.files[0]!),
+    next: (c) => files(c, 'file'),
+    failed: filesPage,
+  }),
+  action('/agents/{agentId}/files/delete', agentFileEndpoints.delete, {
+    run: async (c) => {
+      const path = c.query.path ?? '';
+      const key = await c.services.transaction((tx) => deleteAgentFile(tx, c.user, c.subject, path));
+      await c.services.files.discard([key]);
+    },
+    next: (c) => files(c, 'file-deleted'),
+    failed: filesPage,
+  }),
+  action('/agents/{agentId}/fs-skills', agentFileEndpoints.createSkill, {
+    read: (form) => ({ slug: form.text('slug').trim(), content: form.text('content') }),
+    run: (c) => storeSkill({ ...c, actor: c.user }, c.body, true),
+    next: (c) => files(c, 'skill'),
+    failed: filesPage,
+  }),
+  action('/agents/{agentId}/fs-skills/{slug}/delete', agentFileEndpoints.deleteSkill, {
+    run: async (c) => {
+      const key = await c.services.transaction((tx) => deleteFsSkill(tx, c.user, c.subject, c.params.slug!));
+      await c.services.files.discard([key]);
+    },
+    next: (c) => files(c, 'skill-deleted'),
+    failed: filesPage,
+  }),
+];

@@ -1,0 +1,97 @@
+/** What the forms of an agent's settings and files do. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Express } from 'express';
+import request from 'supertest';
+import { type Cast, createCast } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+
+const home = mkdtempSync(path.join(tmpdir(), 'acp-agent-pages-'));
+let app: Express;
+let cast: Cast;
+beforeAll(async () => {
+  const pages = await startPages({ SERVICE_HOME: home });
+  ({ app } = pages);
+  cast = await createCast(pages.database);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const headers = (who: 'admin' | 'member' | 'viewer') => ({
+  ...cast[who].headers,
+  'Sec-Fetch-Site': 'same-origin',
+});
+const get = async (at: string, who: 'admin' | 'member' | 'viewer' = 'member') =>
+  request(app).get(at).set(headers(who));
+const post = async (at: string, fields: Record<string, string> = {}, who: 'admin' | 'member' = 'member') =>
+  request(app).post(at).type('form').set(headers(who)).send(new URLSearchParams(fields).toString());
+const settings = () => `/agents/${cast.agent_id}/settings`;
+const files = () => `/agents/${cast.agent_id}/files`;
+
+describe('an agent’s settings', () => {
+  it('show permissions, which a member changes but for the use of secrets', async () => {
+    const done = await post(`/agents/${cast.agent_id}/permissions`, {
+      'notes.write': '',
+      'issues.create': 'on',
+    });
+    expect(done.headers.location).toBe(`${settings()}?done=permissions`);
+    const { body } = await request(app)
+      .get(`/api/agents/${cast.agent_id}/permissions`)
+      .set(cast.member.headers);
+    expect(body).toMatchObject({ 'notes.write': false, 'issues.create': true, 'agents.create': true });
+    const refused = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': 'on' });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('for admins to give')]);
+    expect(
+      (await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': 'on' }, 'admin')).status,
+    ).toBe(303);
+    const seen = await get(settings(), 'viewer');
+    expect(seen.text).not.toContain('<form method="post" action="/agents');
+  });
+
+  it('keep every prompt and configuration, with who and why, and bring an old prompt back', async () => {
+    const change = async (body: object) =>
+      request(app).patch(`/api/agents/${cast.agent_id}`).set(headers('admin')).send(body);
+    await change({ system_prompt: 'Be brief.', adapter_config: { full_context: true }, reason: 'too long' });
+    const { text } = await get(settings());
+    expect(text).toContain('Be brief.');
+    expect(text).toContain('too long');
+    expect(text).toContain('&#34;full_context&#34;: true');
+    const back = await post(`/agents/${cast.agent_id}/prompt-versions/1/activate`);
+    expect(back.headers.location).toBe(`${settings()}?done=prompt`);
+    const agent = await request(app).get('/api/agents/me').set(cast.agent.headers);
+    expect(agent.body.current_prompt_version_number).toBe(1);
+    expect(agent.body.system_prompt).not.toBe('Be brief.');
+  });
+});
+
+describe('an agent’s files', () => {
+  it('are uploaded, listed, downloaded and deleted; a path that leads elsewhere is refused', async () => {
+    const upload = (at: string) =>
+      request(app)
+        .post(files())
+        .set(headers('member'))
+        .field('path', at)
+        .attach('file', Buffer.from('a,b'), 'x.csv');
+    expect((await upload('data/x.csv')).headers.location).toBe(`${files()}?done=file`);
+    const refused = await upload('../x.csv');
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('ordinary names')]);
+    const { text } = await get(files());
+    const link = /href="(\/api\/agents\/[^"]+\/files\/data\/x\.csv)"/.exec(text)![1]!;
+    expect(String((await get(link)).body)).toBe('a,b');
+    const remove = /action="([^"]+files\/delete\?path[^"]+)"/.exec(text)![1]!.replaceAll('&#61;', '=');
+    expect((await post(remove)).headers.location).toBe(`${files()}?done=file-deleted`);
+    expect((await get(link)).status).toBe(404);
+  });
+
+  it('and skills of its own are added and deleted; what is none comes back as it was typed', async () => {
+    const at = `/agents/${cast.agent_id}/fs-skills`;
+    const refused = await post(at, { slug: 'binding', content: 'no front matter' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('no front matter</textarea>');
+    const content = '---\nname: Binding\ndescription: How books are bound.\n---\nSteps';
+    expect((await post(at, { slug: 'binding', content })).headers.location).toBe(`${files()}?done=skill`);
+    expect((await get(files())).text).toContain('How books are bound.');
+    expect((await post(`${at}/binding/delete`)).headers.location).toBe(`${files()}?done=skill-deleted`);
+  });
+});
