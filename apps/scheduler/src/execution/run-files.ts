@@ -20,7 +20,7 @@ export async function layOut(
 ): Promise<FilesAtHand> {
   const { home } = folders;
   try {
-    const laid = await layFiles({ database, storage }, home, run.agent_id);
+    const laid = await layFiles({ database, storage }, home, run);
     const sources = { database, storage, max_bytes: config.max_upload_size };
     return {
       async putAway(transcript) {

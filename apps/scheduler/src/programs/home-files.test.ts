@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,10 +24,10 @@ import {
   reserveStorageKeys,
   systemActor,
 } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
-import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
+import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
 import { keepFiles, layFiles } from './home-files.ts';
 import { writeInside } from './safe-files.ts';
 
@@ -58,7 +59,7 @@ async function setUp() {
         : putFsSkill(tx, director, agent, { slug: at, content: text }, file, { fresh: true }),
     );
   };
-  const lay = async () => layFiles({ database, storage }, home, agent.id);
+  const lay = async () => layFiles({ database, storage }, home, { agent_id: agent.id, run_id: newId() });
   const keep = async (laid: Awaited<ReturnType<typeof lay>>, max_bytes = 1000, actor = actors.agent(agent)) =>
     keepFiles({ database, storage, max_bytes }, home, { agent_id: agent.id, actor }, laid);
   const listed = async () =>
@@ -137,6 +138,39 @@ describe('the agent’s files in its home', () => {
   });
 });
 
+describe('the home of an agent with two runs', () => {
+  it('loses nothing that the other one has written and not stored yet', async () => {
+    const s = await setUp();
+    await s.lay();
+    writeFileSync(s.inHome('files/draft.txt'), 'half of it');
+    const issue = await createIssue(database.db, { id: s.agent.company_id });
+    await database.db.insert(schema.heartbeat_runs).values({
+      company_id: s.agent.company_id,
+      agent_id: s.agent.id,
+      issue_id: issue.id,
+      status: 'running',
+      wake_reason: 'manual',
+      adapter_type: 'cli_a_local',
+    });
+    await s.lay();
+    expect(readFileSync(s.inHome('files/draft.txt'), 'utf8')).toBe('half of it');
+  });
+});
+
+describe('a file whose bytes are missing', () => {
+  it('is left out, and its row is as it was when the run ends', async () => {
+    const s = await setUp();
+    await s.store('lost.txt', 'lost');
+    for (const name of readdirSync(path.join(folder, 'storage'), { recursive: true }))
+      if (String(name).includes(s.agent.id))
+        rmSync(path.join(folder, 'storage', String(name)), { recursive: true, force: true });
+    const laid = await s.lay();
+    expect(existsSync(s.inHome('files/lost.txt'))).toBe(false);
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([['lost.txt', 4]]);
+  });
+});
+
 describe('a home that leads elsewhere', () => {
   it('by links in the place of folders and files harms nothing outside, and loses them', async () => {
     const s = await setUp();
@@ -168,6 +202,40 @@ describe('a home that leads elsewhere', () => {
     // The link itself went, as nothing but a folder may stand there.
     expect(readdirSync(path.join(outside, 'data'))).toEqual([]);
     expect(readFileSync(s.inHome('files/data/x'), 'utf8')).toBe('x');
+  });
+
+  it.each(['files', 'skills'])(
+    'by its whole folder %s: what lies there is not listed, read or removed',
+    async (top) => {
+      const s = await setUp();
+      await s.store('plain.txt', 'plain');
+      await s.store('binding', SKILL, 'skill');
+      const outside = mkdtempSync(path.join(folder, 'outside-'));
+      writeFileSync(path.join(outside, 'victim'), 'untouched');
+      symlinkSync(outside, s.inHome(top));
+      const laid = await s.lay();
+      expect(readdirSync(outside)).toEqual(['victim']);
+      expect(readFileSync(path.join(outside, 'victim'), 'utf8')).toBe('untouched');
+      expect(readFileSync(s.inHome('files/plain.txt'), 'utf8')).toBe('plain');
+      // It becomes a link again while the program runs.
+      rmSync(s.inHome(top), { recursive: true });
+      symlinkSync(outside, s.inHome(top));
+      await s.keep(laid);
+      expect((await s.listed()).map(([at]) => at)).not.toContain('victim');
+      expect(readdirSync(outside)).toEqual(['victim']);
+    },
+  );
+
+  it('by a hard link writes a file of its own, not the one that it shares', async () => {
+    const s = await setUp();
+    await s.store('plain.txt', 'plain');
+    const shared = path.join(folder, newId());
+    writeFileSync(shared, 'untouched');
+    mkdirSync(s.inHome('files'));
+    linkSync(shared, s.inHome('files/plain.txt'));
+    await s.lay();
+    expect(readFileSync(shared, 'utf8')).toBe('untouched');
+    expect(readFileSync(s.inHome('files/plain.txt'), 'utf8')).toBe('plain');
   });
 
   it('by a pipe or an unreadable file keeps no run waiting', async () => {

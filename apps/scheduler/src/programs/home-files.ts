@@ -3,8 +3,6 @@
  * program changed in `files/` written back after, so that every scheduler's next run finds it.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   type AgentFileRow,
   checkFilePath,
@@ -20,7 +18,14 @@ import {
 import { type Database, transaction } from '@acp/db';
 import { newId, ServiceError } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
-import { filesBelow, openInside, UnsafePlace, writeInside } from './safe-files.ts';
+import {
+  filesBelow,
+  ensureFolders,
+  openInside,
+  removeInside,
+  UnsafePlace,
+  writeInside,
+} from './safe-files.ts';
 
 export interface HomeFileSources {
   database: Database;
@@ -37,25 +42,30 @@ const SKILLS = 'skills';
 const MOST = 1000;
 
 /**
- * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes. A file
- * that is there already is not written again. Throws UnsafePlace where the home fights back.
+ * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes, unless
+ * another run of the agent is at work in them. A file that is there already is not written again.
+ * Throws UnsafePlace where the home fights back.
  */
 export async function layFiles(
   { database, storage }: Pick<HomeFileSources, 'database' | 'storage'>,
   home: string,
-  agent_id: string,
+  run: Pick<ClaimedRun, 'agent_id' | 'run_id'>,
 ): Promise<LaidFiles> {
-  const rows = await filesForHome(database.db, agent_id);
+  const { files, alone } = await filesForHome(database.db, run);
   const laid = new Map<string, string>();
-  const wanted = new Set(rows.map(placeOf));
+  const wanted = new Set(files.map(placeOf));
   for (const top of [FILES, SKILLS]) {
-    await mkdir(join(home, top), { recursive: true, mode: 0o700 }).catch(() => undefined);
-    for (const path of await filesBelow(join(home, top), MOST * 2))
-      if (!wanted.has(`${top}/${path}`)) await rm(join(home, top, path), { force: true });
+    await ensureFolders(home, top);
+    const left = alone ? await filesBelow(home, top, MOST * 2) : [];
+    for (const path of left) if (!wanted.has(`${top}/${path}`)) await removeInside(home, `${top}/${path}`);
   }
-  for (const row of rows) {
-    if ((await hashOf(home, placeOf(row), row.size_bytes)) !== row.sha256)
-      await writeInside(home, placeOf(row), await bytesOf(storage, row));
+  for (const row of files) {
+    if ((await hashOf(home, placeOf(row), row.size_bytes)) !== row.sha256) {
+      const bytes = await bytesOf(storage, row);
+      // Its bytes are missing: the run goes without it, and nothing is said of it when the run ends.
+      if (bytes === undefined) continue;
+      await writeInside(home, placeOf(row), bytes);
+    }
     if (row.kind === 'file') laid.set(row.path, row.sha256);
   }
   return laid;
@@ -82,7 +92,7 @@ export async function keepFiles(
       complaints.push(`${FILES}/${path} was not kept: ${err.message}`);
     }
   };
-  const found = await filesBelow(join(home, FILES), MOST);
+  const found = await filesBelow(home, FILES, MOST);
   for (const path of found) {
     const hash = await hashOf(home, `${FILES}/${path}`, null);
     if (hash !== null && hash !== laid.get(path))
@@ -131,11 +141,8 @@ function placeOf({ kind, path }: Pick<AgentFileRow, 'kind' | 'path'>): string {
   return kind === 'skill' ? `${SKILLS}/${path}/SKILL.md` : `${FILES}/${path}`;
 }
 
-async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array>> {
-  if (row.content !== null) return one(Buffer.from(row.content));
-  const body = await storage.get(row.storage_key);
-  // Its bytes are missing: an empty file says so better than a run that cannot begin.
-  return body ?? one(Buffer.alloc(0));
+async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array> | undefined> {
+  return row.content === null ? storage.get(row.storage_key) : one(Buffer.from(row.content));
 }
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

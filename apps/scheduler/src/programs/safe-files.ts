@@ -1,65 +1,98 @@
 /**
- * Files in a folder that somebody else writes too: an agent may have put a link, a pipe or a folder where a file is
- * expected. No link is followed, and before a byte is written or read it is looked at where the open file really lies.
+ * Files in a folder that somebody else writes too: an agent may have put a link, a pipe or a file where a folder is
+ * expected, and may do so at any moment. No link is followed: a folder is opened first, it is looked at where it really
+ * lies, and what is done then is done within the open folder, wherever its name leads by then.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rm } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  unlink,
+} from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { newId } from '@acp/kernel';
 
-const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const MAX_DEPTH = 10;
 
-/** The place leads out of the folder, or is no file. */
+/** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
 
-/** Replaces whatever lies there. @param path relative, of ordinary names. Throws UnsafePlace. */
+/** Replaces whatever lies there, whole or not at all. @param path relative, of ordinary names. Throws UnsafePlace. */
 export async function writeInside(
-  folder: string,
+  root: string,
   path: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const target = join(folder, path);
-  await makeFolders(folder, path);
-  const found = await lstat(target).catch(() => null);
-  if (found !== null && !found.isFile()) await rm(target, { recursive: true, force: true });
-  const file = await open(target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  try {
-    await assertInside(file, folder, path);
-    await file.truncate(0);
-    for await (const chunk of bytes) await file.write(chunk);
-  } finally {
-    await file.close();
-  }
+  await ensureFolders(root, posix.dirname(path));
+  await withFolder(root, posix.dirname(path), async (folder) => {
+    const name = posix.basename(path);
+    const temporary = join(folder, `.${newId()}`);
+    const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      for await (const chunk of bytes) await file.write(chunk);
+      await file.close();
+      const found = await lstat(join(folder, name)).catch(() => null);
+      if (found?.isDirectory()) await rm(join(folder, name), { recursive: true, force: true });
+      await rename(temporary, join(folder, name));
+    } catch (err) {
+      await file.close().catch(() => undefined);
+      await unlink(temporary).catch(() => undefined);
+      throw err;
+    }
+  });
+}
+
+/** Removes a file, or the link in its place; never what a link leads to. Nothing where nothing lies. */
+export async function removeInside(root: string, path: string): Promise<void> {
+  await withFolder(root, posix.dirname(path), async (folder) => {
+    await unlink(join(folder, posix.basename(path))).catch(() => undefined);
+  });
 }
 
 /** Null for what is not there, or is no file. The caller closes it. Throws UnsafePlace. */
-export async function openInside(folder: string, path: string): Promise<FileHandle | null> {
-  let file: FileHandle;
-  try {
-    file = await open(join(folder, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch {
-    return null;
-  }
-  try {
-    if ((await file.stat()).isFile()) {
-      await assertInside(file, folder, path);
-      return file;
-    }
-  } catch (err) {
+export async function openInside(root: string, path: string): Promise<FileHandle | null> {
+  const found = await lstat(join(root, posix.dirname(path))).catch(() => null);
+  if (found === null) return null;
+  return withFolder(root, posix.dirname(path), async (folder) => {
+    const name = join(folder, posix.basename(path));
+    const file = await open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
+    if (file === null || (await file.stat()).isFile()) return file;
     await file.close();
-    throw err;
-  }
-  await file.close();
-  return null;
+    return null;
+  });
 }
 
-/** Paths of all files below, links and what is no file left out; at most so many, at most ten folders deep. */
-export async function filesBelow(folder: string, most: number): Promise<string[]> {
+/** Makes a folder of its own of what lies there: a link or a file goes, not what it leads to. */
+export async function ensureFolders(root: string, path: string): Promise<void> {
+  let at = '.';
+  for (const name of path.split('/').filter((each) => each !== '.' && each !== '')) {
+    await withFolder(root, at, async (folder) => {
+      const found = await lstat(join(folder, name)).catch(() => null);
+      if (found !== null && !found.isDirectory()) await unlink(join(folder, name));
+      if (!found?.isDirectory()) await mkdir(join(folder, name), { mode: 0o700 });
+    });
+    at = posix.join(at, name);
+  }
+}
+
+/** Paths of all files below a folder of the root, links and what is no file left out; ten folders deep at most. */
+export async function filesBelow(root: string, top: string, most: number): Promise<string[]> {
   const found: string[] = [];
   const visit = async (below: string, depth: number): Promise<void> => {
-    const entries = await readdir(join(folder, below), { withFileTypes: true }).catch(() => []);
+    const entries = await withFolder(root, posix.join(top, below), async (folder) =>
+      readdir(folder, { withFileTypes: true }),
+    ).catch(() => []);
     for (const entry of entries) {
       if (found.length >= most) return;
-      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      const path = posix.join(below, entry.name);
       if (entry.isFile()) found.push(path);
       else if (entry.isDirectory() && depth < MAX_DEPTH) await visit(path, depth + 1);
     }
@@ -67,26 +100,23 @@ export async function filesBelow(folder: string, most: number): Promise<string[]
   await visit('', 1);
   return found;
 }
-const MAX_DEPTH = 10;
 
-/** Each folder on the way is one; what else lies there goes. */
-async function makeFolders(folder: string, path: string): Promise<void> {
-  let at = folder;
-  for (const name of dirname(path).split('/')) {
-    if (name === '.') continue;
-    at = join(at, name);
-    const found = await lstat(at).catch(() => null);
-    if (found !== null && !found.isDirectory()) await rm(at, { force: true });
-    await mkdir(at, { mode: 0o700 }).catch((err: NodeJS.ErrnoException) => {
-      if (err.code !== 'EEXIST') throw err;
-    });
+/** Opens a folder of the root and hands over a name that keeps to it. Throws UnsafePlace where it lies elsewhere. */
+async function withFolder<T>(root: string, path: string, work: (folder: string) => Promise<T>): Promise<T> {
+  const wanted = posix.join(await realpath(root), path);
+  const handle = await open(join(root, path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
+    throw new UnsafePlace(`${path} is no folder: ${err.message}`);
+  });
+  try {
+    // Where there is no /proc, the name is all that there is to go by.
+    const held = `/proc/self/fd/${handle.fd}`;
+    const place = await readlink(held).catch(() => null);
+    if ((place ?? (await realpath(join(root, path)))) !== trimmed(wanted))
+      throw new UnsafePlace(`${path} leads elsewhere`);
+    return await work(place === null ? join(root, path) : held);
+  } finally {
+    await handle.close();
   }
 }
 
-/** A folder on the way may have become a link since it was looked at. */
-async function assertInside(file: FileHandle, folder: string, path: string): Promise<void> {
-  const root = await realpath(folder);
-  // Where there is no /proc the name is all that can be asked for.
-  const place = await readlink(`/proc/self/fd/${file.fd}`).catch(async () => realpath(join(folder, path)));
-  if (place !== join(root, path.replaceAll('/', sep))) throw new UnsafePlace(`${path} leads elsewhere`);
-}
+const trimmed = (path: string): string => (path.length > 1 ? path.replace(/\/+$/, '') : path);

@@ -85,9 +85,23 @@ export async function deleteFsSkill(tx: Tx, actor: Actor, agent: AgentRow, slug:
   return drop(tx, actor, agent, 'skill', slug);
 }
 
-/** All that is laid into the agent's home before a program runs there. */
-export async function filesForHome(tx: Tx, agent_id: string): Promise<AgentFileRow[]> {
-  return tx.select().from(agent_files).where(eq(agent_files.agent_id, agent_id)).orderBy(agent_files.path);
+/**
+ * All that is laid into the agent's home before a program runs there, and whether no other run of the agent is at work
+ * in it.
+ */
+export async function filesForHome(
+  tx: Tx,
+  run: { agent_id: string; run_id: string },
+): Promise<{ files: AgentFileRow[]; alone: boolean }> {
+  const files = await tx
+    .select()
+    .from(agent_files)
+    .where(eq(agent_files.agent_id, run.agent_id))
+    .orderBy(agent_files.path);
+  const { rows } = await tx.execute<{ others: boolean }>(sql`
+    select exists (select from heartbeat_runs r
+      where r.agent_id = ${run.agent_id} and r.status = 'running' and r.id <> ${run.run_id}::uuid) as others`);
+  return { files, alone: rows[0]?.others !== true };
 }
 
 async function listOf<T>(
