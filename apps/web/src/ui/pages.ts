@@ -18,6 +18,7 @@ import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
+import { materialRoutes } from './issues/material-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
@@ -40,6 +41,7 @@ export const uiPages: readonly UiRoute[] = [
   agentSettingsRoutes,
   boardRoutes,
   issueRoutes,
+  materialRoutes,
   runsRoutes,
   approvalRoutes,
   secretRoutes,

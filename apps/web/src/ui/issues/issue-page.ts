@@ -12,6 +12,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import { transcript } from '../runs/transcript.ts';
+import { issueTabs } from './material-page.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
 export interface IssueView {
@@ -34,25 +35,26 @@ const choices = (values: readonly string[]): Choice[] =>
 
 export function issueBody(view: IssueView): Html {
   const { issue } = view;
-  return html`<div class="columns">
-    <div>
-      !${formError(view.error)} !${description(view)} !${children(view)}
-      <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
-        !${runPart(view)}
-      </div>
-      <section aria-label="Timeline">
-        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
-          !${timeline(view.timeline)}
+  return html`!${issueTabs(issue.id, `/issues/${issue.id}`)}
+    <div class="columns">
+      <div>
+        !${formError(view.error)} !${description(view)} !${children(view)}
+        <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
+          !${runPart(view)}
         </div>
-        !${when(view.can_write, () => commentForm(view))}
-      </section>
-    </div>
-    <aside>
-      <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
-        !${propertiesPart(view)}
+        <section aria-label="Timeline">
+          <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
+            !${timeline(view.timeline)}
+          </div>
+          !${when(view.can_write, () => commentForm(view))}
+        </section>
       </div>
-    </aside>
-  </div>`;
+      <aside>
+        <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
+          !${propertiesPart(view)}
+        </div>
+      </aside>
+    </div>`;
 }
 
 function description({ issue, can_write }: IssueView): Html {

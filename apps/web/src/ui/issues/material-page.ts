@@ -1,0 +1,251 @@
+/** What belongs to an issue beside the conversation: labels, relations, files, documents, results, decisions. */
+import {
+  type Attachment,
+  type Document,
+  type DocumentRevision,
+  type ExecutionDecision,
+  type Label,
+  type Relation,
+  relationTypes,
+  type WorkProduct,
+} from '@acp/contract';
+import { count, timeAgo, words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { type Choice, formError, input, postButton, select, status, tabs, textarea } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+export function issueTabs(id: string, active: string): Html {
+  const path = `/issues/${id}`;
+  const items = [
+    { label: 'Conversation', path },
+    { label: 'Material', path: `${path}/material` },
+  ];
+  return tabs('Issue', items, active);
+}
+
+export interface MaterialView {
+  id: string;
+  company_id: string;
+  labels: readonly Label[];
+  /** Of the company, those that the issue has left out. */
+  other_labels: readonly Label[];
+  relations: readonly Relation[];
+  /** Issues that it may be tied to, and names of those that it is. */
+  issues: readonly Choice[];
+  attachments: readonly Attachment[];
+  documents: readonly Document[];
+  products: readonly WorkProduct[];
+  decisions: readonly ExecutionDecision[];
+  can_write: boolean;
+  error: string | null;
+}
+
+export function materialBody(view: MaterialView): Html {
+  return html`!${issueTabs(view.id, `/issues/${view.id}/material`)}!${formError(view.error)}
+  !${labelsPart(view)}!${relationsPart(view)}!${filesPart(view)}!${documentsPart(view)}!${resultsPart(view)}`;
+}
+
+function labelsPart({ id, company_id, labels, other_labels, can_write }: MaterialView): Html {
+  const chip = (label: Label, act: string, sign: string): Html =>
+    can_write
+      ? postButton(`/issues/${id}/labels/${label.id}/${act}`, `${sign} ${label.name}`, {
+          class: 'quiet small wraps',
+        })
+      : html`<span class="label">${label.name}</span>`;
+  return html`<section class="card">
+    <h2>Labels</h2>
+    <p class="labels">!${each(labels, (label) => chip(label, 'remove', '−'))}</p>
+    !${when(labels.length === 0, () => html`<p class="soft">None.</p>`)}
+    !${when(
+      can_write,
+      () =>
+        html`!${when(other_labels.length > 0, () => html`<p class="labels">!${each(other_labels, (label) => chip(label, 'add', '+'))}</p>`)}
+          <form class="row" method="post" action="/companies/${company_id}/labels?issue=${id}">
+            !${input({ name: 'name', label: 'New label of the company', required: true })}
+            <button class="quiet">Create</button>
+          </form>`,
+    )}
+  </section>`;
+}
+
+function relationsPart({ id, relations, issues, can_write }: MaterialView): Html {
+  const nameOf = (other: string): string => issues.find(({ value }) => value === other)?.label ?? 'an issue';
+  const columns: Column<Relation>[] = [
+    { label: 'How', cell: (relation) => html`${sentenceOf(relation, id)}` },
+    {
+      label: 'Issue',
+      cell: (relation) => {
+        const other = relation.source_issue_id === id ? relation.target_issue_id : relation.source_issue_id;
+        return html`<a href="/issues/${other}">${nameOf(other)}</a>`;
+      },
+    },
+    {
+      label: 'Remove',
+      kind: 'acts',
+      cell: (relation) =>
+        can_write
+          ? postButton(`/issue-relations/${relation.id}/delete`, 'Remove', { class: 'link small' })
+          : '',
+    },
+  ];
+  const types = relationTypes.map((value) => ({ value, label: words(value) }));
+  const targets = issues.filter(({ value }) => value !== id);
+  return html`<section class="card">
+    <h2>Relations</h2>
+    !${relations.length > 0 ? table('Relations', columns, relations) : html`<p class="soft">None.</p>`}
+    !${when(
+      can_write && targets.length > 0,
+      () =>
+        html`<form class="row" method="post" action="/issues/${id}/relations">
+          !${select({ name: 'relation_type', label: 'This issue', value: 'relates_to', choices: types })}
+          !${select({ name: 'target_issue_id', label: 'Issue', value: '', choices: targets })}
+          <button class="quiet">Relate</button>
+        </form>`,
+    )}
+  </section>`;
+}
+
+function sentenceOf({ relation_type: type, source_issue_id }: Relation, id: string): string {
+  if (source_issue_id === id || type === 'relates_to') return words(type);
+  return type === 'blocks' ? 'is blocked by' : 'is needed by';
+}
+
+function filesPart({ id, attachments, can_write }: MaterialView): Html {
+  const columns: Column<Attachment>[] = [
+    {
+      label: 'File',
+      cell: (file) => html`<a href="/api/attachments/${file.id}/download" download>${file.filename}</a>`,
+    },
+    { label: 'Bytes', kind: 'number', cell: ({ size_bytes }) => html`${count(size_bytes)}` },
+    { label: 'Added', cell: ({ created_at }) => timeAgo(created_at) },
+    {
+      label: 'Delete',
+      kind: 'acts',
+      cell: (file) =>
+        can_write
+          ? postButton(`/attachments/${file.id}/delete`, 'Delete', {
+              class: 'link small',
+              confirm: `Delete ${file.filename} for good?`,
+            })
+          : '',
+    },
+  ];
+  return html`<section class="card">
+    <h2>Files</h2>
+    !${attachments.length > 0 ? table('Files', columns, attachments) : html`<p class="soft">None.</p>`}
+    !${when(
+      can_write,
+      () =>
+        html`<form class="row" method="post" action="/issues/${id}/attachments" enctype="multipart/form-data">
+          <div class="field">
+            <label for="f-file">Files</label><input id="f-file" name="file" type="file" multiple required />
+          </div>
+          <button class="quiet">Upload</button>
+        </form>`,
+    )}
+  </section>`;
+}
+
+function documentsPart({ id, documents, can_write }: MaterialView): Html {
+  const columns: Column<Document>[] = [
+    { label: 'Title', cell: ({ key, title }) => html`<a href="${documentPath(id, key)}">${title}</a>` },
+    { label: 'Key', cell: ({ key }) => html`<code>${key}</code>` },
+    { label: 'Revision', kind: 'number', cell: (document) => html`${document.latest_revision_number}` },
+  ];
+  return html`<section class="card">
+    <h2>Documents</h2>
+    !${documents.length > 0 ? table('Documents', columns, documents) : html`<p class="soft">None.</p>`}
+    !${when(
+      can_write,
+      () =>
+        html`<form method="post" action="/issues/${id}/documents">
+          !${input({ name: 'title', id: 'document-title', label: 'New document', required: true })}
+          !${textarea({ name: 'body', id: 'document-body', label: 'Text', rows: 4, hint: 'Markdown' })}
+          <button class="quiet">Write</button>
+        </form>`,
+    )}
+  </section>`;
+}
+
+const documentPath = (id: string, key: string): string =>
+  `/issues/${id}/documents/${encodeURIComponent(key)}`;
+
+const productColumns: Column<WorkProduct>[] = [
+  {
+    label: 'Result',
+    cell: ({ title, url }) =>
+      url !== null && /^https?:\/\//.test(url)
+        ? html`<a href="${url}" rel="noopener noreferrer nofollow">${title}</a>`
+        : html`${title}`,
+  },
+  { label: 'Kind', cell: ({ type }) => html`${words(type)}` },
+  { label: 'State', cell: (product) => status(product.status) },
+  { label: 'Review', cell: ({ review_state }) => html`${words(review_state)}` },
+  { label: 'Summary', cell: ({ summary }) => html`<span class="prose">${summary ?? ''}</span>` },
+];
+
+const decisionColumns: Column<ExecutionDecision>[] = [
+  { label: 'Decision', cell: ({ decision_type }) => html`${words(decision_type)}` },
+  { label: 'Why', cell: ({ reason }) => html`<span class="prose">${reason ?? ''}</span>` },
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+];
+
+function resultsPart({ products, decisions }: MaterialView): Html {
+  return html`<section class="card">
+      <h2>Results</h2>
+      !${products.length > 0 ? table('Results', productColumns, products) : html`<p class="soft">None yet.</p>`}
+    </section>
+    !${when(
+      decisions.length > 0,
+      () =>
+        html`<section class="card">
+          <h2>Decisions</h2>
+          !${table('Decisions', decisionColumns, decisions)}
+        </section>`,
+    )}`;
+}
+
+export interface DocumentView {
+  id: string;
+  document: Document;
+  revisions: readonly DocumentRevision[];
+  can_write: boolean;
+  error: string | null;
+}
+
+export function documentBody({ id, document, revisions, can_write, error }: DocumentView): Html {
+  const here = documentPath(id, document.key);
+  const older = revisions.filter((revision) => revision.id !== document.latest_revision_id);
+  return html`!${formError(error)}
+    <article class="card">!${markdown(document.latest_body)}</article>
+    !${when(
+      can_write,
+      () =>
+        html`<form class="card" method="post" action="${here}">
+          <h2>Edit</h2>
+          !${input({ name: 'title', label: 'Title', required: true, value: document.title })}
+          !${textarea({ name: 'body', label: 'Text', rows: 14, value: document.latest_body, hint: 'Markdown; the text as it is now stays as a revision' })}
+          <button>Save</button>
+        </form>`,
+    )}
+    !${when(
+      older.length > 0,
+      () =>
+        html`<section class="card">
+          <h2>Earlier</h2>
+          !${each(
+            older,
+            (revision) =>
+              html`<details>
+                <summary>
+                  Revision ${revision.revision_number}
+                  <span class="soft">!${timeAgo(revision.created_at)}</span>
+                </summary>
+                !${markdown(revision.body)}
+                !${when(can_write, () => postButton(`${here}/revisions/${revision.id}/restore`, 'Bring this text back'))}
+              </details>`,
+          )}
+        </section>`,
+    )}`;
+}

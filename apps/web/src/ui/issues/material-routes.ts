@@ -1,0 +1,143 @@
+import { attachmentEndpoints, documentEndpoints, issueEndpoints } from '@acp/contract';
+import {
+  addLabel,
+  createAttachments,
+  createLabel,
+  createRelation,
+  deleteAttachment,
+  deleteRelation,
+  findDocument,
+  labelsOf,
+  listAttachments,
+  listDocuments,
+  listExecutionDecisions,
+  listIssues,
+  listLabels,
+  listRelations,
+  listRevisions,
+  listWorkProducts,
+  putDocument,
+  removeLabel,
+  restoreRevision,
+  slugOf,
+} from '@acp/core';
+import { invalid, isUuid } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import type { Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { documentBody, materialBody } from './material-page.ts';
+
+const byIssue = { by: 'issue', param: 'issueId' } as const;
+type IssueContext = UiContext<'issue'>;
+
+const back = ({ subject }: IssueContext): string => `/issues/${subject.id}/material`;
+
+async function materialPage(context: IssueContext, error: string | null = null): Promise<Html> {
+  const { tx, subject, company_id } = context;
+  const labels = await labelsOf(tx, subject.id);
+  const { items: newest } = await listIssues(tx, company_id, { limit: 200 });
+  const body = materialBody({
+    id: subject.id,
+    company_id,
+    labels,
+    other_labels: (await listLabels(tx, company_id)).filter(({ id }) => !labels.some((own) => own.id === id)),
+    relations: await listRelations(tx, subject),
+    issues: newest.map(({ id, identifier, title }) => ({ value: id, label: `${identifier} ${title}` })),
+    attachments: (await listAttachments(tx, subject, {})).items,
+    documents: (await listDocuments(tx, subject, {})).items,
+    products: (await listWorkProducts(tx, subject, {})).items,
+    decisions: (await listExecutionDecisions(tx, subject, {})).items,
+    can_write: mayWrite(context),
+    error,
+  });
+  return framed(context, `${subject.identifier} ${subject.title}`, body);
+}
+
+async function documentPage(context: IssueContext, error: string | null = null): Promise<Html> {
+  const { tx, subject, params } = context;
+  const document = await findDocument(tx, subject, params.key!);
+  const { items: revisions } = await listRevisions(tx, subject, document.key, { limit: 50 });
+  const body = documentBody({ id: subject.id, document, revisions, can_write: mayWrite(context), error });
+  return framed(context, document.title, body, [{ label: subject.identifier, path: back(context) }]);
+}
+
+async function framed(
+  context: IssueContext,
+  title: string,
+  body: Html,
+  trail: { label: string; path: string }[] = [],
+): Promise<Html> {
+  const board = { label: 'Board', path: `/companies/${context.company_id}/board` };
+  return companyPage(context, { title, active: board.path, trail: [board, ...trail], body });
+}
+
+export const materialRoutes: UiRoute[] = [
+  page('/issues/{issueId}/material', { scope: byIssue, role: 'viewer' }, (c) => materialPage(c)),
+  action('/issues/{issueId}/labels/{labelId}/add', issueEndpoints.addLabel, {
+    run: (c) => addLabel(c.tx, c.user, c.subject, c.params.labelId!),
+    next: back,
+    failed: materialPage,
+  }),
+  action('/issues/{issueId}/labels/{labelId}/remove', issueEndpoints.removeLabel, {
+    run: (c) => removeLabel(c.tx, c.user, c.subject, c.params.labelId!),
+    next: back,
+    failed: materialPage,
+  }),
+  action('/companies/{companyId}/labels', issueEndpoints.createLabel, {
+    read: (form) => ({ name: form.text('name') }),
+    run: (c) => createLabel(c.tx, c.user, c.company_id, c.body),
+    next: ({ query, company_id }) =>
+      query.issue && isUuid(query.issue)
+        ? `/issues/${query.issue}/material`
+        : `/companies/${company_id}/board`,
+  }),
+  action('/issues/{issueId}/relations', issueEndpoints.createRelation, {
+    read: (form) => ({
+      target_issue_id: form.text('target_issue_id'),
+      relation_type: form.given('relation_type'),
+    }),
+    run: (c) => createRelation(c.tx, c.user, c.subject, c.body),
+    next: back,
+    failed: materialPage,
+  }),
+  action('/issue-relations/{relationId}/delete', issueEndpoints.deleteRelation, {
+    run: (c) => deleteRelation(c.tx, c.user, c.subject),
+    next: (c) => `/issues/${c.subject.source_issue_id}/material`,
+  }),
+  action('/issues/{issueId}/attachments', attachmentEndpoints.create, {
+    run: (c) => createAttachments(c.tx, c.user, c.subject, c.files),
+    next: back,
+    failed: materialPage,
+  }),
+  action('/attachments/{attachmentId}/delete', attachmentEndpoints.delete, {
+    run: async (c) => {
+      await c.services.transaction((tx) => deleteAttachment(tx, c.user, c.subject));
+      await c.services.files.discard([c.subject.storage_key]);
+    },
+    next: (c) => `/issues/${c.subject.issue_id}/material`,
+  }),
+  page('/issues/{issueId}/documents/{key}', { scope: byIssue, role: 'viewer' }, (c) => documentPage(c)),
+  action('/issues/{issueId}/documents', documentEndpoints.put, {
+    read: (form) => ({ title: form.text('title'), body: form.text('body') }),
+    run: (c) => {
+      // People name documents; the key that agents use comes of it.
+      const key = slugOf(c.body.title);
+      if (key === '') throw invalid('title needs a letter or a digit');
+      return putDocument(c.tx, c.user, c.subject, key, c.body);
+    },
+    next: (c, document) => `/issues/${c.subject.id}/documents/${document.key}`,
+    failed: materialPage,
+  }),
+  action('/issues/{issueId}/documents/{key}', documentEndpoints.put, {
+    read: (form) => ({ title: form.text('title'), body: form.text('body') }),
+    run: (c) => putDocument(c.tx, c.user, c.subject, c.params.key!, c.body),
+    next: (c) => `/issues/${c.subject.id}/documents/${encodeURIComponent(c.params.key!)}`,
+    failed: documentPage,
+  }),
+  action('/issues/{issueId}/documents/{key}/revisions/{revisionId}/restore', documentEndpoints.restore, {
+    run: (c) => restoreRevision(c.tx, c.user, c.subject, c.params.key!, c.params.revisionId!),
+    next: (c) => `/issues/${c.subject.id}/documents/${encodeURIComponent(c.params.key!)}`,
+    failed: documentPage,
+  }),
+];
