@@ -9,8 +9,8 @@ import { type Check, well, wrong } from './finding.ts';
 const MIN_POSTGRES = 140_000;
 const LISTEN_TIMEOUT_MS = 5000;
 const MOST_DRIFT_SEC = 5;
-/** Of one process, beside its pool: for LISTEN and for telling. */
-const OWN_CONNECTIONS = 2;
+/** Of one process, beside its pool: for LISTEN and for telling, and for the health of a scheduler. */
+const OWN_CONNECTIONS = { web: 2, scheduler: 4, all: 4 } as const;
 
 export const databaseChecks: Record<string, Check> = {
   database: {
@@ -48,7 +48,7 @@ export const databaseChecks: Record<string, Check> = {
         select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
           (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`);
       const { most, used } = rows[0]!;
-      const needed = config.database_pool_size + OWN_CONNECTIONS;
+      const needed = config.database_pool_size + OWN_CONNECTIONS[config.role];
       const detail = `${used} of ${most} in use, a process takes ${needed} at most`;
       return most - used >= needed
         ? well(detail)
