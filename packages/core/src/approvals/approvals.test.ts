@@ -148,7 +148,8 @@ describe('an approval', () => {
     const comments = await listApprovalComments(database.db, row);
     // Those of one millisecond are in no order.
     const authors = comments.map((comment) => comment.author_user_name ?? comment.author_agent_id);
-    expect(authors.toSorted()).toEqual([requester.agent_id, 'Grace', 'integration'].toSorted());
+    expect(authors).toHaveLength(3);
+    expect(new Set(authors)).toEqual(new Set([requester.agent_id, 'Grace', 'integration']));
   });
 
   it.each([
