@@ -89,7 +89,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
 
   it('reads the transcript as it is written', async () => {
     await page.goto(`${service.url}/companies/${company}/agents`);
-    await page.click('.agent-line a');
+    await page.click('td a');
     await page.click('button:has-text("Run now")');
     await page.waitForURL(/\/runs\//);
     await page.waitForSelector('.t-output:has-text("All is well now.")', { timeout: 15_000 });

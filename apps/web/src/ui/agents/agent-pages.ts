@@ -14,11 +14,45 @@ import {
   select,
   shownOnce,
   status,
+  tabs,
   textarea,
 } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
 import { runTable } from '../runs/runs-pages.ts';
 
-export function agentsBody(company_id: string, agents: readonly Agent[], can_write: boolean): Html {
+export type AgentsView = 'list' | 'chart';
+
+const agentColumns: Column<Agent>[] = [
+  {
+    label: 'Name',
+    cell: ({ id, name }) => html`!${avatar(name)} <a href="/agents/${id}">${name}</a>`,
+  },
+  { label: 'Role', cell: ({ role, title }) => html`${title ?? role}` },
+  { label: 'State', cell: (agent) => status(agent.status) },
+  { label: 'Adapter', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
+  { label: 'Model', cell: ({ model }) => html`${model ?? 'the default'}` },
+  {
+    label: 'Heartbeat',
+    cell: ({ heartbeat_enabled: on, heartbeat_interval_sec: sec }) => html`${on ? `every ${sec} s` : 'off'}`,
+  },
+];
+
+/** The agents by name, or who reports to whom. */
+export function agentsPart(agents: readonly Agent[], view: AgentsView): Html {
+  if (view === 'chart') return html`<div class="org scroll-x" tabindex="0">!${agentTree(agents)}</div>`;
+  return table(
+    'Agents',
+    agentColumns,
+    agents.toSorted((a, b) => a.name.localeCompare(b.name)),
+  );
+}
+
+export function agentsBody(
+  company_id: string,
+  agents: readonly Agent[],
+  view: AgentsView,
+  can_write: boolean,
+): Html {
   if (agents.length === 0) {
     const hint = can_write
       ? html`<a href="/companies/${company_id}/agents/new">Hire the first one</a>: a name and a role are
@@ -26,9 +60,15 @@ export function agentsBody(company_id: string, agents: readonly Agent[], can_wri
       : html`A member of the company hires agents.`;
     return emptyState('No agents yet', hint);
   }
-  return html`<div class="card" data-live="agents" data-source="/companies/${company_id}/agents">
-    !${agentTree(agents)}
-  </div>`;
+  const path = `/companies/${company_id}/agents`;
+  const chart = `${path}?view=chart`;
+  const views = [
+    { label: 'List', path },
+    { label: 'Org chart', path: chart },
+  ];
+  const here = view === 'chart' ? chart : path;
+  return html`!${tabs('Agents', views, here)}
+    <div class="card" data-live="agents" data-source="${here}">!${agentsPart(agents, view)}</div>`;
 }
 
 /** Who reports to whom, as a list of lists; who reports to nobody stands at the left. */

@@ -22,7 +22,7 @@ import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { agentTabs } from './settings-pages.ts';
-import { agentBody, agentForm, agentsBody, agentTree, type AgentView, statePart } from './agent-pages.ts';
+import { agentBody, agentForm, agentsBody, agentsPart, type AgentView, statePart } from './agent-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byAgent = { by: 'agent', param: 'agentId' } as const;
@@ -109,15 +109,16 @@ const failed = (context: AgentContext, error: string): Promise<Html> => agentPag
 
 export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { tx, user, company_id, fragment } = context;
+    const { tx, user, company_id, fragment, query } = context;
     const { agents } = await listAgents(tx, user, { company_id });
-    if (fragment) return agentTree(agents);
+    const view = query.view === 'chart' ? 'chart' : 'list';
+    if (fragment) return agentsPart(agents, view);
     const can_write = roleIn(user, company_id) !== 'viewer';
     return companyPage(context, {
       title: 'Agents',
       active: listPath(company_id),
       actions: can_write ? html`<a class="button" href="${listPath(company_id)}/new">Hire an agent</a>` : '',
-      body: agentsBody(company_id, agents, can_write),
+      body: agentsBody(company_id, agents, view, can_write),
     });
   }),
   page('/companies/{companyId}/agents/new', { scope: byCompany, role: 'member' }, (c) =>
