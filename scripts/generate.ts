@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { endpoints, eventTable, jobCatalogue, liveName } from '@acp/contract';
+import { endpoints, eventTable, jobCatalogue, liveName, toolTable, verbTable } from '@acp/contract';
 import { configReference } from '@acp/kernel';
 
 const root = resolve(import.meta.dirname, '..');
@@ -81,10 +81,56 @@ function endpointPage(): string {
 }
 
 /** Paths from the root, with what they must hold. */
+function verbPage(): string {
+  const verbs = verbTable
+    .filter(({ available }) => available)
+    .map((verb) => {
+      const form = verb.name === 'mcp:' ? `/mcp:${verb.grammar}` : `/${verb.name} ${verb.grammar}`.trim();
+      const aliases = verb.aliases.map((alias) => `\`/${alias}\``).join(', ');
+      const body = verb.body === 'none' ? '' : verb.body;
+      return row(
+        `\`${form}\``,
+        aliases,
+        body,
+        verb.read ? 'next turn' : '',
+        verb.remote ? 'yes' : '',
+        verb.doc,
+      );
+    });
+  const tools = toolTable.map(({ name, input, permission, read_only, doc }) => {
+    const required = new Set<string>(input.required ?? []);
+    const fields = Object.keys(input.properties).map((field) => (required.has(field) ? field : `${field}?`));
+    return row(`\`${name}\``, fields.join(', '), read_only ? '' : (permission ?? ''), doc);
+  });
+  return [
+    '# Action verbs and tools',
+    '',
+    `${NOTE} What verbs are for is in [agents.md](agents.md).`,
+    '',
+    'A verb stands alone on its line, at the start of the line, outside code blocks; `_` stands for `-` too. CAPITALS stand',
+    'for the words of the agent, `…` takes the rest of the line, `[…]` is optional. A body is a fenced block right after the line.',
+    'Remote: obeyed in the results of remote workers too.',
+    '',
+    row('Verb', 'Also', 'Body', 'Answers', 'Remote', ''),
+    '| --- | --- | --- | --- | --- | --- |',
+    ...verbs,
+    '',
+    '## Tools',
+    '',
+    'What `/mcp:TOOL {json}` calls: the commands of the API, with the rights of the agent.',
+    '',
+    row('Tool', 'Takes', 'Needs', ''),
+    '| --- | --- | --- | --- |',
+    ...tools,
+    '',
+  ].join('\n');
+}
+
 export const generated: Record<string, () => string> = {
   'docs/configuration.md': configurationPage,
   '.env.example': environmentExample,
   'docs/endpoints.md': endpointPage,
+  'docs/verbs.md': verbPage,
 };
 
 if (import.meta.main) {

@@ -172,8 +172,8 @@ describe('a run', () => {
     const [, , , answer] = model.requests.at(-1)!.messages;
     expect(answer!.content).toContain(`Answer to /get-issue:\n${set.issue.identifier}: Paint the shed`);
     expect(answer!.content).toContain(`${set.issue.identifier} [todo, medium, yours] Paint the shed`);
-    expect(answer!.content).toContain('/assign Nobody failed: there is no agent named Nobody');
-    expect(answer!.content).toContain('/create-note Later failed: verb /create-note is not available');
+    expect(answer!.content).toContain('/assign Nobody failed: there is no agent "Nobody"');
+    expect(answer!.content).toContain('/create-note Later failed: a fenced body is missing');
     const [comment] = await commentsOn(set.issue.id);
     expect(comment!.body_markdown).toBe('Let me see.\n\nNow I know.');
   });

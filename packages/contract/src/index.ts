@@ -8,6 +8,8 @@ export * from './events.ts';
 export * from './settings.ts';
 export * from './settings-endpoints.ts';
 export * from './activity.ts';
+export * from './roles.ts';
+export * from './tools.ts';
 export * from './trash.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';

@@ -125,6 +125,14 @@ export const FireRoutine = Type.Object({ payload: Type.Optional(Type.Unknown()) 
 export const FiredRoutine = Type.Object({ status: OneOf(routineRunStatuses), run: RoutineRun });
 export type FiredRoutine = Static<typeof FiredRoutine>;
 
+/** A routine as agents install it: with its schedule, where it has one. */
+export const InstallRoutine = Type.Object({
+  ...CreateRoutine.properties,
+  cron_expression: Type.Optional(CronExpression),
+  timezone: Type.Optional(Timezone),
+});
+export type InstallRoutine = Static<typeof InstallRoutine>;
+
 export const PromoteRoutine = Type.Object({
   cron_expression: Type.Optional(CronExpression),
   timezone: Type.Optional(Timezone),

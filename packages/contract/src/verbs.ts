@@ -76,46 +76,66 @@ const issueVerbs: readonly VerbRow[] = [
 ];
 
 const knowledgeVerbs: readonly VerbRow[] = [
-  row('create-note', 'TITLE…', 'Writes a note.', { body: 'required' }),
-  row('edit-note', 'NOTE', 'Replaces the text of a note.', { body: 'required' }),
-  row('get-note', 'NOTE', 'Shows a note.', { read: true }),
-  row('list-notes', '[kind=] [q=] [limit=]', 'Lists notes.', { read: true }),
-  row('archive-note', 'NOTE', 'Archives a note.'),
-  row('unarchive-note', 'NOTE', 'Brings an archived note back.'),
-  row('record-finding', 'TITLE…', 'Records something learnt, for the whole company.', { body: 'required' }),
-  row('use-skill', 'SLUG', 'Shows the text of a skill.', { read: true }),
-  row('update-user-model', '', 'Notes what is known of the requesting user.', { body: 'required' }),
+  row('create-note', 'TITLE…', 'Writes a note; the fenced block is its text.', { ...now, body: 'required' }),
+  row('edit-note', 'NOTE…', 'Replaces the text of a note.', { ...now, body: 'required' }),
+  row('get-note', 'NOTE…', 'Shows a note.', { ...now, read: true }),
+  row('list-notes', '[kind=] [q=] [limit=]', 'Lists notes: kind is note, finding or memory.', {
+    ...now,
+    read: true,
+  }),
+  row('archive-note', 'NOTE…', 'Archives a note.', now),
+  row('unarchive-note', 'NOTE…', 'Brings an archived note back.', now),
+  row('record-finding', 'TITLE…', 'Records something learnt, for the whole company.', {
+    ...now,
+    body: 'required',
+  }),
+  row('use-skill', 'SLUG', 'Shows the text of a skill.', { ...now, read: true }),
+  row('update-user-model', '', 'Replaces what is written down of the user who asks for the issue.', {
+    ...now,
+    body: 'required',
+  }),
   row('report', 'TITLE…', 'Adds a report to the issue as a work product.', {
+    ...now,
     body: 'required',
     aliases: ['write-report'],
   }),
-  row('write-file', 'PATH', 'Writes a file to the attachments of the issue.', {
+  row('write-file', 'PATH', 'Writes a file, into the attachments of the issue.', {
+    ...nowAndRemote,
     body: 'required',
-    remote: true,
   }),
 ];
 
 const installVerbs: readonly VerbRow[] = [
-  row('install-memory', '', 'Makes a memory from YAML or JSON.', { body: 'required' }),
-  row('install-note', '', 'Makes a note from YAML or JSON.', { body: 'required' }),
-  row('install-skill', '', 'Makes a skill from SKILL.md text, YAML or JSON.', { body: 'required' }),
-  row('install-routine', '', 'Makes a routine from YAML or JSON.', { body: 'required' }),
-  row('install-agent', '', 'Hires an agent from YAML or JSON.', { body: 'required' }),
-  row('install-federation', '', 'Adds an agent-to-agent peer from YAML or JSON.', { body: 'required' }),
+  row('install-memory', '', 'Makes a memory: title, body_markdown, tags.', { ...now, body: 'required' }),
+  row('install-note', '', 'Makes a note: title, body_markdown, kind, tags.', { ...now, body: 'required' }),
+  row('install-skill', '', 'Makes a skill of the text of a SKILL.md.', { ...now, body: 'required' }),
+  row(
+    'install-routine',
+    '',
+    'Makes a routine: name, title_template, body_template, priority, assignee, cron_expression, timezone.',
+    { ...now, body: 'required' },
+  ),
+  row('install-agent', '', 'Hires an agent: name, role, title, description, system_prompt, reports_to.', {
+    ...now,
+    body: 'required',
+  }),
+  row('install-federation', '', 'Adds an agent-to-agent peer.', { body: 'required' }),
 ];
 
 const orchestrationVerbs: readonly VerbRow[] = [
-  row('request-approval', 'TYPE TITLE…', 'Asks a human to approve something.', {
-    body: 'optional',
-    remote: true,
-  }),
+  row(
+    'request-approval',
+    'TYPE TITLE…',
+    'Asks a human to approve a plan, an action or a budget_override; the fenced block describes it.',
+    { ...nowAndRemote, body: 'optional' },
+  ),
   row('fire-routine', 'NAME…', 'Fires a routine.', now),
   row('promote-routine', 'CRON…', 'Makes a recurring routine of the issue: five cron fields, in UTC.', now),
   row('spawn-subagent', 'ROLE TITLE…', 'Starts a sub-agent on an issue of its own.', { body: 'required' }),
   row('await-subagents', '', 'Parks the issue until your sub-agents end.'),
   row('await-subagents-recursive', '', 'The same, their own sub-agents included.'),
   // The one verb whose name has its argument glued on: `/mcp:TOOL {json}`.
-  row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { read: true, mutating: true }),
+  row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { ...now, read: true, mutating: true }),
 ];
 
 export const verbTable: readonly VerbRow[] = [

@@ -19,6 +19,7 @@ export {
 } from './errors.ts';
 export type { ErrorKind, ServiceErrorOptions } from './errors.ts';
 export { isUuid, newId } from './ids.ts';
+export { oneNamed } from './one-named.ts';
 export { isTimestamp, parseTimestamp, systemClock } from './time.ts';
 export type { Clock } from './time.ts';
 export { decodeCursor, encodeCursor } from './cursors.ts';

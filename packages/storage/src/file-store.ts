@@ -1,30 +1,45 @@
-import { doomStorageKeys, forgetStorageKeys, reserveStorageKeys, type StoredFile } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
 import { type Logger, newId } from '@acp/kernel';
-import type { PutOptions, Storage, StoredObject } from '@acp/storage';
+import type { PutOptions, Storage, StoredObject } from './storage.ts';
+
+/** Where keys are written down that no row has (yet, or any more): the table `storage_orphans` of core. */
+export interface KeyLedger {
+  /** Before the first byte. */
+  reserve(keys: readonly string[]): Promise<void>;
+  /** Claims those that no row took. @returns the ones whose bytes the caller now deletes */
+  doom(keys: readonly string[]): Promise<string[]>;
+  /** After their bytes are gone. */
+  forget(keys: readonly string[]): Promise<void>;
+}
 
 export interface FileStoreSources {
-  database: Database;
   storage: Storage;
+  ledger: KeyLedger;
   logger?: Logger | undefined;
+}
+
+/** What a row says of its file: where the bytes lie, and what they are called. */
+export interface PlacedFile extends StoredObject {
+  readonly storage_key: string;
+  readonly filename: string;
+  readonly content_type: string;
 }
 
 /** Bytes on their way to a row: each under a key that is written down as an orphan's before the first byte is stored. */
 export class FileStore {
-  readonly #database: Database;
   readonly #storage: Storage;
+  readonly #ledger: KeyLedger;
   readonly #logger: Logger | undefined;
 
-  constructor({ database, storage, logger }: FileStoreSources) {
-    this.#database = database;
+  constructor({ storage, ledger, logger }: FileStoreSources) {
     this.#storage = storage;
+    this.#ledger = ledger;
     this.#logger = logger;
   }
 
   /** A key that nothing has had before: `<folder>/<owner>/<id>`. */
   async reserve(folder: string, owner: string): Promise<string> {
     const key = `${folder}/${owner}/${newId()}`;
-    await reserveStorageKeys(this.#database.db, [key]);
+    await this.#ledger.reserve([key]);
     return key;
   }
 
@@ -34,23 +49,33 @@ export class FileStore {
   }
 
   /**
-   * Stores bytes that are in memory, and has `keep` write their row in its transaction; what fails leaves nothing.
-   * @param folder of their kind, below which the owner's id comes
+   * Stores a body and has `keep` write its row in its transaction; what fails leaves nothing.
+   * @param place the folder of its kind, and the owner's id, which comes below it
    */
-  async putBytes<T>(
+  async putFile<T>(
     [folder, owner]: readonly [folder: string, owner: string],
-    bytes: Uint8Array,
-    { filename, content_type }: Pick<StoredFile, 'filename' | 'content_type'>,
-    keep: (file: StoredFile) => Promise<T>,
+    body: AsyncIterable<Uint8Array>,
+    { filename, content_type, max_bytes }: Pick<PlacedFile, 'filename' | 'content_type'> & PutOptions,
+    keep: (file: PlacedFile) => Promise<T>,
   ): Promise<T> {
     const storage_key = await this.reserve(folder, owner);
     try {
-      const stored = await this.put(storage_key, oneChunk(bytes), { max_bytes: bytes.length, content_type });
+      const stored = await this.put(storage_key, body, { max_bytes, content_type });
       return await keep({ storage_key, filename, content_type, ...stored });
     } catch (error) {
       await this.discard([storage_key]);
       throw error;
     }
+  }
+
+  /** The same with bytes that are in memory. */
+  async putBytes<T>(
+    place: readonly [folder: string, owner: string],
+    bytes: Uint8Array,
+    about: Pick<PlacedFile, 'filename' | 'content_type'>,
+    keep: (file: PlacedFile) => Promise<T>,
+  ): Promise<T> {
+    return this.putFile(place, oneChunk(bytes), { ...about, max_bytes: bytes.length }, keep);
   }
 
   /**
@@ -60,9 +85,9 @@ export class FileStore {
   async discard(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     try {
-      const doomed = await transaction(this.#database, async (tx) => doomStorageKeys(tx, keys));
+      const doomed = await this.#ledger.doom(keys);
       for (const key of doomed) await this.#storage.delete(key);
-      await forgetStorageKeys(this.#database.db, doomed);
+      await this.#ledger.forget(doomed);
     } catch (error) {
       this.#logger?.warn('stored files are left to the sweep', { keys, error });
     }
@@ -70,5 +95,5 @@ export class FileStore {
 }
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  yield await Promise.resolve(bytes);
 }

@@ -3,6 +3,8 @@
  * (decisions 6 and 9). It knows no database: who names a key in a row, and what becomes of keys that no row names, is
  * the business of core.
  */
+export { FileStore } from './file-store.ts';
+export type { FileStoreSources, KeyLedger, PlacedFile } from './file-store.ts';
 export { openStorage } from './open-storage.ts';
 export type { StorageConfig } from './open-storage.ts';
 export { LocalStorage } from './local.ts';

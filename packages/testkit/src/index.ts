@@ -25,6 +25,8 @@ export {
   createMembership,
   createUser,
 } from './factories.ts';
+export { createRunningRun } from './running-run.ts';
+export type { RunningRun } from './running-run.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
 export { killServices, processesIn, spawnService, startService } from './processes.ts';
 export type { LogLine, ProcessExit, Program, ServiceProcess } from './processes.ts';

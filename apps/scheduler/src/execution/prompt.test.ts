@@ -46,6 +46,8 @@ const facts: PromptFacts = {
   wakeups: [{ reason: 'mention', payload: { comment_id: 'x' }, created_at: '2026-11-20T12:00:00Z' }],
   applied_by_lost_run: [],
   failed_in_previous_run: [],
+  skills: [],
+  requester: null,
   roster: [],
 };
 
@@ -177,5 +179,19 @@ Work on it.`);
     expect(text).toMatch(/Comments, oldest first \(\d\d earlier ones are left out\)/);
     expect(text).toContain('<comment author="A29"');
     expect(text).not.toContain('<comment author="A0"');
+  });
+
+  it('tells the agent its skills, and who asks with what is written down of that user', () => {
+    const text = userMessage({
+      skills: [{ slug: 'painting', name: 'Painting', description: 'How\nwe paint' }],
+      requester: { name: 'Mary', user_model: 'Likes </user_model> green.' },
+    });
+    expect(text).toContain('# Your skills\n');
+    expect(text).toContain('\n- painting: How we paint\n');
+    expect(text).toContain('# Who asks for it\nMary, a human.');
+    expect(text).toContain('<user_model>\nLikes &lt;/user_model> green.\n</user_model>');
+    const bare = userMessage({ requester: { name: 'Mary', user_model: null } });
+    expect(bare).toContain('# Who asks for it\nMary, a human.\n');
+    expect(bare).not.toContain('# Your skills');
   });
 });

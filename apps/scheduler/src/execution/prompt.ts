@@ -19,6 +19,7 @@ const ACTIONS = 50;
 const ROSTER = 100;
 const PROSE_LIMIT = 2000;
 const LINE_LIMIT = 500;
+const USER_MODEL = 8000;
 
 /** What executes the agent: a model that is asked turn by turn, or a program with tools of its own. */
 export type PromptReader = 'model' | 'program';
@@ -63,6 +64,8 @@ function userMessage(facts: PromptFacts): string {
     section('Goals, the nearest first', goals(facts)),
     section('Project', project(facts)),
     section('Colleagues', roster(facts)),
+    section('Your skills', skills(facts)),
+    section('Who asks for it', requester(facts)),
     facts.issue === null
       ? '# Your issue\nThis run has no issue: name one in every verb. Your text is not posted anywhere.'
       : `# Your issue\n${renderIssue(facts.issue)}`,
@@ -109,6 +112,21 @@ function roster({ roster: agents }: PromptFacts): string[] {
     return `- ${[`${inline(name, 100)} (role: ${role})`, ...about].join(': ')}`;
   });
   return lines.length === 0 ? [] : [lines.join('\n') + leftOut(agents.length - lines.length)];
+}
+
+/** By name and purpose only: the texts are read when they are needed. */
+function skills({ skills: outlines }: PromptFacts): string[] {
+  if (outlines.length === 0) return [];
+  const lines = outlines.map(({ slug, description }) => `- ${slug}: ${inline(description, 300)}`);
+  return [`Texts that say how something is done here. Read one with /use-skill before you do it.`, ...lines];
+}
+
+function requester({ requester: user }: PromptFacts): string[] {
+  if (user === null) return [];
+  const name = inline(user.name, 100);
+  return user.user_model === null
+    ? [`${name}, a human.`]
+    : [`${name}, a human. What agents have written down:`, quoted('user_model', user.user_model, USER_MODEL)];
 }
 
 function appliedBefore(actions: readonly PromptAction[]): string[] {

@@ -1,6 +1,17 @@
 import { bounded } from './clean-text.ts';
 
-const tags = ['issue_body', 'comment', 'goal', 'project', 'payload', 'result', 'profile'] as const;
+const tags = [
+  'issue_body',
+  'comment',
+  'goal',
+  'project',
+  'payload',
+  'result',
+  'profile',
+  'note',
+  'skill',
+  'user_model',
+] as const;
 export type Tag = (typeof tags)[number];
 
 const lookalike = new RegExp(`<(?=/?(?:${tags.join('|')})\\b)`, 'gi');

@@ -37,7 +37,7 @@ export async function workOnRun(
   transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
   const facts = await persist(held, logger, async () => promptFacts(database.db, run));
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const { pricing } = settings;
+  const { pricing, storage } = settings;
   const budget = { database, logger, run, held, pricing };
   if (run.adapter_type === 'remote') {
     await reserveTurn({ ...budget, model: '', metered: false }, noTurn, []);
@@ -62,7 +62,7 @@ export async function workOnRun(
         model,
         max_turns: plan.max_turns,
         execute: (turn, signal) => execute({ ...turn, ...task }, signal),
-        apply: async (action) => applyAction({ database, logger, run, held, scrubber }, action),
+        apply: async (action) => applyAction({ database, logger, run, held, scrubber, storage }, action),
         reserve: async (turn, usage) => reserveTurn({ ...budget, model, metered: plan.metered }, turn, usage),
       },
       prompt,

@@ -2,7 +2,7 @@ import { jobCatalogue } from '@acp/contract';
 import { applyApproval, failApproval } from '@acp/core';
 import { asServiceError, transaction } from '@acp/db';
 import type { JobHandler } from '@acp/queue';
-import { installAppliers } from '../install-appliers.ts';
+import { installAppliers } from '../installs/installs.ts';
 import type { SchedulerContext } from '../context.ts';
 
 const ATTEMPTS = jobCatalogue['apply-approval'].retry_limit + 1;

@@ -10,14 +10,12 @@ import {
   deleteAgentFile,
   filesForHome,
   findAgent,
-  forgetStorageKeys,
-  doomStorageKeys,
+  keyLedger,
   putAgentFile,
-  reserveStorageKeys,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { newId, ServiceError } from '@acp/kernel';
-import type { Storage } from '@acp/storage';
+import { ServiceError } from '@acp/kernel';
+import { FileStore, type Storage } from '@acp/storage';
 import {
   filesBelow,
   ensureFolders,
@@ -119,19 +117,15 @@ async function keepFile(
   checkFilePath(path);
   const file = await openInside(home, `${FILES}/${path}`);
   if (file === null) return;
-  const storage_key = `agents/${agent.id}/${newId()}`;
-  const about = { storage_key, filename: path, content_type: 'application/octet-stream' };
-  await reserveStorageKeys(database.db, [storage_key]);
+  const store = new FileStore({ storage, ledger: keyLedger(database.db) });
+  const about = { filename: path, content_type: 'application/octet-stream', max_bytes };
   try {
-    const stored = await storage.put(storage_key, file.createReadStream({ autoClose: false }), { max_bytes });
-    await transaction(database, async (tx) =>
-      putAgentFile(tx, run.actor, agent, path, { ...about, ...stored }),
+    await store.putFile(
+      ['agents', agent.id],
+      file.createReadStream({ autoClose: false }),
+      about,
+      async (stored) => transaction(database, async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
     );
-  } catch (err) {
-    const doomed = await transaction(database, async (tx) => doomStorageKeys(tx, [storage_key]));
-    for (const key of doomed) await storage.delete(key);
-    await forgetStorageKeys(database.db, doomed);
-    throw err;
   } finally {
     await file.close();
   }

@@ -1,18 +1,19 @@
 import { verbByName } from '@acp/contract';
 import type { VerbRow } from '@acp/contract';
-import { recordAction } from '@acp/core';
+import { keyLedger, recordAction } from '@acp/core';
 import type { ClaimedRun, RunAction } from '@acp/core';
 import { asServiceError, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
+import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 import { bounded } from '../execution/clean-text.ts';
 import { RunStopped } from '../execution/held-run.ts';
 import type { HeldRun } from '../execution/held-run.ts';
 import { persist } from '../execution/persist.ts';
 import type { ParsedAction } from './parse.ts';
 import { requirePermission } from './resolve.ts';
-import type { VerbOutcome } from './verb.ts';
+import type { VerbFile, VerbOutcome } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 export interface ApplySettings {
@@ -21,6 +22,8 @@ export interface ApplySettings {
   run: ClaimedRun;
   held: HeldRun;
   scrubber: Scrubber;
+  /** Where verbs that write files put their bytes. */
+  storage: Storage;
 }
 
 /** What became of one verb, as transcript, next turn and next prompt tell it. */
@@ -86,7 +89,7 @@ function pick({ ordinal, verb, args }: Entry): Pick<AppliedAction, 'ordinal' | '
 }
 
 async function attempt(
-  { database, run, scrubber }: ApplySettings,
+  settings: ApplySettings,
   action: ParsedAction,
   row: VerbRow,
   entry: Entry,
@@ -94,15 +97,38 @@ async function attempt(
   const verb = verbs.get(row.name);
   if (!row.available || verb === undefined) throw invalid(`verb /${row.name} is not available`);
   if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
-  return transaction(database, async (tx) => {
-    const context = { tx, run, action };
-    if (verb.permission !== undefined) requirePermission(context, verb.permission);
-    const outcome = await verb.apply(context);
-    const text = scrubber.scrub(outcome.text);
-    const recorded = await recordAction(tx, run, { ...entry, ok: true, result: bounded(text, RESULT_KEPT) });
-    if (!recorded) throw new NotRecorded();
-    return { ...outcome, text };
-  });
+  const { database, run, scrubber } = settings;
+  if (verb.permission !== undefined) requirePermission(run, verb.permission);
+  return withFiles(settings, verb.files?.({ run, action }) ?? [], async (files) =>
+    transaction(database, async (tx) => {
+      const context = { tx, run, action, files };
+      const outcome = await verb.apply(context);
+      const text = scrubber.scrub(outcome.text);
+      const recorded = await recordAction(tx, run, {
+        ...entry,
+        ok: true,
+        result: bounded(text, RESULT_KEPT),
+      });
+      if (!recorded) throw new NotRecorded();
+      return { ...outcome, text };
+    }),
+  );
+}
+
+/** Stores them for `apply`; what it does not keep goes again, now or by the sweep. */
+async function withFiles<T>(
+  { storage, database, logger }: ApplySettings,
+  files: readonly VerbFile[],
+  apply: (files: readonly PlacedFile[]) => Promise<T>,
+): Promise<T> {
+  const store = new FileStore({ storage, ledger: keyLedger(database.db), logger });
+  const place = async (at: number, placed: readonly PlacedFile[]): Promise<T> => {
+    const file = files[at];
+    if (file === undefined) return apply(placed);
+    const { folder, owner, bytes, ...about } = file;
+    return store.putBytes([folder, owner], bytes, about, async (one) => place(at + 1, [...placed, one]));
+  };
+  return place(0, []);
 }
 
 /** `run_actions.args`: the line as written, and the beginning of the body. The text of a turn comes here scrubbed. */

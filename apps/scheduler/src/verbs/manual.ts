@@ -1,7 +1,7 @@
 // The verbs manual: the part of every prompt that tells an agent how to act. Generated, so that it never names a
 // verb that the engine would not obey.
 
-import { verbTable, type VerbRow } from '@acp/contract';
+import { type ToolRow, toolTable, verbTable, type VerbRow } from '@acp/contract';
 
 const rules = `You act by action verbs. A verb stands alone on its line, at the very start of the line, outside code blocks.
 Everything else that you write is posted as a comment on your issue.
@@ -21,6 +21,13 @@ function describe(verb: VerbRow): string {
   return [`${form}: ${verb.doc}`, ...notes.filter((note) => note !== '')].join(' ');
 }
 
+/** `create_note(title, body_markdown?)`: names say enough, and what is wrong with a value the answer says. */
+function describeTool({ name, input, doc }: ToolRow): string {
+  const required = new Set<string>(input.required ?? []);
+  const fields = Object.keys(input.properties).map((field) => (required.has(field) ? field : `${field}?`));
+  return `- ${name}(${fields.join(', ')}): ${doc}`;
+}
+
 /** The text for the prompt, with the values that the vocabulary of the board allows. */
 export function verbsManual(verbs: readonly VerbRow[] = verbTable): string {
   const lines = verbs.filter((verb) => verb.available).map(describe);
@@ -29,5 +36,9 @@ export function verbsManual(verbs: readonly VerbRow[] = verbTable): string {
 STATUS is one of backlog, todo, in_progress, in_review, done, cancelled, blocked. PRIORITY is one of critical, high, medium, low.
 
 ${lines.join('\n')}
+
+# Tools
+Each is called by a line /mcp:TOOL {json}, such as /mcp:get_issue {"issue": "ABC-12"}, and answers in JSON.
+${toolTable.map(describeTool).join('\n')}
 `;
 }

@@ -2,9 +2,9 @@
 // simply unknown (specification, behaviour rule 7).
 import { permits } from '@acp/contract';
 import type { AgentPermission } from '@acp/contract';
-import { findAgent, findIssue, findProject, listAgents, resolveIssueRef } from '@acp/core';
+import { agentNamed, findIssue, findProject, resolveIssueRef } from '@acp/core';
 import type { IssueRow } from '@acp/core';
-import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
+import { forbidden, invalid, isUuid, notFound } from '@acp/kernel';
 import { inline } from '../execution/untrusted.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -31,19 +31,8 @@ export async function issueOf({ tx, run }: VerbContext, word: string | undefined
 }
 
 /** An agent of the company by id, or by its name (in any case, where only one is called so). */
-export async function agentOf({ tx, run }: VerbContext, word: string): Promise<Named> {
-  const name = word.replace(/^@/, '').trim();
-  if (isUuid(name)) {
-    const agent = await findAgent(tx, name);
-    if (agent?.company_id === run.company_id) return agent;
-    throw notFound(`there is no agent ${name}`);
-  }
-  const { agents } = await listAgents(tx, run.actor, { name });
-  const exact = agents.filter((agent) => agent.name === name);
-  const [found, second] = exact.length > 0 ? exact : agents;
-  if (found === undefined) throw notFound(`there is no agent named ${inline(name, 100)}`);
-  if (second !== undefined) throw conflict(`several agents are named ${inline(name, 100)}: use the id`);
-  return found;
+export async function agentOf({ tx, run }: Pick<VerbContext, 'tx' | 'run'>, word: string): Promise<Named> {
+  return agentNamed(tx, run.company_id, word.replace(/^@/, '').trim());
 }
 
 export async function projectOf({ tx, run }: VerbContext, id: string): Promise<Named> {
@@ -52,10 +41,27 @@ export async function projectOf({ tx, run }: VerbContext, id: string): Promise<N
   return project;
 }
 
-export function requirePermission({ run }: VerbContext, permission: AgentPermission): void {
+export function requirePermission(run: VerbContext['run'], permission: AgentPermission): void {
   if (!permits(run.actor.permissions, permission)) {
     throw forbidden(`permission ${permission} is off`);
   }
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 50;
+
+/** The `limit=` of a list; more than the most is the most. */
+export function limitOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid('limit must be a whole number from 1 up');
+  return Math.min(Number(text), MAX_LIMIT);
+}
+
+/** What a `TITLE…` or `NAME…` says; models put quotes around it all the same. */
+export function textOf({ action }: { action: Pick<VerbContext['action'], 'text'> }, what: string): string {
+  const text = /^"([^"]*)"$/.exec(action.text)?.[1] ?? action.text;
+  if (text.trim() === '') throw invalid(`${what} is missing`);
+  return text;
 }
 
 /** The words of the line; more than the verb takes is a mistake, said and not guessed at. */

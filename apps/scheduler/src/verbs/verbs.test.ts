@@ -1,15 +1,14 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { verbTable } from '@acp/contract';
 import { findIssue } from '@acp/core';
-import type { ClaimedRun } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { newId, Scrubber } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
 import {
-  actors,
   createAgent,
-  createCompany,
   createIssue,
+  createRunningRun,
   databaseWithQueue,
   queuedJobs,
   testLogger,
@@ -22,51 +21,24 @@ import { parse } from './parse.ts';
 import { verbs } from './verbs.ts';
 
 let database: Database;
+/** Only verbs that write files look at it; see verbs-of-knowledge.test.ts. */
+const storage = new LocalStorage('/nonexistent');
 beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-/** A run of Ada on her issue, as a claim leaves it, with a colleague and another issue. */
 async function scene(permissions: Record<string, boolean> = {}) {
-  const tx = database.db;
-  const company = await createCompany(tx);
-  const ada = await createAgent(tx, company, { name: 'Ada', permissions, status: 'running' });
-  const grace = await createAgent(tx, company, { name: 'Grace Hopper' });
-  const run_id = newId();
-  const held_by_run = {
-    checked_out_by_agent_id: ada.id,
-    checked_out_at: new Date(),
-    checkout_run_id: run_id,
-  };
-  const own = await createIssue(tx, company, {
-    assignee_agent_id: ada.id,
-    title: 'Own work',
-    ...held_by_run,
-  });
-  const other = await createIssue(tx, company, { title: 'Other work', status: 'backlog' });
-  const lease = { company_id: company.id, fence: 1 };
-  const base = { agent_id: ada.id, issue_id: own.id, wake_reason: 'manual', adapter_type: 'llm' };
-  const claim = { status: 'running', claimed_by: 'test', lease_expires_at: new Date(Date.now() + 60_000) };
-  await tx.insert(schema.heartbeat_runs).values({ id: run_id, ...lease, ...base, ...claim });
-  const run: ClaimedRun = {
-    run_id,
-    ...lease,
-    ...base,
-    trigger_detail: null,
-    retry_of_run_id: null,
-    held_before: false,
-    budgeted: false,
-    api_key: null,
-    actor: actors.agent(ada, { run_id, depth: 2 }),
-  };
+  const set = await createRunningRun(database.db, { permissions });
+  const { run } = set;
   const held = new HeldRun(run, 30, performance.now());
   let ordinal = 1;
   const apply = async (text: string): Promise<AppliedAction> => {
     const [action] = parse(text, ordinal).actions;
     ordinal += 1;
-    return applyAction({ database, logger: testLogger(), run, held, scrubber: new Scrubber() }, action!);
+    const logger = testLogger();
+    return applyAction({ database, logger, run, held, scrubber: new Scrubber(), storage }, action!);
   };
-  return { company, ada, grace, own, other, run, held, apply };
+  return { ...set, held, apply };
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>;
@@ -114,7 +86,7 @@ describe('the verbs', () => {
         mutating: true,
         ok: true,
       }),
-      expect.objectContaining({ ordinal: 2, ok: false, error: 'there is no agent named Nobody' }),
+      expect.objectContaining({ ordinal: 2, ok: false, error: 'there is no agent "Nobody"' }),
       expect.objectContaining({
         verb: 'create-issue',
         args: { line: 'Write it down priority=low', body: 'All of it.' },
@@ -174,13 +146,13 @@ describe('the verbs', () => {
   it('of an agent name no agent of another company', async () => {
     const [set, foreign] = [await scene(), await scene()];
     expect(await set.apply(`/assign ${foreign.ada.id}`)).toEqual(
-      refused(`there is no agent ${foreign.ada.id}`),
+      refused(`there is no agent "${foreign.ada.id}"`),
     );
     expect(await set.apply(`/create-issue It assignee=${foreign.ada.id}`)).toEqual(
-      refused(`there is no agent ${foreign.ada.id}`),
+      refused(`there is no agent "${foreign.ada.id}"`),
     );
     expect(await set.apply(`/list-issues assignee=${foreign.ada.id}`)).toEqual(
-      refused(`there is no agent ${foreign.ada.id}`),
+      refused(`there is no agent "${foreign.ada.id}"`),
     );
   });
 });
@@ -230,7 +202,7 @@ describe('a verb', () => {
     expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: set.grace.id })).toHaveLength(1);
     await createAgent(database.db, set.company, { name: 'Grace Hopper' });
     expect(await set.apply('/assign "Grace Hopper"')).toEqual(
-      refused('several agents are named Grace Hopper: use the id'),
+      refused('several agents are called "Grace Hopper": use the id'),
     );
     expect(await set.apply('/assign')).toEqual(refused('an agent is missing'));
   });

@@ -1,9 +1,15 @@
 import { checkouts } from './groups/checkouts.ts';
+import { deliverables } from './groups/deliverables.ts';
+import { installs } from './groups/installs.ts';
 import { issueCreation } from './groups/create-issue.ts';
 import { issueFields } from './groups/issue-fields.ts';
+import { knowledge } from './groups/knowledge.ts';
+import { notes } from './groups/notes.ts';
 import { reading } from './groups/reading.ts';
 import { relations } from './groups/relations.ts';
+import { requests } from './groups/requests.ts';
 import { routines } from './groups/routines.ts';
+import { tools } from './groups/tools.ts';
 import { waiting } from './groups/waiting.ts';
 import type { Verb, VerbGroup } from './verb.ts';
 
@@ -15,6 +21,12 @@ const groups: readonly VerbGroup[] = [
   relations,
   waiting,
   routines,
+  notes,
+  knowledge,
+  deliverables,
+  installs,
+  requests,
+  tools,
 ];
 
 /** What is behind each verb that the table marks as available; a test compares the two. */

@@ -1,14 +1,13 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor } from '@acp/contract';
-import type { AdapterRules, HomeRules, ProviderRules } from '@acp/core';
+import { type AdapterRules, type HomeRules, keyLedger, type ProviderRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
-import { LocalStorage, type Storage } from '@acp/storage';
+import { FileStore, LocalStorage, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlertRing } from '../live/alert-ring.ts';
-import { FileStore } from './file-store.ts';
 import type { UploadLimits } from './upload.ts';
 
 export interface Services {
@@ -71,7 +70,7 @@ export function createServices({ database, config, listener, logger, ...sources 
   return {
     storage,
     alerts: sources.alerts ?? null,
-    files: new FileStore({ database, storage, logger }),
+    files: new FileStore({ storage, ledger: keyLedger(database.db), logger }),
     upload_limits: {
       upload_bytes,
       attachment_bytes: config.attachment_max_upload_bytes ?? upload_bytes,

@@ -2,8 +2,8 @@ import type { FileRule } from '@acp/contract';
 import { cleanContentType, cleanFilename } from '@acp/core';
 import type { FailedFile, StoredFile } from '@acp/core';
 import { invalid, ServiceError, tooLarge } from '@acp/kernel';
+import type { FileStore } from '@acp/storage';
 import type { Readable } from 'node:stream';
-import type { FileStore } from './file-store.ts';
 
 /** A small file, kept in memory: its handler looks into it before anything is stored. */
 export interface MemoryFile {

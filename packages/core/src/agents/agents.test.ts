@@ -13,6 +13,7 @@ import {
   createAgent,
   defaultPrompt,
   deleteAgent,
+  agentNamed,
   findAgent,
   listAgents,
   pauseAgent,
@@ -90,7 +91,11 @@ describe('createAgent', () => {
   it('answers an agent with the new agent and a key that works, without permissions the caller lacks', async () => {
     const { company, hire } = await setUp();
     const boss = await kit.createAgent(database.db, company, { permissions: { 'notes.write': false } });
-    const answer = await hire({ name: 'Hand', reports_to: boss.id }, actors.agent(boss));
+    const input = { name: 'Hand', reports_to: boss.id };
+    expect(await hire(input, actors.agent(boss))).not.toHaveProperty('api_key');
+    const answer = await transaction(database, async (tx) =>
+      createAgent(tx, actors.agent(boss), company.id, input, { first_key: true }),
+    );
     if (!('api_key' in answer)) throw new Error('no key');
     expect(answer.agent).toMatchObject({ name: 'Hand', reports_to: boss.id });
     expect(await resolveBearer(database.db, sha256Hex(answer.api_key))).toMatchObject({
@@ -294,15 +299,21 @@ describe('deleteAgent', () => {
 });
 
 describe('listAgents', () => {
-  it('finds by exact name whatever the case, newest first, in the companies of the caller only', async () => {
-    const { company, board, hired } = await setUp();
+  it('finds one by its name whatever the case, where only one is called so', async () => {
+    const { company, hired } = await setUp();
     const first = await hired({ name: 'Ada L' });
-    const second = await hired({ name: 'ADA l' });
-    await hired({ name: 'Ada' });
-    const found = await listAgents(database.db, board, { name: 'ada l' });
-    expect(found.agents.map((agent) => agent.id)).toEqual([second.id, first.id]);
-    expect(await listAgents(database.db, board, { name: 'nobody' })).toEqual({ agents: [] });
+    expect(await agentNamed(database.db, company.id, 'ada l')).toMatchObject({ id: first.id });
+    expect(await agentNamed(database.db, company.id, first.id)).toMatchObject({ id: first.id });
+    await hired({ name: 'ADA l' });
+    await expect(agentNamed(database.db, company.id, 'ada l')).rejects.toThrow('several agents');
+    expect(await agentNamed(database.db, company.id, 'Ada L')).toMatchObject({ id: first.id });
+    const other = await kit.createCompany(database.db);
+    await expect(agentNamed(database.db, other.id, first.id)).rejects.toThrow('there is no agent');
+  });
 
+  it('lists the agents of the caller’s companies only', async () => {
+    const { company, hired } = await setUp();
+    for (const name of ['Ada L', 'ADA l', 'Ada']) await hired({ name });
     const other = await kit.createCompany(database.db);
     const theirs = await kit.createAgent(database.db, other);
     const user = await kit.createUser(database.db);

@@ -15,10 +15,16 @@ import { settableOnCreate } from './settable.ts';
 
 const { agent_api_keys, agent_runtime_states, agents } = schema;
 
+export interface HireOptions {
+  /** Absent: only admins may name images and functions. */
+  rules?: AdapterRules;
+  /** An agent that hires gets a key of the new one, shown this once. */
+  first_key?: boolean;
+}
+
 /**
  * Hires an agent: what is omitted comes from the company's defaults and the role. Hired by an agent, it gets no
- * permission that agent lacks, and a key that is shown this once.
- * @param rules absent: only admins may name images and functions
+ * permission that agent lacks.
  * @throws invalid for an unknown provider or manager, or a configuration that does not suit its adapter, forbidden for a configuration that is not the actor's to write
  */
 export async function createAgent(
@@ -26,7 +32,7 @@ export async function createAgent(
   actor: Actor,
   company_id: string,
   input: CreateAgent,
-  rules?: AdapterRules,
+  { rules, first_key = false }: HireOptions = {},
 ): Promise<Agent | { agent: Agent; api_key: string }> {
   if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
   await assertProvider(tx, company_id, input.provider_id);
@@ -44,7 +50,7 @@ export async function createAgent(
   const row = await insertAgent(tx, actor, company, input);
   const details = { name: row.name, role: row.role };
   const event = { type: 'agent_created', data: summarizeAgent(row) } as const;
-  const api_key = actor.kind === 'agent' ? await mintFirstKey(tx, row) : undefined;
+  const api_key = first_key && actor.kind === 'agent' ? await mintFirstKey(tx, row) : undefined;
   await recordChanges(tx, actor, [
     { company_id, action: 'agent.created', entity_type: 'agent', entity_id: row.id, details, event },
   ]);

@@ -1,6 +1,6 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
-import { isUuid, notFound } from '@acp/kernel';
+import { isUuid, notFound, oneNamed } from '@acp/kernel';
 import { and, desc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
 import { type AgentRow, presentAgent } from './present.ts';
@@ -22,13 +22,28 @@ export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | un
 }
 
 /**
+ * An agent of the company by id, or by its name (in any case, where only one is called so).
+ * @throws notFound, conflict where several have the name
+ */
+export async function agentNamed(tx: Tx, company_id: string, word: string): Promise<AgentRow> {
+  const named = isUuid(word) ? eq(agents.id, word) : sql`lower(${agents.name}) = lower(${word})`;
+  const found = await tx
+    .select(getTableColumns(agents))
+    .from(agents)
+    .innerJoin(companies, eq(companies.id, agents.company_id))
+    .where(and(eq(agents.company_id, company_id), alive, named))
+    .limit(10);
+  return oneNamed('agent', word, found, ({ name }) => name);
+}
+
+/**
  * The agents that the caller may see, newest first: those of its company, or, for a user, of all the user's companies.
- * `name` matches exactly, whatever the case. @throws notFound for a company that is not the caller's.
+ * @throws notFound for a company that is not the caller's.
  */
 export async function listAgents(
   tx: Tx,
   actor: Actor,
-  filter: { name?: string; company_id?: string } = {},
+  filter: { company_id?: string } = {},
 ): Promise<{ agents: Agent[] }> {
   const company_ids = await companiesInView(tx, actor, filter.company_id);
   if (company_ids.length === 0) return { agents: [] };
@@ -36,13 +51,7 @@ export async function listAgents(
     .select(getTableColumns(agents))
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
-    .where(
-      and(
-        inArray(agents.company_id, company_ids),
-        alive,
-        filter.name === undefined ? undefined : sql`lower(${agents.name}) = lower(${filter.name})`,
-      ),
-    )
+    .where(and(inArray(agents.company_id, company_ids), alive))
     .orderBy(desc(agents.created_at), desc(agents.id));
   return { agents: rows.map(presentAgent) };
 }

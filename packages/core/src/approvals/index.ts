@@ -10,6 +10,6 @@ export { createApproval, resubmitApproval } from './create-approval.ts';
 export { presentApproval } from './present.ts';
 export type { ApprovalRow } from './present.ts';
 export { countPendingApprovals, findApproval, listApprovals } from './read-approvals.ts';
-export { requestInstallApproval } from './request-install.ts';
+export { requestApproval, requestInstallApproval } from './request-install.ts';
 export type { WithheldInstall } from './request-install.ts';
 export { approve, reject, requestRevision } from './resolve-approval.ts';

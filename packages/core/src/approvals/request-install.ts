@@ -1,8 +1,15 @@
-import { type AgentActor, type Approval, type InstallKind, permits } from '@acp/contract';
+import {
+  type AgentActor,
+  type Approval,
+  type CreateApproval,
+  type InstallKind,
+  permits,
+} from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { cutText, forbidden } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { createApproval } from './create-approval.ts';
+import { hasEffect } from './payload.ts';
 import { presentApproval } from './present.ts';
 
 const { approvals } = schema;
@@ -21,20 +28,40 @@ const LONGEST_TITLE_BYTES = 200;
 
 /**
  * What a permission withholds from an agent becomes an approval (decisions 5): `hire_agent` for an agent, `install`
- * for the rest. Asked for again while the same is pending, that approval is the answer: a model repeats itself.
- * @throws forbidden where `approvals.request` is withheld too; invalid for a body that could not be carried out
+ * for the rest.
+ * @throws as `requestApproval`
  */
 export async function requestInstallApproval(
   tx: Tx,
   actor: AgentActor,
   withheld: WithheldInstall,
 ): Promise<Approval> {
-  if (!permits(actor.permissions, 'approvals.request'))
-    throw forbidden('permission withheld: approvals.request');
   const { company_id, issue_id, kind, body } = withheld;
   const hire = kind === 'agent' && typeof body !== 'string';
-  const type = hire ? 'hire_agent' : 'install';
-  const payload = hire ? body : { kind, body };
+  const title = `${hire ? 'Hire' : `Install ${kind}`}: ${nameIn(body)}`;
+  const { approval } = await requestApproval(tx, actor, company_id, {
+    type: hire ? 'hire_agent' : 'install',
+    title: cutText(title, LONGEST_TITLE_BYTES),
+    payload: hire ? body : { kind, body },
+    issue_id,
+  });
+  return approval;
+}
+
+/**
+ * An agent asks for an approval. Asked for again while the same is pending, that one is the answer: a model repeats
+ * itself. What would have an effect is the same for whichever issue it is asked.
+ * @throws forbidden where `approvals.request` is withheld; invalid for what could not be carried out
+ */
+export async function requestApproval(
+  tx: Tx,
+  actor: AgentActor,
+  company_id: string,
+  input: CreateApproval,
+): Promise<{ approval: Approval; asked_before: boolean }> {
+  if (!permits(actor.permissions, 'approvals.request'))
+    throw forbidden('permission withheld: approvals.request');
+  const { type, title, payload = {}, issue_id = null } = input;
   const [pending] = await tx
     .select()
     .from(approvals)
@@ -44,18 +71,14 @@ export async function requestInstallApproval(
         eq(approvals.requested_by_agent_id, actor.agent_id),
         eq(approvals.status, 'pending'),
         eq(approvals.type, type),
+        eq(approvals.title, title),
+        hasEffect(type) ? undefined : sql`${approvals.issue_id} is not distinct from ${issue_id}::uuid`,
         sql`${approvals.payload} = ${JSON.stringify(payload)}::jsonb`,
       ),
     )
     .limit(1);
-  if (pending) return presentApproval(pending);
-  const title = `${hire ? 'Hire' : `Install ${kind}`}: ${nameIn(body)}`;
-  return createApproval(tx, actor, company_id, {
-    type,
-    title: cutText(title, LONGEST_TITLE_BYTES),
-    payload,
-    issue_id,
-  });
+  if (pending) return { approval: presentApproval(pending), asked_before: true };
+  return { approval: await createApproval(tx, actor, company_id, input), asked_before: false };
 }
 
 /** What people call it, for the title. */

@@ -16,6 +16,7 @@ export {
   claimOrphans,
   doomStorageKeys,
   forgetStorageKeys,
+  keyLedger,
   keepStorageKeys,
   reserveStorageKeys,
 } from './orphans.ts';

@@ -52,6 +52,15 @@ export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
+/** The same three for who stores bytes: each a statement of its own. */
+export function keyLedger(db: Tx) {
+  return {
+    reserve: async (keys: readonly string[]) => reserveStorageKeys(db, keys),
+    doom: async (keys: readonly string[]) => doomStorageKeys(db, keys),
+    forget: async (keys: readonly string[]) => forgetStorageKeys(db, keys),
+  };
+}
+
 /** After their bytes are gone. */
 export async function forgetStorageKeys(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;

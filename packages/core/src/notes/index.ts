@@ -1,5 +1,5 @@
 /** Owns `notes`: what people and agents write down. A trashed note counts as absent, an archived one is put aside. */
-export { findNote, listNotes } from './list-notes.ts';
+export { findNote, listNotes, noteNamed } from './list-notes.ts';
 export {
   archiveNote,
   createNote,

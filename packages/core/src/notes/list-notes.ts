@@ -1,6 +1,6 @@
 import { commaList, type ListNotes, type Note, noteKinds } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
-import { type CursorValue, decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
+import { type CursorValue, decodeCursor, encodeCursor, isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { type NoteRow, presentNote } from './present.ts';
 
@@ -21,6 +21,20 @@ export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined>
     .innerJoin(companies, and(eq(companies.id, notes.company_id), isNull(companies.deleted_at)))
     .where(and(eq(notes.id, id), isNull(notes.deleted_at)));
   return row;
+}
+
+/**
+ * A note of the company by id, or by its title (in any case, where only one is called so); archived ones too.
+ * @throws notFound, conflict where several have the title
+ */
+export async function noteNamed(tx: Tx, company_id: string, word: string): Promise<NoteRow> {
+  const named = isUuid(word) ? eq(notes.id, word) : sql`lower(${notes.title}) = lower(${word})`;
+  const found = await tx
+    .select()
+    .from(notes)
+    .where(and(eq(notes.company_id, company_id), isNull(notes.deleted_at), named))
+    .limit(10);
+  return oneNamed('note', word, found, ({ title }) => title);
 }
 
 /** A page of the company's notes, newest first; with `q` the best matches first. @throws invalid for an unknown kind */

@@ -8,7 +8,8 @@
 export { nextFireTime, nextFireTimes } from './fire-times.ts';
 export { findRoutine, listRoutines, routineNamed } from './read-routines.ts';
 export { createRoutine, deleteRoutine, purgeRoutine, restoreRoutine, updateRoutine } from './routines.ts';
-export { promoteRoutine } from './promote.ts';
+export { createScheduledRoutine, promoteRoutine } from './promote.ts';
+export type { ScheduledRoutine } from './promote.ts';
 export { createTrigger, deleteTrigger, findRoutineTrigger, listTriggers, updateTrigger } from './triggers.ts';
 export { rotateSecret, rotateUrl, setSigningMode } from './signing.ts';
 export { fireRoutine } from './fire.ts';

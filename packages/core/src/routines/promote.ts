@@ -1,4 +1,4 @@
-import type { Actor, PromoteRoutine, Routine } from '@acp/contract';
+import type { Actor, CreateRoutine, PromoteRoutine, Routine } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { recordChanges } from '../activity/index.ts';
@@ -12,6 +12,8 @@ import { insertTrigger } from './triggers.ts';
 /** Mondays at nine (decisions 7.14). */
 const DEFAULT_CRON = '0 9 * * 1';
 
+export type ScheduledRoutine = CreateRoutine & { cron_expression: string; timezone?: string | undefined };
+
 /**
  * Makes a recurring routine of an issue: its text is the template, its agent, project and goal are those of the issues
  * to come. The issue itself is none of the routine's.
@@ -23,8 +25,7 @@ export async function promoteRoutine(
   issue: IssueRow,
   input: PromoteRoutine = {},
 ): Promise<Routine> {
-  const { expression } = parseCron(input.cron_expression ?? DEFAULT_CRON);
-  const routine = await insertRoutine(tx, actor, issue.company_id, {
+  const fields = {
     name: input.name ?? issue.title,
     title_template: issue.title,
     body_template: issue.body_markdown,
@@ -32,14 +33,32 @@ export async function promoteRoutine(
     assignee_agent_id: issue.assignee_agent_id,
     project_id: issue.project_id,
     goal_id: issue.goal_id,
-  });
+  };
+  const schedule = { cron_expression: input.cron_expression ?? DEFAULT_CRON, timezone: input.timezone };
+  const details = { from_issue_id: issue.id, identifier: issue.identifier };
+  return createScheduledRoutine(tx, actor, issue.company_id, { ...fields, ...schedule }, details);
+}
+
+/**
+ * A routine with its schedule. Times are UTC where no zone is given.
+ * @param details for the activity: what it comes from
+ * @throws invalid for a bad expression or zone
+ */
+export async function createScheduledRoutine(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { cron_expression, timezone = 'UTC', ...fields }: ScheduledRoutine,
+  details: Record<string, unknown> = {},
+): Promise<Routine> {
+  const { expression } = parseCron(cron_expression);
+  const routine = await insertRoutine(tx, actor, company_id, fields);
   const trigger = await insertTrigger(tx, routine, {
     id: newId(),
     kind: 'schedule',
     cron_expression: expression,
-    timezone: input.timezone ?? 'UTC',
+    timezone,
   });
-  const details = { from_issue_id: issue.id, identifier: issue.identifier };
   await recordChanges(tx, actor, [
     changeOf(routine, 'routine.created', details),
     changeOfTrigger(trigger, 'routine_trigger.created'),

@@ -1,6 +1,6 @@
 import { commaList, type ListByStatus, type Routine, routineStatuses } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
-import { conflict, isUuid, notFound } from '@acp/kernel';
+import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { presentRoutine } from './present.ts';
 import { type RoutineRow, routineColumns } from './rows.ts';
@@ -29,11 +29,7 @@ export async function routineNamed(tx: Tx, company_id: string, word: string): Pr
     .from(routines)
     .where(and(eq(routines.company_id, company_id), isNull(routines.deleted_at), named))
     .limit(10);
-  const exact = found.filter(({ name }) => name === word);
-  const [routine, second] = exact.length > 0 ? exact : found;
-  if (routine === undefined) throw notFound(`there is no routine ${JSON.stringify(word.slice(0, 100))}`);
-  if (second !== undefined) throw conflict('several routines have that name: use the id');
-  return routine;
+  return oneNamed('routine', word, found, ({ name }) => name);
 }
 
 /** A page of the company's routines, newest first. @throws invalid for an unknown status */

@@ -77,6 +77,8 @@ describe('the facts for a prompt', () => {
       wakeups: [],
       applied_by_lost_run: [],
       failed_in_previous_run: [],
+      skills: [],
+      requester: null,
       roster: [],
     });
   });

@@ -1,5 +1,7 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { requesterOf } from '../knowledge/index.ts';
+import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import type { PromptFacts } from './prompt-types.ts';
 import { LOST_CATEGORY } from './sweep.ts';
 import type { ClaimedRun } from './types.ts';
@@ -10,6 +12,7 @@ const COMMENT = 4000;
 const COMMENTS = 30;
 const RELATED = 50;
 const ROSTER = 200;
+const SKILLS = 100;
 
 /** An issue as others refer to it; `x` is its alias. */
 const reference = sql`jsonb_build_object('id', x.id, 'identifier', x.identifier, 'title', x.title, 'status', x.status,
@@ -76,7 +79,7 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
   const previous = sql`(select r.id from heartbeat_runs r
     where r.issue_id = i.id and r.agent_id = a.id and r.finished_at is not null and r.id <> ${run.run_id}
     order by r.created_at desc, r.id desc limit 1)`;
-  const { rows } = await tx.execute<{ [K in keyof PromptFacts]: PromptFacts[K] }>(sql`
+  const { rows } = await tx.execute<StoredFacts>(sql`
     select
       jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
         'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
@@ -95,6 +98,8 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
         where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
       coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
         where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run,
+      ${skillOutlines(sql`a.id`, SKILLS)} as skills,
+      ${requesterOf(sql`i.id`, sql`a.company_id`)} as requester,
       case when a.role in ('ceo', 'pm', 'triage') then coalesce((
         select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title, 'description', description)
           order by name, id)
@@ -104,5 +109,8 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
     left join issues i on i.id = ${run.issue_id}::uuid and i.deleted_at is null
     left join projects p on p.id = i.project_id and p.deleted_at is null
     where a.id = ${run.agent_id}`);
-  return rows[0];
+  const [facts] = rows;
+  return facts && { ...facts, skills: outlinedSkills(facts.skills) };
 }
+
+type StoredFacts = { [K in keyof Omit<PromptFacts, 'skills'>]: PromptFacts[K] } & { skills: StoredOutline[] };

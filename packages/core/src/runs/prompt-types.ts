@@ -1,3 +1,5 @@
+import type { SkillOutline } from '../skills/index.ts';
+
 /** Everything that the prompt of a run is made of, as read in one go at its start. Instants are RFC 3339 strings. */
 export interface PromptFacts {
   agent: PromptAgent;
@@ -13,6 +15,10 @@ export interface PromptFacts {
   applied_by_lost_run: PromptAction[];
   /** Verbs that failed in the agent's last run on this issue. */
   failed_in_previous_run: PromptAction[];
+  /** Texts that the agent may read, at most 100, by slug. */
+  skills: SkillOutline[];
+  /** The user who asks for the issue, with what agents have written down of him or her. */
+  requester: { name: string; user_model: string | null } | null;
   /** Colleagues, for routing roles (ceo, pm, triage) only. */
   roster: { id: string; name: string; role: string; title: string | null; description: string | null }[];
 }

@@ -3,11 +3,11 @@
  * that are not in the trash; another text is a new version.
  */
 export { createSkill, deleteSkill, purgeSkill, restoreSkill, updateSkill } from './skills.ts';
-export { findSkill, listSkills } from './read-skills.ts';
+export { findSkill, listSkills, skillNamed } from './read-skills.ts';
 export { attachSkill, detachSkill } from './attachments.ts';
-export { skillTree } from './skill-tree.ts';
-export type { TreeSkill } from './skill-tree.ts';
-export { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts';
+export { outlinedSkills, skillOf, skillOutlines, skillTree } from './skill-tree.ts';
+export type { SkillOutline, StoredOutline, TreeSkill } from './skill-tree.ts';
+export { hasFrontMatter, parseSkillMarkdown, readYaml, slugOf } from './skill-markdown.ts';
 export type { SkillMarkdown } from './skill-markdown.ts';
 export { presentSkill } from './present.ts';
 export type { SkillRow } from './present.ts';

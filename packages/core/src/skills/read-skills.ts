@@ -1,6 +1,6 @@
 import type { Skill } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { isUuid } from '@acp/kernel';
+import { isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { presentSkill, type SkillRow } from './present.ts';
 
@@ -26,4 +26,14 @@ export async function listSkills(tx: Tx, company_id: string, query: PageRequest)
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
+}
+
+/** A skill of the company by its slug. @throws notFound */
+export async function skillNamed(tx: Tx, company_id: string, slug: string): Promise<SkillRow> {
+  const [row] = await tx
+    .select()
+    .from(skills)
+    .where(and(eq(skills.company_id, company_id), eq(skills.slug, slug), isNull(skills.deleted_at)));
+  if (row === undefined) throw notFound(`there is no skill ${JSON.stringify(slug.slice(0, 100))}`);
+  return row;
 }

@@ -28,7 +28,8 @@ export function hasFrontMatter(text: string): boolean {
 export function parseSkillMarkdown(text: string): SkillMarkdown {
   const match = frontMatter.exec(text);
   if (!match) throw invalid('SKILL.md: it must begin with front matter between two lines "---"');
-  const fields = readYaml(match[1]!);
+  if (match[1]!.length > MAX_FRONT_MATTER) throw invalid('SKILL.md: the front matter is too long');
+  const fields = readYaml(match[1]!, 'SKILL.md: the front matter');
   return {
     name: readName(fields.name),
     description: readDescription(fields.description),
@@ -36,16 +37,19 @@ export function parseSkillMarkdown(text: string): SkillMarkdown {
   };
 }
 
-function readYaml(text: string): Record<string, unknown> {
-  if (text.length > MAX_FRONT_MATTER) throw invalid('SKILL.md: the front matter is too long');
+/**
+ * A map of fields in YAML, of which JSON is a part. Aliases can't make much of little.
+ * @param what it is, for the error @throws invalid
+ */
+export function readYaml(text: string, what: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = parse(text, { maxAliasCount: MAX_ALIASES, schema: 'core' });
   } catch (err) {
-    throw invalid(`SKILL.md: ${err instanceof Error ? err.message.split('\n')[0] : 'malformed YAML'}`);
+    throw invalid(`${what}: ${err instanceof Error ? err.message.split('\n')[0] : 'malformed YAML'}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('SKILL.md: the front matter must be a map of fields');
+    throw invalid(`${what} must be a map of fields`);
   return value as Record<string, unknown>;
 }
 

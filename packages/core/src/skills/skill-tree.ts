@@ -1,5 +1,5 @@
 import type { Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { parseSkillMarkdown } from './skill-markdown.ts';
 
 /** One skill that an agent has. */
@@ -17,7 +17,64 @@ export interface TreeSkill {
  * out. One statement.
  */
 export async function skillTree(tx: Tx, agent_id: string): Promise<TreeSkill[]> {
-  const { rows } = await tx.execute<{ [K in keyof StoredSkill]: StoredSkill[K] }>(sql`
+  const { rows } = await tx.execute<{ [K in keyof StoredSkill]: StoredSkill[K] }>(
+    tree(sql`${agent_id}::uuid`),
+  );
+  return rows.map(treeSkill);
+}
+
+/** The skill of that slug in the agent's tree; undefined where it has none. */
+export async function skillOf(tx: Tx, agent_id: string, slug: string): Promise<TreeSkill | undefined> {
+  const { rows } = await tx.execute<{ [K in keyof StoredSkill]: StoredSkill[K] }>(
+    tree(sql`${agent_id}::uuid`, sql`where slug = ${slug}`),
+  );
+  return rows.map(treeSkill)[0];
+}
+
+/** Longer than any front matter that people write; what is cut off has no description. */
+const FRONT_MATTER = 4000;
+
+/** What a prompt tells of the tree, as a JSON array for a statement that has more to read; see `outlinedSkills`. */
+export function skillOutlines(agent_id: SQL, limit: number): SQL {
+  return sql`coalesce((
+    select jsonb_agg(jsonb_build_object('slug', slug, 'name', name, 'description', description,
+      'content', left(content, ${FRONT_MATTER})) order by slug)
+    from (select * from (${tree(agent_id)}) tree order by slug limit ${limit}) shown), '[]')`;
+}
+
+export interface SkillOutline {
+  slug: string;
+  name: string;
+  description: string;
+}
+
+/** The value of `skillOutlines` as the outlines that it stands for. */
+export function outlinedSkills(rows: readonly StoredOutline[]): SkillOutline[] {
+  return rows.map(({ slug, name, description, content }) => {
+    if (content === null) return { slug, name, description };
+    const { name: title, description: about } = readable(content) ?? { name: slug, description: '' };
+    return { slug, name: title, description: about };
+  });
+}
+
+/** Skills of the agent's files have a SKILL.md in the place of the rest. */
+type StoredSkill = TreeSkill & { content: string | null };
+export type StoredOutline = SkillOutline & { content: string | null };
+
+function treeSkill({ content, ...skill }: StoredSkill): TreeSkill {
+  return content === null ? skill : { ...skill, ...parseSkillMarkdown(content) };
+}
+
+function readable(content: string): ReturnType<typeof parseSkillMarkdown> | null {
+  try {
+    return parseSkillMarkdown(content);
+  } catch {
+    return null;
+  }
+}
+
+function tree(agent_id: SQL, only: SQL = sql``): SQL {
+  return sql`
     select distinct on (slug) slug, source, name, description, body_markdown, content
     from (
       select s.slug, 'company' as source, 1 as rank, s.name, s.description, s.body_markdown, null as content
@@ -31,11 +88,6 @@ export async function skillTree(tx: Tx, agent_id: string): Promise<TreeSkill[]> 
       select f.path, 'files', 3, null, null, null, f.content
       from agent_files f where f.agent_id = ${agent_id} and f.kind = 'skill'
     ) skill
-    order by slug, rank desc`);
-  return rows.map(({ content, ...skill }) =>
-    content === null ? skill : { ...skill, ...parseSkillMarkdown(content) },
-  );
+    ${only}
+    order by slug, rank desc`;
 }
-
-/** Skills of the agent's files have a SKILL.md in the place of the rest. */
-type StoredSkill = TreeSkill & { content: string | null };

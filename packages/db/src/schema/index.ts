@@ -22,6 +22,7 @@ export * from './attachments.ts';
 export * from './work-products.ts';
 export * from './notes.ts';
 export * from './skills.ts';
+export * from './knowledge.ts';
 export * from './approvals.ts';
 export * from './routines.ts';
 export * from './workers.ts';

@@ -26,6 +26,10 @@ export const notes = pgTable(
     index('notes_company')
       .on(t.company_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
+    // For agents, who name a note by its title.
+    index('notes_named')
+      .on(t.company_id, sql`lower(${t.title})`)
+      .where(sql`${t.deleted_at} is null`),
     index('notes_title').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
     index('notes_text').using('gin', sql`to_tsvector('simple', ${t.title} || ' ' || ${t.body_markdown})`),
   ],

@@ -1,14 +1,12 @@
 import { createValidator, ListIssues, OneOf, priorities } from '@acp/contract';
 import type { Issue } from '@acp/contract';
 import { listIssues, promptFacts } from '@acp/core';
-import { invalid, notFound } from '@acp/kernel';
+import { notFound } from '@acp/kernel';
 import { renderIssue } from '../../execution/render-issue.ts';
 import { inline } from '../../execution/untrusted.ts';
-import { agentOf, issueOf, projectOf, words } from '../resolve.ts';
+import { agentOf, issueOf, limitOf, projectOf, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 50;
 /** The priority is no filter of the list: it picks from so many. */
 const PRIORITY_WINDOW = 200;
 
@@ -27,7 +25,7 @@ async function list(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { status, assignee, priority, project, q, limit } = action.args.named;
   words(context, 0, 0);
-  const wanted = limit === undefined ? DEFAULT_LIMIT : Math.min(wholeNumber(limit), MAX_LIMIT);
+  const wanted = limitOf(limit);
   const only = priority === undefined ? undefined : validPriority(priority.toLowerCase());
   const query = validQuery({
     limit: only === undefined ? wanted : PRIORITY_WINDOW,
@@ -50,11 +48,6 @@ function line(issue: Issue, ownId: string): string {
         ? 'yours'
         : `assigned to ${issue.assignee_agent_id}`;
   return `${issue.identifier} [${issue.status}, ${issue.priority}, ${assignee}] ${inline(issue.title, 200)}`;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid('limit must be a whole number from 1 up');
-  return Number(text);
 }
 
 export const reading: VerbGroup = { 'get-issue': { apply: getIssue }, 'list-issues': { apply: list } };

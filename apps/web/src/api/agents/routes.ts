@@ -35,7 +35,7 @@ export const agentRoutes: Route[] = [
   handle(rows.create, (c) => {
     const { actor, company_id, body } = c;
     if (actor.kind !== 'agent' || permits(actor.permissions, 'agents.create'))
-      return createAgent(c.tx, actor, company_id, body, c.services.adapters);
+      return createAgent(c.tx, actor, company_id, body, { rules: c.services.adapters, first_key: true });
     c.status(202);
     return requestInstallApproval(c.tx, actor, { company_id, issue_id: null, kind: 'agent', body });
   }),

@@ -126,7 +126,7 @@ export const agentRoutes: UiRoute[] = [
   ),
   action('/companies/{companyId}/agents/new', agentEndpoints.create, {
     read: readAgent,
-    run: (c) => createAgent(c.tx, c.user, c.company_id, c.body, c.services.adapters),
+    run: (c) => createAgent(c.tx, c.user, c.company_id, c.body, { rules: c.services.adapters }),
     next: (_, created) => `/agents/${'agent' in created ? created.agent.id : created.id}`,
     failed: newAgentPage,
   }),

@@ -1,0 +1,70 @@
+import { createValidator, CreateWorkProduct, isSubprocessAdapter } from '@acp/contract';
+import { checkFilePath, createAttachments, createWorkProduct, findAgent, putAgentFile } from '@acp/core';
+import { invalid, notFound } from '@acp/kernel';
+import { inline } from '../../execution/untrusted.ts';
+import { issueOf, textOf, words } from '../resolve.ts';
+import type { VerbContext, VerbFile, VerbGroup, VerbOutcome } from '../verb.ts';
+
+const validReport = createValidator(CreateWorkProduct, 'the report');
+
+async function report(context: VerbContext): Promise<VerbOutcome> {
+  const { tx, run, action } = context;
+  const issue = await issueOf(context, undefined);
+  const title = textOf(context, 'a title');
+  const input = validReport({ title, type: 'report', summary: action.body });
+  await createWorkProduct(tx, run.actor, issue, input);
+  return { text: `${issue.identifier}: report ${inline(title, 100)} added`, changed: true };
+}
+
+/** By the end of the name; everything else is plain text, for a verb's body is text. */
+const types: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  html: 'text/html',
+  json: 'application/json',
+  md: 'text/markdown',
+  svg: 'image/svg+xml',
+  xml: 'application/xml',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+};
+
+type Call = Pick<VerbContext, 'run' | 'action'>;
+
+function pathOf({ action }: Call): string {
+  const [path, second] = action.args.positional;
+  if (path === undefined) throw invalid('a path is missing');
+  if (second !== undefined) throw invalid('a path with spaces goes in double quotes');
+  return checkFilePath(path);
+}
+
+/** Once for the issue and, where the adapter is a program with a home, once for the agent's own files. */
+function filesToWrite(call: Call): VerbFile[] {
+  const { run, action } = call;
+  const filename = pathOf(call).split('/').at(-1)!;
+  if (run.issue_id === null) throw invalid('this run has no issue to attach a file to');
+  const content_type = types[filename.toLowerCase().split('.').at(-1)!] ?? 'text/plain';
+  const body = action.body ?? '';
+  const file = { filename, content_type, bytes: Buffer.from(body === '' ? '' : `${body}\n`) };
+  const attachment = { ...file, folder: 'attachments', owner: run.company_id } as const;
+  if (!isSubprocessAdapter(run.adapter_type)) return [attachment];
+  return [attachment, { ...file, folder: 'agents', owner: run.agent_id }];
+}
+
+async function writeFile(context: VerbContext): Promise<VerbOutcome> {
+  const { tx, run, files } = context;
+  const path = words(context, 1, 1)[0]!;
+  const [attachment, own] = files;
+  const issue = await issueOf(context, undefined);
+  await createAttachments(tx, run.actor, issue, [attachment!]);
+  if (own !== undefined) {
+    const agent = await findAgent(tx, run.agent_id);
+    if (agent === undefined) throw notFound('the agent is gone');
+    await putAgentFile(tx, run.actor, agent, path, own);
+  }
+  return { text: `${issue.identifier}: ${inline(path, 200)} attached`, changed: true };
+}
+
+export const deliverables: VerbGroup = {
+  report: { permission: 'issues.update', apply: report },
+  'write-file': { permission: 'files.write', files: filesToWrite, apply: writeFile },
+};

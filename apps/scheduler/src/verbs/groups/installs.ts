@@ -1,0 +1,61 @@
+import { permits } from '@acp/contract';
+import { hasFrontMatter, readYaml, requestInstallApproval } from '@acp/core';
+import { isUuid } from '@acp/kernel';
+import { inline } from '../../execution/untrusted.ts';
+import { type InstallableKind, installs as table } from '../../installs/installs.ts';
+import { agentOf, words } from '../resolve.ts';
+import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Fields that name an agent: in the place of the id its name will do. */
+const agentFields: Partial<Record<InstallableKind, readonly string[]>> = {
+  agent: ['reports_to'],
+  routine: ['assignee_agent_id'],
+};
+
+/** Makes the resource of the body; where a permission is withheld, an approval asks for it (decisions 5). */
+function install(kind: InstallableKind): Verb {
+  const { permission, fields, check, make } = table[kind];
+  return {
+    apply: async (context) => {
+      const { tx, run, action } = context;
+      words(context, 0, 0);
+      const text = action.body ?? '';
+      const body =
+        kind === 'skill' && hasFrontMatter(text)
+          ? text
+          : await withIds(context, kind, readYaml(text, 'the body'));
+      check(body);
+      if (!permits(run.actor.permissions, permission)) {
+        const { company_id, issue_id } = run;
+        const { title } = await requestInstallApproval(tx, run.actor, { company_id, issue_id, kind, body });
+        return { text: `a human is asked to approve: ${inline(title, 200)}`, changed: true };
+      }
+      const name = await make(tx, run.actor, run.company_id, body);
+      const unknown =
+        typeof body === 'string' ? [] : Object.keys(body).filter((key) => !fields.includes(key));
+      const notice = unknown.length === 0 ? '' : `; not understood: ${inline(unknown.join(', '), 200)}`;
+      return { text: `${kind} ${inline(name, 100)} installed${notice}`, changed: true };
+    },
+  };
+}
+
+async function withIds(context: VerbContext, kind: InstallableKind, body: Fields): Promise<Fields> {
+  const { assignee, ...rest } = body;
+  const fields: Fields =
+    kind === 'routine' && assignee !== undefined ? { assignee_agent_id: assignee, ...rest } : { ...body };
+  for (const key of agentFields[kind] ?? []) {
+    const name = fields[key];
+    if (typeof name === 'string' && !isUuid(name)) fields[key] = (await agentOf(context, name)).id;
+  }
+  return fields;
+}
+
+export const installs: VerbGroup = {
+  'install-memory': install('memory'),
+  'install-note': install('note'),
+  'install-skill': install('skill'),
+  'install-routine': install('routine'),
+  'install-agent': install('agent'),
+};

@@ -1,0 +1,31 @@
+import { putUserModel, skillOf } from '@acp/core';
+import { invalid, notFound } from '@acp/kernel';
+import { inline, quoted } from '../../execution/untrusted.ts';
+import { issueOf, words } from '../resolve.ts';
+import type { VerbGroup } from '../verb.ts';
+
+/** In characters. */
+const SKILL_SHOWN = 40_000;
+
+export const knowledge: VerbGroup = {
+  'use-skill': {
+    apply: async (context) => {
+      const [slug = ''] = words(context, 1, 1);
+      const skill = await skillOf(context.tx, context.run.agent_id, slug);
+      if (skill === undefined) throw notFound(`you have no skill ${inline(slug, 100)}`);
+      const { name, body_markdown } = skill;
+      return { text: quoted('skill', body_markdown, SKILL_SHOWN, { name }), changed: false };
+    },
+  },
+  'update-user-model': {
+    permission: 'notes.write',
+    apply: async (context) => {
+      const { tx, run, action } = context;
+      words(context, 0, 0);
+      const text = action.body?.trim() ?? '';
+      if (text === '') throw invalid('the text is empty');
+      const { name, changed } = await putUserModel(tx, run.actor, await issueOf(context, undefined), text);
+      return { text: `what is known of ${inline(name, 100)} is written down`, changed };
+    },
+  },
+};

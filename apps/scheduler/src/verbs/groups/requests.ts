@@ -1,0 +1,36 @@
+import { CreateApproval, createValidator } from '@acp/contract';
+import { requestApproval } from '@acp/core';
+import { invalid } from '@acp/kernel';
+import { inline } from '../../execution/untrusted.ts';
+import { textOf } from '../resolve.ts';
+import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
+
+const validRequest = createValidator(CreateApproval, 'the request');
+
+/** What has to be made when it is approved is asked for with all that it is made of. */
+const instead: Readonly<Record<string, string>> = {
+  hire_agent: '/install-agent',
+  install: 'the /install-… verb of its kind',
+};
+
+async function apply(context: VerbContext): Promise<VerbOutcome> {
+  const { tx, run, action } = context;
+  const [type = ''] = action.text.split(/\s+/, 1);
+  const kind = type.toLowerCase().replaceAll('-', '_');
+  if (Object.hasOwn(instead, kind)) throw invalid(`use ${instead[kind]}: it asks where it has to`);
+  const text = action.text.slice(type.length).trim();
+  const input = validRequest({
+    type: kind,
+    title: textOf({ action: { ...action, text } }, 'a title'),
+    description: action.body,
+    issue_id: run.issue_id,
+  });
+  const { approval, asked_before } = await requestApproval(tx, run.actor, run.company_id, input);
+  const title = inline(approval.title, 100);
+  return {
+    text: asked_before ? `${title} waits for a human already` : `a human is asked to approve: ${title}`,
+    changed: !asked_before,
+  };
+}
+
+export const requests: VerbGroup = { 'request-approval': { permission: 'approvals.request', apply } };

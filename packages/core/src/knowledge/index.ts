@@ -1,0 +1,2 @@
+/** Owns `user_models`: what the agents of a company know of the users who ask them for work, one text for each. */
+export { putUserModel, requesterOf } from './user-models.ts';

@@ -1,0 +1,76 @@
+import type { AgentActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { invalid } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+
+/** In characters. It is part of every later prompt, so an agent has to choose. */
+const LONGEST = 8000;
+const DEEPEST = 20;
+
+/**
+ * The id of the user who asks for the work of an issue: who made it, or, of one that an agent made, the nearest of its
+ * ancestors. Null where only agents and routines are behind it.
+ * @param issue_id an id or a column
+ */
+export function requestingUser(issue_id: SQL): SQL {
+  return sql`(
+    with recursive up as (
+      select o.parent_issue_id, o.created_by_user_id, 1 as distance from issues o where o.id = ${issue_id}
+      union all
+      select o.parent_issue_id, o.created_by_user_id, up.distance + 1
+      from up join issues o on o.id = up.parent_issue_id
+      where up.created_by_user_id is null and up.distance < ${DEEPEST}
+    )
+    select created_by_user_id from up where created_by_user_id is not null limit 1)`;
+}
+
+/** The requesting user of an issue as a JSON object `{name, user_model}`, or null: a part of the prompt's statement. */
+export function requesterOf(issue_id: SQL, company_id: SQL): SQL {
+  return sql`(
+    select jsonb_build_object('name', u.display_name, 'user_model', m.body_markdown)
+    from users u left join user_models m on m.user_id = u.id and m.company_id = ${company_id}
+    where u.id = ${requestingUser(issue_id)})`;
+}
+
+/**
+ * Replaces what the company's agents know of the issue's requesting user (behaviour rule 5, `/update-user-model`).
+ * @returns the user's name, and whether anything is different now
+ * @throws invalid where no user is behind the issue, or for a text that is too long
+ */
+export async function putUserModel(
+  tx: Tx,
+  actor: AgentActor,
+  issue: { id: string },
+  body_markdown: string,
+): Promise<{ name: string; changed: boolean }> {
+  if (body_markdown.length > LONGEST) throw invalid(`the text is longer than ${LONGEST} characters`);
+  const { rows } = await tx.execute<{ user_id: string; name: string; written: boolean }>(sql`
+    with requester as (
+      select id, display_name from users where id = ${requestingUser(sql`${issue.id}::uuid`)}
+    ), written as (
+      insert into user_models as m (company_id, user_id, body_markdown, updated_by_agent_id)
+      select ${actor.company_id}, id, ${body_markdown}, ${actor.agent_id} from requester
+      on conflict (company_id, user_id) do update set body_markdown = excluded.body_markdown,
+        updated_by_agent_id = excluded.updated_by_agent_id, updated_at = now()
+      where m.body_markdown <> excluded.body_markdown
+      returning m.user_id
+    )
+    select id as user_id, display_name as name, exists (select from written) as written from requester`);
+  const [requester] = rows;
+  if (requester === undefined) throw invalid('no user is known to have asked for this issue');
+  const { user_id, name, written } = requester;
+  if (written) {
+    const { company_id } = actor;
+    await recordChanges(tx, actor, [
+      {
+        company_id,
+        action: 'user_model.updated',
+        entity_type: 'user',
+        entity_id: user_id,
+        details: { name },
+      },
+    ]);
+  }
+  return { name, changed: written };
+}

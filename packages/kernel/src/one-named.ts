@@ -1,0 +1,15 @@
+import { conflict, notFound } from './errors.ts';
+
+/**
+ * The one that a word names, of those that are called so in any case: the exact spelling wins.
+ * @param what they are, for the error: `agent`
+ * @throws notFound, conflict where several are called so
+ */
+export function oneNamed<T>(what: string, word: string, found: readonly T[], nameOf: (one: T) => string): T {
+  const exact = found.filter((one) => nameOf(one) === word);
+  const [one, second] = exact.length > 0 ? exact : found;
+  const told = JSON.stringify(word.slice(0, 100).toWellFormed());
+  if (one === undefined) throw notFound(`there is no ${what} ${told}`);
+  if (second !== undefined) throw conflict(`several ${what}s are called ${told}: use the id`);
+  return one;
+}

@@ -1,0 +1,38 @@
+import type { ClaimedRun } from '@acp/core';
+import { schema, type Tx } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { actors, createAgent, createCompany, createIssue } from './factories.ts';
+
+export type RunningRun = Awaited<ReturnType<typeof createRunningRun>>;
+
+/** A run of Ada on her issue, as a claim leaves it, with a colleague and another issue. */
+export async function createRunningRun(
+  tx: Tx,
+  options: { permissions?: Record<string, boolean>; adapter_type?: string; created_by_user_id?: string } = {},
+) {
+  const { permissions = {}, adapter_type = 'llm', created_by_user_id } = options;
+  const company = await createCompany(tx);
+  const ada = await createAgent(tx, company, { name: 'Ada', permissions, status: 'running', adapter_type });
+  const grace = await createAgent(tx, company, { name: 'Grace Hopper' });
+  const run_id = newId();
+  const held = { checked_out_by_agent_id: ada.id, checked_out_at: new Date(), checkout_run_id: run_id };
+  const mine = { assignee_agent_id: ada.id, title: 'Own work', ...held };
+  const own = await createIssue(tx, company, { ...mine, ...(created_by_user_id && { created_by_user_id }) });
+  const other = await createIssue(tx, company, { title: 'Other work', status: 'backlog' });
+  const lease = { company_id: company.id, fence: 1 };
+  const base = { agent_id: ada.id, issue_id: own.id, wake_reason: 'manual', adapter_type };
+  const claim = { status: 'running', claimed_by: 'test', lease_expires_at: new Date(Date.now() + 60_000) };
+  await tx.insert(schema.heartbeat_runs).values({ id: run_id, ...lease, ...base, ...claim });
+  const run: ClaimedRun = {
+    run_id,
+    ...lease,
+    ...base,
+    trigger_detail: null,
+    retry_of_run_id: null,
+    held_before: false,
+    budgeted: false,
+    api_key: null,
+    actor: actors.agent(ada, { run_id, depth: 2 }),
+  };
+  return { company, ada, grace, own, other, run };
+}
