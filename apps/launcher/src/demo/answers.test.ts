@@ -111,6 +111,15 @@ describe('the scripted chief', () => {
     expect(answer(prompt({ below: children('done', 'cancelled') }))).toMatch(/\/status done$/);
   });
 
+  it('reports the whole; of what comes back every year it makes a routine, and asks before it is told to customers', () => {
+    const once = answer(prompt({ below: children('done', 'done') }));
+    expect(once).toContain('/report Put the list on the web\n```\n- HAR-2: Choose ten books');
+    expect(once).not.toContain('/promote-routine');
+    const yearly = answer(prompt({ below: children('done', 'done'), body: `Wanted every year.\n\n${list}` }));
+    expect(yearly).toContain('\n/promote-routine 0 9 1 3 *\n');
+    expect(yearly).toContain('\n/request-approval action Tell our customers of HAR-1\n```\n');
+  });
+
   it('leaves a closed issue alone', () => {
     expect(answer(prompt({ status: 'done' }))).not.toMatch(/^\//m);
   });
@@ -128,7 +137,28 @@ describe('the scripted colleague', () => {
       { role: 'assistant', content: '…' },
       { role: 'user', content: 'Answer to /get-issue' },
     ];
+    const withSkills = prompt({ ...part, below });
+    const [system, user] = withSkills;
+    const skilled = user!.content.replace(
+      '# Your issue',
+      '# Your skills\n- house-style: How\n\n# Your issue',
+    );
+    expect(answer([system!, { role: 'user', content: skilled }])).toMatch(/\n\/use-skill house-style$/);
     expect(answer(second)).toMatch(/ten books are chosen[\s\S]*\/status done$/);
+  });
+
+  it('leaves what fits the task: a file, a finding or a report', () => {
+    const left = (title: string) => {
+      const [system, user] = prompt(part);
+      return answer([
+        system!,
+        { ...user!, content: user!.content.replace('Put the list on the web', title) },
+      ]);
+    };
+    expect(left('Build a page')).toContain('\n/write-file what-was-built/build-a-page.md\n```\nBuilt in');
+    expect(left('Ask our readers')).toContain('\n/record-finding Ask our readers\n```\nAsked twelve');
+    expect(left('Choose ten books')).toContain('\n/report Choose ten books\n```\nWent through');
+    expect(left('Rest')).not.toMatch(/\/(?:report|write-file|record-finding)/);
   });
 
   it('does an issue without a parent in one turn', () => {

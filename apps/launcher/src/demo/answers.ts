@@ -31,7 +31,7 @@ function lead({ colleagues, agent }: Reading, issue: PromptIssue): string {
   const others = colleagues.filter(({ name }) => name !== agent.name);
   const parts = partsOf(issue.body);
   const missing = parts.filter((part) => !issue.children.some((child) => child.title === titleOf(part)));
-  if (others.length === 0) return work({ turn: 2 }, issue);
+  if (others.length === 0) return work({ turn: 2, skills: [] }, issue);
   if (missing.length > 0) return breakDown(issue, missing, others);
   if (issue.children.length === 0) return handOver(issue, others);
   return issue.children.every(({ status }) => isOver(status)) ? sumUp(issue) : stillOpen(issue);
@@ -92,9 +92,20 @@ function sumUp(issue: PromptIssue): string {
   return [
     'All parts are there, and together they give what was asked for:',
     lines.join('\n'),
+    `/report ${titleOf(issue.title)}\n${fenced(lines.join('\n'))}`,
+    ...(/every year/.test(issue.body) ? everyYear(issue) : []),
     'I have checked the whole against the issue and close it.',
     '/status done',
   ].join('\n\n');
+}
+
+/** It comes back by itself, and what goes out to customers a human looks at first. */
+function everyYear({ identifier }: PromptIssue): string[] {
+  return [
+    'Next year it is to begin in time, in the first days of March.',
+    '/promote-routine 0 9 1 3 *',
+    `/request-approval action Tell our customers of ${identifier}\n${fenced('A letter to all who have asked for it last year.')}`,
+  ];
 }
 
 function stillOpen(issue: PromptIssue): string {
@@ -102,44 +113,65 @@ function stillOpen(issue: PromptIssue): string {
   return [`Still open: ${open.join(', ')}. I wait.`, '/status blocked'].join('\n\n');
 }
 
-/** What came of a task, by a word of its title. */
-const results: readonly (readonly [word: RegExp, result: string])[] = [
-  [
-    /fix|fast|slow|speed/i,
-    'The slow part was one query too many. It is gone, the step takes a fifth of the time, and a test guards it.',
-  ],
-  [
-    /build|page|site|code/i,
-    'Built in the smallest form that works, with a test for each of its promises, and tried on a phone and on a desktop.',
-  ],
-  [
-    /measure|ask|survey|interview|want/i,
-    'Asked twelve people, nine answered. Seven of them name the same thing, and it is the cheapest one to change.',
-  ],
-  [
-    /choose|find|compare/i,
-    'Went through thirty candidates by the same four questions; what is left stands below in the order of the answers.',
-  ],
+interface Result {
+  /** Words of the title that it fits. */
+  named: RegExp;
+  text: string;
+  /** What it leaves behind: a verb's line, whose body is the text. */
+  left?: (title: string) => string;
+}
+
+/** What came of a task. */
+const results: readonly Result[] = [
+  {
+    named: /fix|fast|slow|speed/i,
+    text: 'The slow part was one query too many. It is gone, the step takes a fifth of the time, and a test guards it.',
+  },
+  {
+    named: /build|page|site|code/i,
+    text: 'Built in the smallest form that works, with a test for each of its promises, and tried on a phone and on a desktop.',
+    left: (title) => `/write-file what-was-built/${slug(title)}.md`,
+  },
+  {
+    named: /measure|ask|survey|interview|want/i,
+    text: 'Asked twelve people, nine answered. Seven of them name the same thing, and it is the cheapest one to change.',
+    left: (title) => `/record-finding ${titleOf(title)}`,
+  },
+  {
+    named: /choose|find|compare/i,
+    text: 'Went through thirty candidates by the same four questions; what is left stands below in the order of the answers.',
+    left: (title) => `/report ${titleOf(title)}`,
+  },
 ];
 
-/** Reads what the issue belongs to, then does it. */
-function work({ turn }: Pick<Reading, 'turn'>, issue: PromptIssue): string {
+/** Reads what the issue belongs to and how things are done here, then does it. */
+function work({ turn, skills }: Pick<Reading, 'turn' | 'skills'>, issue: PromptIssue): string {
   if (turn === 1 && issue.parent !== null) {
     return [
       `I take this on. First I read what it belongs to, ${issue.parent.identifier}.`,
       '/status in_progress',
       `/get-issue ${issue.parent.identifier}`,
+      ...skills.map((skill) => `/use-skill ${skill}`),
     ].join('\n\n');
   }
   const wanted = /Done when: (.+)/.exec(issue.body)?.[1] ?? issue.title;
+  const result = results.find(({ named }) => named.test(issue.title));
+  const text = result?.text ?? 'Done as described, and checked against the description.';
   return [
     ...(issue.status === 'todo' && turn === 1 ? ['/status in_progress'] : []),
     `**${issue.title}**`,
-    results.find(([named]) => named.test(issue.title))?.[1] ??
-      'Done as described, and checked against the description.',
+    text,
     `What was asked for ("${wanted}") is there.`,
+    ...(result?.left === undefined ? [] : [`${result.left(issue.title)}\n${fenced(text)}`]),
     '/status done',
   ].join('\n\n');
+}
+
+function slug(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
 }
 
 function word(name: string): string {

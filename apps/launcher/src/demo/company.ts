@@ -44,6 +44,13 @@ const ISSUES = [
   },
 ] as const;
 
+const HOUSE_STYLE = `---
+name: House style
+description: How results are written down at Harbour Books. Read it before you report.
+---
+First what came out of it, in one sentence. Then how we know, with the numbers. Nothing that the reader does not need.
+`;
+
 export async function createDemoCompany(client: Client): Promise<DemoCompany> {
   const { id } = await client.post<{ id: string }>('/api/companies', {
     name: 'Harbour Books',
@@ -51,6 +58,7 @@ export async function createDemoCompany(client: Client): Promise<DemoCompany> {
   });
   const hire = async (agent: object): Promise<DemoAgent> =>
     client.post<DemoAgent>(`/api/companies/${id}/agents`, agent);
+  await client.post(`/api/companies/${id}/skills`, { content: HOUSE_STYLE, company_wide: true });
   // Three issues come at once, and a chief can think about all of them.
   const ada = await hire({ name: 'Ada', role: 'ceo', title: 'Chief executive', max_concurrent_runs: 3 });
   const grace = await hire({ name: 'Grace', role: 'engineer', title: 'Web engineer', reports_to: ada.id });

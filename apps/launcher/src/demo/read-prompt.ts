@@ -33,6 +33,8 @@ export interface Reading {
   /** Why the agent was woken: `assignment`, `unblocked` … */
   reasons: string[];
   issue: PromptIssue | null;
+  /** Slugs of the skills that the prompt offers. */
+  skills: string[];
   /** From 1: read verbs give an agent further turns. */
   turn: number;
 }
@@ -47,6 +49,7 @@ export function readPrompt(messages: readonly ChatMessage[]): Reading {
     colleagues: readColleagues(section(prompt, 'Colleagues')),
     reasons: [...section(prompt, 'Why you were woken').matchAll(/^- ([a-z]+),/gm)].map((match) => match[1]!),
     issue: readIssue(section(prompt, 'Your issue')),
+    skills: [...section(prompt, 'Your skills').matchAll(/^- ([a-z0-9-]+):/gm)].map((match) => match[1]!),
     turn: messages.filter((message) => message.role === 'assistant').length + 1,
   };
 }
@@ -59,7 +62,7 @@ function joined(messages: readonly ChatMessage[], wanted: string): string {
 }
 
 const titles =
-  'Why you were woken|Goals|Project|Colleagues|Your issue|Done already|Verbs of your last run|Now';
+  'Why you were woken|Goals|Project|Colleagues|Your skills|Who asks for it|Your issue|Done already|Verbs of your last run|Now';
 
 /** The text below `# title`, up to the engine's next headline: those of people's texts are no end. */
 function section(prompt: string, title: string): string {
