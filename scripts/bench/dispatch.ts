@@ -5,12 +5,12 @@ import { cloneDatabase, forkFakeModel, startStatementCounter, waitFor } from '@a
 import type { ForkedFakeModel, StatementCounter, TestDatabase } from '@acp/testkit';
 import { ONLY_LOOK } from './quick-model.ts';
 import type { BenchOptions, Report } from './report.ts';
+import { finishedRuns, POOL_SIZE, quiet, tiers, trigger } from './runs.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { startService, temporaryFolder } from './service.ts';
+import { startService } from './service.ts';
 import { machineNow, percentile } from './statistics.ts';
 
-const POOL_SIZE = 32;
 const AGENTS = 64;
 const RUN_CONDITIONS = 'each run: prompt, one model call, prose as a comment, the verb /status done';
 
@@ -48,15 +48,6 @@ async function onStage(
     await database.close();
   }
 }
-
-const tiers = (url: string, model: ForkedFakeModel) => ({
-  DATABASE_URL: url,
-  SERVICE_HOME: temporaryFolder(),
-  SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
-  SERVICE_DEFAULT_LLM_BASE_URL: model.url,
-  SERVICE_DEFAULT_LLM_MODEL: 'fake-model',
-  WORKER_POOL_SIZE: String(POOL_SIZE),
-});
 
 async function benchLatency(report: Report, { database, model, scene }: Stage): Promise<void> {
   const settings = tiers(database.url, model);
@@ -254,36 +245,4 @@ async function countIdle(report: Report, counter: StatementCounter, seconds: num
   const counted = Map.groupBy(sent, (text) => text);
   const most = [...counted].toSorted(([, a], [, b]) => b.length - a.length);
   report.text(most.map(([text, { length }]) => `${length} × ${text}`).join('\n'));
-}
-
-/** Nothing but the ticks of an idle pair for half a second. */
-async function quiet(counter: StatementCounter): Promise<void> {
-  let last = -10;
-  await waitFor(
-    async () => {
-      await delay(500);
-      const now = counter.total();
-      const grown = now - last;
-      last = now;
-      return grown <= 2;
-    },
-    { what: 'the end of what was under way', timeout_ms: 60_000 },
-  );
-}
-
-async function trigger(url: string, { board_key: key }: Scene, issueId: string): Promise<void> {
-  const response = await fetch(`${url}/api/issues/${issueId}/trigger-agent`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-  });
-  if (response.status !== 201)
-    throw new Error(`trigger-agent answered ${response.status}: ${await response.text()}`);
-  await response.text();
-}
-
-async function finishedRuns({ database }: TestDatabase): Promise<number> {
-  const { rows } = await database.pool.query<{ count: number }>(
-    'select count(*)::int as count from heartbeat_runs where finished_at is not null',
-  );
-  return rows[0]?.count ?? 0;
 }

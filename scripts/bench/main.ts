@@ -11,10 +11,17 @@ import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
+import { benchWork } from './work.ts';
 
 type Bench = (report: Report, options: BenchOptions) => Promise<void>;
 
-const sections: Record<string, Bench> = { a: benchApi, b: benchDispatch, c: benchLive, d: benchStart };
+const sections: Record<string, Bench> = {
+  a: benchApi,
+  b: benchDispatch,
+  c: benchLive,
+  d: benchStart,
+  e: benchWork,
+};
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 /**
  * Script of the model endpoint: answers at once, and notes when each request had been read. On issues to be looked at
- * it only says something, the others it also closes by a verb.
+ * it only says something, on others it uses ten verbs; the rest it also closes by a verb.
  */
 import type { FakeModelRequest } from '@acp/testkit';
 import { machineNow } from './statistics.ts';
@@ -8,9 +8,27 @@ import { machineNow } from './statistics.ts';
 /** Begins the titles of issues on which the agents use no verb. */
 export const ONLY_LOOK = 'Only look at';
 
+/** Begins the titles of issues on which the agents use ten verbs. */
+export const TEN_VERBS = 'Ten verbs for';
+
+const body = '```\nAll four sides, two coats each.\n```';
+const tenVerbs = [
+  '/status in_progress',
+  '/priority high',
+  `/create-issue Clean the brushes\n${body}`,
+  `/create-note What paint we used\n${body}`,
+  `/record-finding Green lasts longest\n${body}`,
+  `/report What was painted\n${body}`,
+  `/write-file shed.md\n${body}`,
+  '/needs-routing The roof is somebody else’s',
+  '/install-note\n```\ntitle: Where the ladder stands\n```',
+  '/status done',
+].join('\n\n');
+
 export function script(request: FakeModelRequest): string {
   request.body.received_at_machine = machineNow();
-  const onlySaid = request.messages.some(({ content }) => content.includes(ONLY_LOOK));
+  const named = (title: string) => request.messages.some(({ content }) => content.includes(title));
   const said = 'The shed is painted, on all four sides.';
-  return onlySaid ? said : `${said}\n\n/status done`;
+  if (named(TEN_VERBS)) return `${said}\n\n${tenVerbs}`;
+  return named(ONLY_LOOK) ? said : `${said}\n\n/status done`;
 }
