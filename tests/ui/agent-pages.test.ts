@@ -49,6 +49,16 @@ describe('an agent’s settings', () => {
     expect(seen.text).not.toContain('<form method="post" action="/agents');
   });
 
+  it('offer a test of the adapter, and say it beside where no scheduler answers', async () => {
+    expect((await get(settings())).text).toContain(`action="/agents/${cast.agent_id}/test-adapter"`);
+    expect((await get(settings(), 'viewer')).text).not.toContain('/test-adapter');
+    const silent = await post(`/agents/${cast.agent_id}/test-adapter`);
+    expect([silent.status, silent.text]).toEqual([
+      503,
+      expect.stringContaining('no scheduler answered in time'),
+    ]);
+  });
+
   it('keep every prompt and configuration, with who and why, and bring an old prompt back', async () => {
     const change = async (body: object) =>
       request(app).patch(`/api/agents/${cast.agent_id}`).set(headers('admin')).send(body);

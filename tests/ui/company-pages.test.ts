@@ -53,13 +53,17 @@ describe('an admin of a company', () => {
   });
 
   it('approves a request to join; a second decision is refused in words', async () => {
-    const { body } = await browserOf(cast.stranger).api('post', '/api/join-requests', {
-      company_id: cast.company_id,
-      message: 'May I?',
-    });
+    const stranger = browserOf(cast.stranger);
+    const ask = async (company_id: string) =>
+      stranger.post('/join-requests', { company_id, message: 'May I?' });
+    expect(errorOf((await ask(newId())).text, 'company_id')).toBe('Unknown company.');
+    expect(errorOf((await ask(cast.other_company_id)).text, 'company_id')).toBe('Already a member.');
+    expect((await ask(cast.company_id)).headers.location).toBe('/companies?done=asked');
     const admin = browserOf(cast.admin);
-    expect((await admin.get(`${base}/members/requests`)).text).toContain('May I?');
-    const approve = () => admin.post(`/join-requests/${body.id}`, { status: 'approved' });
+    const { text } = await admin.get(`${base}/members/requests`);
+    expect(text).toContain('May I?');
+    const resolve = /action="(\/join-requests\/[^"]+)"/.exec(text)![1]!;
+    const approve = () => admin.post(resolve, { status: 'approved' });
     expect((await approve()).headers.location).toBe(`${base}/members/requests?done=approved`);
     const again = await approve();
     expect(again.status).toBe(409);

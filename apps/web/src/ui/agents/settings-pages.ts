@@ -1,5 +1,6 @@
 /** What is set for an agent: its permissions, prompts and configuration with their histories, its home and sessions. */
 import type {
+  AdapterTest,
   AgentHome,
   ConfigurationRevision,
   FsSkill,
@@ -33,6 +34,8 @@ export interface SettingsView {
   home: AgentHome;
   sessions: readonly TaskSession[];
   can_write: boolean;
+  /** What a test of the adapter just said. */
+  tested: AdapterTest | null;
 }
 
 export function settingsBody(view: SettingsView): Html {
@@ -48,7 +51,7 @@ export function settingsBody(view: SettingsView): Html {
     </section>
     <section class="card">
       <h2>Configuration</h2>
-      !${revisionList(view)}
+      !${revisionList(view)}!${when(view.tested, testResult)}!${when(view.can_write, () => adapterTest(id))}
     </section>
     <section class="card">
       <h2>Home and sessions</h2>
@@ -59,6 +62,19 @@ export function settingsBody(view: SettingsView): Html {
       !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
       !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run begins a new session. Forget this one?' }))}
     </section>`;
+}
+
+function adapterTest(id: string): Html {
+  return html`<p class="soft">A test is one small real call of the adapter, made by a scheduler.</p>
+    !${postButton(`/agents/${id}/test-adapter`, 'Test the adapter')}`;
+}
+
+function testResult({ ok, latency_ms, detail, error }: AdapterTest): Html {
+  return ok
+    ? html`<p class="notice good" role="status">
+        It answered in ${latency_ms} ms${detail === null ? '.' : `: ${detail}`}
+      </p>`
+    : html`<p class="error form-error" role="alert">${error ?? 'It did not answer.'}</p>`;
 }
 
 const hints: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import {
+  type AdapterTest,
   agentEndpoints,
   agentFileEndpoints,
   agentPermissionDefaults,
@@ -46,7 +47,11 @@ const done: Record<string, string> = {
   'skill-deleted': 'The skill is deleted.',
 };
 
-async function settingsPage(context: AgentContext, error: string | null = null): Promise<Html> {
+async function settingsPage(
+  context: AgentContext,
+  error: string | null = null,
+  tested: AdapterTest | null = null,
+): Promise<Html> {
   const { tx, user, subject, company_id, services, query } = context;
   const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
   const { agents } = await listAgents(tx, user, { company_id });
@@ -64,6 +69,7 @@ async function settingsPage(context: AgentContext, error: string | null = null):
     home: await agentHome(tx, subject, services.homes),
     sessions: (await listTaskSessions(tx, subject, SHOWN)).items,
     can_write: mayWrite(context),
+    tested,
   });
   return framed(context, html`!${formError(error)}!${notice(done[query.done ?? ''])}!${body}`);
 }
@@ -91,6 +97,7 @@ async function framed(context: AgentContext, body: Html): Promise<Html> {
   return companyPage(context, { title: context.subject.name, active: list, trail, body });
 }
 
+const failed = (context: AgentContext, error: string): Promise<Html> => settingsPage(context, error);
 const settings = ({ subject }: AgentContext, what: string): string =>
   `/agents/${subject.id}/settings?done=${what}`;
 const files = ({ subject }: AgentContext, what: string): string => `/agents/${subject.id}/files?done=${what}`;
@@ -106,7 +113,7 @@ export const agentSettingsRoutes: UiRoute[] = [
       ),
     run: (c) => updatePermissions(c.tx, c.user, c.subject, c.body),
     next: (c) => settings(c, 'permissions'),
-    failed: settingsPage,
+    failed,
   }),
   action(
     '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
@@ -114,13 +121,21 @@ export const agentSettingsRoutes: UiRoute[] = [
     {
       run: (c) => activatePrompt(c.tx, c.user, c.subject, Number(c.params.versionNumber)),
       next: (c) => settings(c, 'prompt'),
-      failed: settingsPage,
+      failed,
     },
   ),
   action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
     run: (c) => clearSession(c.tx, c.user, c.subject),
     next: (c) => settings(c, 'session'),
-    failed: settingsPage,
+    failed,
+  }),
+  action('/agents/{agentId}/test-adapter', agentEndpoints.testAdapter, {
+    run: async ({ services, user, subject, company_id }) => {
+      const command = { agent_id: subject.id };
+      return (await services.command('test-adapter', command, { actor: user, company_id })) as AdapterTest;
+    },
+    next: (c, tested) => settingsPage(c, null, tested),
+    failed,
   }),
   page('/agents/{agentId}/files', { scope: byAgent, role: 'viewer' }, (c) => filesPage(c)),
   action('/agents/{agentId}/files', agentFileEndpoints.upload, {

@@ -28,7 +28,9 @@ export function companiesBody(
         </div>`
       : emptyState(
           'No company yet',
-          can_create ? html`Create the first one below.` : html`Ask an administrator for an invite.`,
+          can_create
+            ? html`Create the first one below.`
+            : html`Ask an administrator for an invite, or ask to join below.`,
         );
   const founding = html`<form class="card" method="post" action="/companies">
     <h2>New company</h2>
@@ -39,7 +41,22 @@ export function companiesBody(
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${list}!${when(can_create, () => founding)}`;
+  return html`!${notice(said)}!${list}!${when(can_create, () => founding)}!${when(!can_create, () => joinForm(refused))}`;
+}
+
+/** For who was told of a company and has no invite. */
+function joinForm({ error, form }: { error: string | null; form: FormValues | null }): Html {
+  const errors = new FieldErrors(error, ['company_id', 'message'], {
+    company: 'company_id',
+    member: 'company_id',
+  });
+  return html`<form class="card" method="post" action="/join-requests">
+    <h2>Ask to join a company</h2>
+    <p class="soft">Its administrators see the request among their members. They can tell you its id.</p>
+    !${formError(errors.general)}!${input({ name: 'company_id', label: 'Company id', required: true, value: form?.text('company_id') ?? '', error: errors.of('company_id') })}
+    !${input({ name: 'message', label: 'Message (optional)', value: form?.text('message') ?? '', error: errors.of('message') })}
+    <button>Ask</button>
+  </form>`;
 }
 
 export interface DashboardView {

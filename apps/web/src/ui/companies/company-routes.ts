@@ -1,4 +1,4 @@
-import { companyEndpoints } from '@acp/contract';
+import { companyEndpoints, inviteEndpoints } from '@acp/contract';
 import {
   createCompany,
   findCompany,
@@ -8,6 +8,7 @@ import {
   listRuns,
   presentCompany,
   readInbox,
+  requestToJoin,
   summarizeCosts,
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
@@ -24,6 +25,11 @@ const everywhere = { by: 'none' } as const;
 /** Company get and list are served here for scripts too (specification, Companies). */
 const wantsJson = ({ request }: UiContext): boolean => request.accepts(['html', 'json']) === 'json';
 
+const done: Record<string, string> = {
+  deleted: 'The company is in the trash.',
+  asked: 'You have asked to join. An administrator of the company decides.',
+};
+
 async function companiesPage(
   context: UiContext<'none'>,
   error: string | null = null,
@@ -36,7 +42,7 @@ async function companiesPage(
     response.type('json');
     return JSON.stringify(companies);
   }
-  const said = context.query.done === 'deleted' ? 'The company is in the trash.' : null;
+  const said = done[context.query.done ?? ''] ?? null;
   return shell({
     title: 'Companies',
     user,
@@ -70,6 +76,12 @@ export const companyRoutes: UiRoute[] = [
     read: (form) => ({ name: form.text('name'), slug: form.text('slug') }),
     run: (c) => createCompany(c.tx, c.user, c.body),
     next: (_, company) => `/companies/${company.id}`,
+    failed: companiesPage,
+  }),
+  action('/join-requests', inviteEndpoints.requestToJoin, {
+    read: (form) => ({ company_id: form.text('company_id').trim(), message: form.given('message') }),
+    run: (c) => requestToJoin(c.tx, c.user, c.body),
+    next: () => '/companies?done=asked',
     failed: companiesPage,
   }),
   page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, async (context) => {
