@@ -78,6 +78,9 @@ export const BudgetIncident = Type.Object({
   opened_at: Timestamp,
   resolved_at: Nullable(Timestamp),
   resolved_by_user_id: Nullable(Uuid),
+  /** Resolved without a higher limit. */
+  waived: Type.Boolean(),
+  note: Nullable(Type.String()),
 });
 export type BudgetIncident = Static<typeof BudgetIncident>;
 

@@ -63,6 +63,20 @@ export async function summarizeCosts(
   };
 }
 
+/** What an agent has cost today and in this month (UTC): one statement over its own index. */
+export async function spendOfAgent(
+  tx: Tx,
+  agent_id: string,
+): Promise<{ today_usd: number; month_usd: number }> {
+  const since = (window: 'day' | 'month') =>
+    sql`date_trunc(${sql.raw(`'${window}'`)}, now() at time zone 'UTC') at time zone 'UTC'`;
+  const { rows } = await tx.execute<{ today_usd: string; month_usd: string }>(sql`
+    select coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${since('day')}), 0) as today_usd,
+      coalesce(sum(e.cost_usd), 0) as month_usd
+    from cost_events e where e.agent_id = ${agent_id} and e.occurred_at >= ${since('month')}`);
+  return { today_usd: Number(rows[0]?.today_usd), month_usd: Number(rows[0]?.month_usd) };
+}
+
 /** An instant, or a day: its beginning in UTC. */
 function instant(text: string | undefined, name: string): string | null {
   if (text === undefined) return null;

@@ -5,11 +5,13 @@
  * of a kind is open per policy; while a breach is open nothing in its scope starts. Pausing agents is the job
  * `settle-budgets`: agents are locked before policies.
  */
+export { budgetUsage } from './budget-usage.ts';
+export type { BudgetUsage } from './budget-usage.ts';
 export { chargeCost } from './charge.ts';
 export type { Spender } from './charge.ts';
 export { insertRunCost } from './cost-events.ts';
 export type { RunCost } from './cost-events.ts';
-export { summarizeCosts } from './cost-summary.ts';
+export { spendOfAgent, summarizeCosts } from './cost-summary.ts';
 export { findBudgetIncident, listBudgetIncidents, resolveBudgetIncident } from './incidents.ts';
 export { rolloverDue } from './open-incidents.ts';
 export {

@@ -7,7 +7,7 @@ import { findAgent } from '../agents/index.ts';
 import { findProject } from '../projects/index.ts';
 import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
 import { type PolicyRow, presentPolicy } from './present.ts';
-import { ensureWindows } from './windows.ts';
+import { ensureWindows, forgetWindows } from './windows.ts';
 
 const { budget_incidents, budget_policies, companies } = schema;
 
@@ -84,8 +84,10 @@ export async function updateBudgetPolicy(
     .where(eq(budget_policies.id, policy.id))
     .returning();
   if (row === undefined) throw notFound();
-  const resolved = await resolveUndone(tx, actor, row.id);
+  // What was spent meanwhile is in no window of it.
+  if (row.window !== policy.window || (row.enabled && !policy.enabled)) await forgetWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);
+  const resolved = await resolveUndone(tx, actor, row.id);
   await openIncidents(tx, sql`p.id = ${row.id}`);
   await settleLater(tx, [row]);
   await recordChanges(tx, actor, [policyChange(row, 'updated'), ...resolved]);

@@ -34,6 +34,8 @@ export function presentIncident(row: IncidentRow): BudgetIncident {
     opened_at: row.opened_at,
     resolved_at: row.resolved_at,
     resolved_by_user_id: row.resolved_by_user_id,
+    waived: row.waived,
+    note: row.note,
   };
 }
 
