@@ -72,7 +72,7 @@ function adapterTest(id: string): Html {
 function testResult({ ok, latency_ms, detail, error }: AdapterTest): Html {
   return ok
     ? html`<p class="notice good" role="status">
-        It answered in ${latency_ms} ms${detail === null ? '.' : `: ${detail}`}
+        It works, in ${latency_ms} ms${detail === null ? '.' : `: ${detail}`}
       </p>`
     : html`<p class="error form-error" role="alert">${error ?? 'It did not answer.'}</p>`;
 }
