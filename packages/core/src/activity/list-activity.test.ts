@@ -26,6 +26,12 @@ describe('activity', () => {
     await record('issue', issue, 'issue.created');
     await record('note', note, 'note.created');
     await record('issue', issue, 'issue.updated');
+    // Entries of one millisecond are in no order.
+    for (const [seconds, action] of ['issue.updated', 'note.created', 'issue.created'].entries())
+      await database.pool.query(
+        `update activity set created_at = created_at - make_interval(secs => $1) where company_id = $2 and action = $3`,
+        [seconds, company.id, action],
+      );
     const list = async (query: Parameters<typeof listActivity>[2]) => {
       const page = await listActivity(database.db, company.id, query);
       return { actions: page.items.map(({ action }) => action), next: page.next_cursor ?? undefined };

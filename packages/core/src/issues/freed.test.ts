@@ -52,7 +52,9 @@ describe('who waited for a checkout is dispatched', () => {
       .select()
       .from(activity)
       .where(and(eq(activity.entity_id, issue.id), eq(activity.action, 'issue.force_released')));
-    expect(entries.map(({ details }) => details)).toEqual([{ held_by_agent_id: ada.id }]);
+    expect(entries.map(({ details }) => details)).toEqual([
+      { identifier: issue.identifier, held_by_agent_id: ada.id },
+    ]);
     expect(await dispatched()).toBe(1);
   });
 });

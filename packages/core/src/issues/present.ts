@@ -70,7 +70,8 @@ export function issueUpdated(row: IssueRow, action?: string, details?: Record<st
     action,
     entity_type: 'issue',
     entity_id: row.id,
-    details,
+    // What it is called then and there: an entry is read long after.
+    details: action === undefined ? details : { identifier: row.identifier, ...details },
     event: { type: 'issue_updated', data: summarizeIssue(row) },
   };
 }

@@ -19,15 +19,23 @@ const pages: Readonly<Record<string, string>> = {
 
 /** A line of what was done, with the way to what it was done to. */
 export function activityLine(entry: ActivityEntry): Html {
-  const { entity_type: type, entity_id } = entry;
-  const page = Object.hasOwn(pages, type) ? pages[type] : undefined;
-  const link =
-    page === undefined || entity_id === null ? '' : html` · <a href="${page}${entity_id}">${words(type)}</a>`;
   return html`<li class="activity">
     <span class="dot" aria-hidden="true"></span
     ><span
-      ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${link}
+      ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${linkOf(entry)}
       <span class="soft">!${timeAgo(entry.created_at)}</span></span
     >
   </li>`;
 }
+
+/** By the name that the entry remembers; what belongs to an issue and has no page of its own leads to the issue. */
+function linkOf({ entity_type: type, entity_id, details }: ActivityEntry): Html {
+  const { issue_id, identifier, title, name } = details;
+  const page = Object.hasOwn(pages, type) ? pages[type] : undefined;
+  if (page !== undefined)
+    return link(page + entity_id, text(identifier) ?? text(title) ?? text(name) ?? words(type));
+  return text(issue_id) === null ? '' : link(`/issues/${String(issue_id)}`, text(identifier) ?? 'issue');
+}
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const link = (path: string, label: string): Html => html` · <a href="${path}">${label}</a>`;

@@ -182,8 +182,17 @@ const productColumns: Column<WorkProduct>[] = [
   { label: 'Kind', cell: ({ type }) => html`${words(type)}` },
   { label: 'State', cell: (product) => status(product.status) },
   { label: 'Review', cell: ({ review_state }) => html`${words(review_state)}` },
-  { label: 'Summary', cell: ({ summary }) => html`<span class="prose">${summary ?? ''}</span>` },
+  { label: 'Summary', cell: ({ summary }) => summaryOf(summary ?? '') },
 ];
+
+/** A line stands as it is; a report is opened. */
+function summaryOf(text: string): Html {
+  if (text.length <= 200 && !text.includes('\n')) return html`<span class="prose">${text}</span>`;
+  return html`<details>
+    <summary>Read</summary>
+    <div class="prose">!${markdown(text)}</div>
+  </details>`;
+}
 
 const decisionColumns: Column<ExecutionDecision>[] = [
   { label: 'Decision', cell: ({ decision_type }) => html`${words(decision_type)}` },
