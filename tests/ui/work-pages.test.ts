@@ -1,16 +1,17 @@
 /** What the forms of projects, goals, notes and skills do. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
 let cast: Cast;
+let database: Database;
 
 beforeAll(async () => {
-  const pages = await startPages();
-  ({ app } = pages);
-  cast = await createCast(pages.database);
+  ({ app, database } = await startPages());
+  cast = await createCast(database);
 });
 
 function browserOf(who: 'member' | 'viewer'): Browser {
@@ -130,5 +131,18 @@ describe('skills', () => {
     expect(changed).toContain('disabled');
     expect((await member.post(`${here}/delete`)).status).toBe(303);
     expect((await member.get(here)).status).toBe(404);
+  });
+});
+
+describe('the profile', () => {
+  it('shows a user what agents have written down of him or her, and nobody else', async () => {
+    const member = browserOf('member');
+    expect((await member.get('/profile')).text).not.toContain('What agents have written down');
+    await database.pool.query(
+      'insert into user_models (company_id, user_id, body_markdown, updated_by_agent_id) values ($1, $2, $3, $4)',
+      [cast.company_id, cast.member.user_id, 'Likes **short** answers.', cast.agent_id],
+    );
+    expect((await member.get('/profile')).text).toContain('Likes <strong>short</strong> answers.');
+    expect((await browserOf('viewer').get('/profile')).text).not.toContain('short');
   });
 });

@@ -1,8 +1,10 @@
 import type { AgentActor } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { schema, type Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+
+const { agents, companies, user_models } = schema;
 
 /** In characters. It is part of every later prompt, so an agent has to choose. */
 const LONGEST = 8000;
@@ -73,4 +75,31 @@ export async function putUserModel(
     ]);
   }
   return { name, changed: written };
+}
+
+export interface UserModel {
+  company_id: string;
+  company_name: string;
+  body_markdown: string;
+  /** Null when that agent is gone. */
+  agent_name: string | null;
+  updated_at: Date;
+}
+
+/** What agents have written down of a user, by company: for that user's own eyes. */
+export async function userModelsOf(tx: Tx, user_id: string): Promise<UserModel[]> {
+  const rows = await tx
+    .select({
+      company_id: user_models.company_id,
+      company_name: companies.name,
+      body_markdown: user_models.body_markdown,
+      agent_name: agents.name,
+      updated_at: user_models.updated_at,
+    })
+    .from(user_models)
+    .innerJoin(companies, and(eq(companies.id, user_models.company_id), isNull(companies.deleted_at)))
+    .leftJoin(agents, eq(agents.id, user_models.updated_by_agent_id))
+    .where(eq(user_models.user_id, user_id))
+    .orderBy(companies.name);
+  return rows;
 }

@@ -1,9 +1,11 @@
 import { identityEndpoints, type Me } from '@acp/contract';
-import { findUser, presentMe, updateMe } from '@acp/core';
+import { findUser, presentMe, updateMe, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { changeOwnPassword } from '../../api/identity/change-own-password.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { html, type Html } from '../kit/html.ts';
+import { timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
 import { formError, input, notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -12,7 +14,8 @@ async function profilePage(context: UiContext<'none'>, error: string | null = nu
   const { tx, user, query } = context;
   const row = await findUser(tx, user.user_id);
   if (!row) throw unauthenticated();
-  const body = profileBody(presentMe(row), error, query.saved === '1');
+  const known = await userModelsOf(tx, user.user_id);
+  const body = html`!${profileBody(presentMe(row), error, query.saved === '1')}!${knownBody(known)}`;
   return shell({ title: 'Profile', user, company: null, active: '/profile', body });
 }
 
@@ -33,6 +36,25 @@ function profileBody(me: Me, error: string | null, saved: boolean): Html {
       !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('new_password') })}
       <button>Change the password</button>
     </form>`;
+}
+
+/** Nobody is described without being told. */
+function knownBody(known: readonly UserModel[]): Html {
+  return when(
+    known.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>What agents have written down of you</h2>
+        <p class="soft">They read it when you ask them for work. Tell them what to change by a comment.</p>
+        !${each(
+          known,
+          ({ company_name, body_markdown, agent_name, updated_at }) =>
+            html`<h3>${company_name}</h3>
+              <div class="prose">!${markdown(body_markdown)}</div>
+              <p class="soft small">${agent_name ?? 'an agent'}, !${timeAgo(updated_at)}</p>`,
+        )}
+      </section>`,
+  );
 }
 
 export const profileRoutes: UiRoute[] = [
