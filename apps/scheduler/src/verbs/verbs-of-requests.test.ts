@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { toolTable } from '@acp/contract';
-import { callTool, createNote } from '@acp/core';
+import { callTool, createNote, readYaml } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { Scrubber } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { actors, createRunningRun, databaseWithQueue, testLogger } from '@acp/testkit';
+import fc from 'fast-check';
 import { HeldRun } from '../execution/held-run.ts';
+import { installs } from '../installs/installs.ts';
 import { applyAction } from './apply.ts';
 import type { AppliedAction } from './apply.ts';
 import { parse } from './parse.ts';
@@ -166,6 +168,40 @@ describe('the install verbs', () => {
       expect(await set.apply(text)).toEqual(refused(error));
     expect(await rowsOf('select id from approvals where company_id = $1', set.company.id)).toEqual([]);
     expect(await rowsOf('select id from routines where company_id = $1', set.company.id)).toEqual([]);
+  });
+});
+
+describe('a body', () => {
+  const kinds = Object.keys(installs) as (keyof typeof installs)[];
+  const text = fc.oneof(
+    fc.string({ maxLength: 200 }),
+    fc.json(),
+    fc
+      .array(fc.constantFrom('name: a', '- x', 'a: &a [*a]', '<<: *a', '? x', '!!js/fn x', '---', '\t'), {
+        maxLength: 8,
+      })
+      .map((lines) => lines.join('\n')),
+  );
+
+  it('of whatever kind is understood or refused in words, and never anything else', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), text, (kind, body) => {
+        try {
+          installs[kind].check(readYaml(body, 'the body'));
+        } catch (err) {
+          expect(err).toMatchObject({ kind: 'invalid', message: expect.stringMatching(/\S/) });
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('that repeats itself by aliases is refused at once', () => {
+    const bomb = Array.from(
+      { length: 30 },
+      (_, n) => `a${n}: &a${n} [${`*a${n - 1},`.repeat(n === 0 ? 0 : 9)}]`,
+    );
+    expect(() => readYaml(bomb.join('\n'), 'the body')).toThrow('the body: ');
   });
 });
 

@@ -1,7 +1,7 @@
 /** SKILL.md: YAML front matter with `name` and `description`, then Markdown (the open Agent Skills format). Pure. */
 import { createValidator, SkillDescription, SkillName } from '@acp/contract';
 import { invalid } from '@acp/kernel';
-import { parse } from 'yaml';
+import { parseDocument, visit } from 'yaml';
 
 export interface SkillMarkdown {
   name: string;
@@ -16,8 +16,6 @@ const readDescription = createValidator(SkillDescription, 'SKILL.md: description
 /** Two lines `---`, the first of them at the very beginning; a byte order mark and Windows line ends do no harm. */
 const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
-/** Aliases may stand for each other many times over: more of them than this are no front matter but a bomb. */
-const MAX_ALIASES = 20;
 const MAX_FRONT_MATTER = 20_000;
 
 export function hasFrontMatter(text: string): boolean {
@@ -38,13 +36,22 @@ export function parseSkillMarkdown(text: string): SkillMarkdown {
 }
 
 /**
- * A map of fields in YAML, of which JSON is a part. Aliases can't make much of little.
+ * A map of fields in YAML, of which JSON is a part. Without aliases: they make much of little, and the parser's own limit
+ * does not count what is empty.
  * @param what it is, for the error @throws invalid
  */
 export function readYaml(text: string, what: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: MAX_ALIASES, schema: 'core' });
+    const document = parseDocument(text, { schema: 'core' });
+    const [error] = document.errors;
+    if (error) throw error;
+    visit(document, {
+      Alias: () => {
+        throw new Error('aliases are not allowed');
+      },
+    });
+    value = document.toJS();
   } catch (err) {
     throw invalid(`${what}: ${err instanceof Error ? err.message.split('\n')[0] : 'malformed YAML'}`);
   }
