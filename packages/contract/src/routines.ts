@@ -90,6 +90,14 @@ export const CreateRoutineTrigger = Type.Object({
 });
 export type CreateRoutineTrigger = Static<typeof CreateRoutineTrigger>;
 
+/** Of the routine's page, the one place that may choose `hmac_ts`. */
+export const SetSigningMode = Type.Object({ signing_mode: OneOf(signingModes) });
+/** As that page adds a trigger. */
+export const AddRoutineTrigger = Type.Object({
+  ...CreateRoutineTrigger.properties,
+  signing_mode: Type.Optional(OneOf(signingModes)),
+});
+
 export const UpdateRoutineTrigger = Patch({
   enabled: Type.Boolean(),
   label: Label,

@@ -12,6 +12,8 @@ import { agentRoutes } from './agents/agent-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
+import { budgetRoutes } from './costs/budget-routes.ts';
+import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
@@ -21,6 +23,8 @@ import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
+import { routineRoutes } from './routines/routine-routes.ts';
+import { triggerRoutes } from './routines/trigger-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
@@ -49,7 +53,11 @@ export const uiPages: readonly UiRoute[] = [
   inboxRoutes,
   projectRoutes,
   goalRoutes,
+  routineRoutes,
+  triggerRoutes,
   noteRoutes,
   skillRoutes,
+  costsRoutes,
+  budgetRoutes,
   activityRoutes,
 ].flat();

@@ -17,6 +17,7 @@ export type { TriggeredRun } from './fire.ts';
 export { fireWebhook, openWebhook, webhookAnswer } from './webhooks.ts';
 export { fireDueSchedule } from './due-schedules.ts';
 export type { FiredSchedule } from './due-schedules.ts';
-export { deleteRoutineRunsBefore, listRoutineRuns } from './routine-runs.ts';
+export { deleteRoutineRunsBefore, issuesOfRuns, listRoutineRuns } from './routine-runs.ts';
+export type { IssueOfRun } from './routine-runs.ts';
 export { presentRoutine, presentRoutineRun, presentTrigger } from './present.ts';
 export type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';

@@ -1,6 +1,7 @@
-import type { RoutineRun } from '@acp/contract';
+import type { IssueStatus, RoutineRun } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
 import { presentRoutineRun } from './present.ts';
 import type { RoutineRow } from './rows.ts';
 
@@ -28,6 +29,28 @@ export async function listRoutineRuns(
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutineRun);
+}
+
+export interface IssueOfRun {
+  id: string;
+  identifier: string;
+  title: string;
+  status: IssueStatus;
+}
+
+/** The issues that runs made or commented on, by id; those in the trash are left out. */
+export async function issuesOfRuns(
+  tx: Tx,
+  company_id: string,
+  runs: readonly Pick<RoutineRun, 'issue_id'>[],
+): Promise<ReadonlyMap<string, IssueOfRun>> {
+  const ids = [...new Set(runs.flatMap(({ issue_id }) => issue_id ?? []))];
+  if (ids.length === 0) return new Map();
+  const { rows } = await tx.execute<IssueOfRun & Record<string, unknown>>(sql`
+    select i.id, i.identifier, i.title, i.status from issues i
+    where i.company_id = ${company_id} and ${notTrashed('i')}
+      and i.id in (select jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb)::uuid)`);
+  return new Map(rows.map((issue) => [issue.id, issue]));
 }
 
 /**

@@ -11,6 +11,8 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
+import { promoteForm } from '../routines/promote-form.ts';
+import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
 import { issueTabs } from './material-page.ts';
 import { timeline, type TimelineView } from './timeline.ts';
@@ -28,6 +30,8 @@ export interface IssueView {
   error: string | null;
   /** A comment that was refused, so that nothing typed is lost. */
   draft: string;
+  /** The form that makes a routine of it came back. */
+  promotion: Refused | null;
 }
 
 const choices = (values: readonly string[]): Choice[] =>
@@ -53,6 +57,7 @@ export function issueBody(view: IssueView): Html {
         <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
           !${propertiesPart(view)}
         </div>
+        !${when(view.can_write, () => promoteForm(issue, view.promotion))}
       </aside>
     </div>`;
 }

@@ -1,4 +1,4 @@
-import { type BodyOf, commentEndpoints, issueEndpoints, runEndpoints } from '@acp/contract';
+import { type BodyOf, commentEndpoints, issueEndpoints, routineEndpoints, runEndpoints } from '@acp/contract';
 import {
   createComment,
   createIssue,
@@ -10,6 +10,7 @@ import {
   listRunEvents,
   listRuns,
   pinComment,
+  promoteRoutine,
   readFamily,
   triggerIssue,
   updateIssue,
@@ -19,6 +20,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { readPromotion } from '../routines/promote-form.ts';
 import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
@@ -28,7 +30,10 @@ const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 type IssueContext = UiContext<'issue'>;
 
-async function loadView(context: IssueContext, error: string | null = null, draft = ''): Promise<IssueView> {
+/** What did not go well, and what was typed. */
+type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
+
+async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {
   const { tx, user, subject, company_id } = context;
   const [issue, family] = [await issueDetail(tx, subject), await readFamily(tx, subject.id)];
   const { agents } = await listAgents(tx, user, { company_id });
@@ -48,13 +53,15 @@ async function loadView(context: IssueContext, error: string | null = null, draf
     agents,
     projects: projects.map(({ id, name }) => ({ value: id, label: name })),
     can_write,
-    error,
-    draft,
+    error: null,
+    draft: '',
+    promotion: null,
+    ...failure,
   };
 }
 
-async function issuePage(context: IssueContext, error: string | null = null, draft = ''): Promise<Html> {
-  const view = await loadView(context, error, draft);
+async function issuePage(context: IssueContext, failure: Failure = {}): Promise<Html> {
+  const view = await loadView(context, failure);
   const { issue } = view;
   const board = { label: 'Board', path: `/companies/${issue.company_id}/board` };
   const ancestors = issue.ancestors
@@ -70,7 +77,7 @@ async function issuePage(context: IssueContext, error: string | null = null, dra
 
 const back = ({ subject }: IssueContext): string => `/issues/${subject.id}`;
 const again = (context: IssueContext, error: string, form: FormValues): Promise<Html> =>
-  issuePage(context, error, form.text('body_markdown'));
+  issuePage(context, { error, draft: form.text('body_markdown') });
 
 /** Parts of the page that the script asks for when the issue has changed. */
 const parts: Record<string, (view: IssueView) => Html> = {
@@ -135,7 +142,7 @@ export const issueRoutes: UiRoute[] = [
     read: (form) => ({ title: form.text('title'), body_markdown: form.cleared('body_markdown') }),
     run: (c) => updateIssue(c.tx, c.user, c.subject, c.body),
     next: back,
-    failed: (c, error) => issuePage(c, error),
+    failed: (c, error) => issuePage(c, { error }),
   }),
   action('/issues/{issueId}/comments', commentEndpoints.create, {
     read: (form) => ({
@@ -153,6 +160,12 @@ export const issueRoutes: UiRoute[] = [
   action('/issues/{issueId}/trigger', runEndpoints.triggerIssue, {
     run: (c) => triggerIssue(c.tx, c.user, c.subject),
     next: back,
-    failed: (c, error) => issuePage(c, error),
+    failed: (c, error) => issuePage(c, { error }),
+  }),
+  action('/issues/{issueId}/promote-routine', routineEndpoints.promote, {
+    read: readPromotion,
+    run: (c) => promoteRoutine(c.tx, c.user, c.subject, c.body),
+    next: (_, routine) => `/routines/${routine.id}?done=promoted`,
+    failed: (c, error, form) => issuePage(c, { promotion: { error, form } }),
   }),
 ];

@@ -7,6 +7,7 @@ describe('an error of a form', () => {
     ['form.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
     ["form must have required property 'name'", 'name', 'May not be empty.'],
     ['form.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
+    ['hours: no clock has so many', 'hours', 'No clock has so many.'],
     ['slug is already in use', 'slug', 'Is already in use.'],
     ['a secret has this name already', 'name', 'A secret has this name already.'],
   ])('%j stands beside the field %s', (error, field, text) => {

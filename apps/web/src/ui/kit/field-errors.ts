@@ -28,10 +28,7 @@ export class FieldErrors {
     const field = error === null ? undefined : fieldOf(error, fields, about);
     // Beside its field an error need not name it.
     if (error !== null && field !== undefined)
-      this.#byField.set(
-        field,
-        inWords(error.startsWith(`${field} `) ? error.slice(field.length + 1) : error),
-      );
+      this.#byField.set(field, inWords(error.replace(new RegExp(`^${field}:? `), '')));
     this.general = field === undefined && error !== null ? inWords(error) : null;
   }
 

@@ -30,10 +30,20 @@ export function ago(seconds: number): string {
 
 /** `2 d left`, of an instant to come; exact on hover. No `datetime`: the script counts up from those that are past. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
-  const date = new Date(instant);
-  const left = ago((date.getTime() - now) / 1000).replace(/ ago$|^just now$/, '');
-  return html`<span title="until ${utc(date)}">${left === '' ? 'ends now' : `${left} left`}</span>`;
+  const left = spanUntil(instant, now);
+  return html`<span title="until ${utc(new Date(instant))}"
+    >${left === '' ? 'ends now' : `${left} left`}</span
+  >`;
 }
+
+/** `in 3 h`, of what is going to happen; exact on hover. */
+export function timeTo(instant: Date | string, now = Date.now()): Html {
+  const left = spanUntil(instant, now);
+  return html`<span title="${utc(new Date(instant))}">${left === '' ? 'now' : `in ${left}`}</span>`;
+}
+
+const spanUntil = (instant: Date | string, now: number): string =>
+  ago((new Date(instant).getTime() - now) / 1000).replace(/ ago$|^just now$/, '');
 
 const utc = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
@@ -46,9 +56,16 @@ export function duration(from: Date | string | null, to: Date | string | null): 
 }
 
 /** `$0.12`; small amounts keep two significant digits, all of them on hover. */
-export function money(usd: number): Html {
-  const short = usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toPrecision(2);
-  return html`<span class="number" title="$${usd.toFixed(8)}">$${short}</span>`;
+export function money(amount: number): Html {
+  return html`<span class="number" title="$${amount.toFixed(8)}">${usd(amount)}</span>`;
+}
+
+/** The same where there is only text. */
+export function usd(amount: number): string {
+  const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  if (amount === 0 || amount >= 0.1) return `$${amount.toLocaleString('en-US', cents)}`;
+  // Below that it would be written with an exponent.
+  return `$${amount >= 0.000_001 ? amount.toPrecision(2) : amount.toFixed(8)}`;
 }
 
 /** `12,345`; `1.2 M` from a million on. */

@@ -41,6 +41,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     entries: [
       { label: 'Projects', path: '/projects' },
       { label: 'Goals', path: '/goals' },
+      { label: 'Routines', path: '/routines' },
     ],
   },
   {
@@ -53,6 +54,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   {
     label: 'Company',
     entries: [
+      { label: 'Costs', path: '/costs' },
       { label: 'Activity', path: '/activity' },
       { label: 'Members', path: '/members' },
       { label: 'Providers', path: '/providers', role: 'admin' },

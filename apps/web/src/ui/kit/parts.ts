@@ -58,11 +58,13 @@ export interface FieldOptions {
   minlength?: number;
   min?: number;
   autofocus?: boolean;
+  /** Id of a `datalist` with values to choose from. */
+  list?: string;
 }
 
 /** A labelled input with its hint and its error beside it. */
 export function input(options: FieldOptions): Html {
-  const { name, type = 'text', value, required, autocomplete, minlength, min, autofocus } = options;
+  const { name, type = 'text', value, required, autocomplete, minlength, min, autofocus, list } = options;
   const rest = attributes({
     value,
     required,
@@ -70,6 +72,7 @@ export function input(options: FieldOptions): Html {
     minlength,
     min,
     autofocus,
+    list,
   });
   return labelled(
     options,

@@ -1,0 +1,66 @@
+import type { Routine } from '@acp/contract';
+import { timeAgo, timeTo } from '../kit/format.ts';
+import { html, type Html } from '../kit/html.ts';
+import { avatar, emptyState, status, tabs } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+
+export const listPath = (company_id: string): string => `/companies/${company_id}/routines`;
+
+export interface RoutineListView {
+  company_id: string;
+  routines: readonly Routine[];
+  /** By id. */
+  agents: ReadonlyMap<string, string>;
+  archived: boolean;
+  next_cursor: string | null;
+  can_write: boolean;
+}
+
+export function listBody(view: RoutineListView): Html {
+  const { company_id, routines, archived, next_cursor } = view;
+  const current = listPath(company_id);
+  const shelf = `${current}?archived=yes`;
+  const here = archived ? shelf : current;
+  const views = [
+    { label: 'Current', path: current },
+    { label: 'Archived', path: shelf },
+  ];
+  const list =
+    routines.length > 0
+      ? html`<div class="card">
+          !${table('Routines', columnsOf(view.agents), routines)}!${moreLink(here, next_cursor, 'Older routines')}
+        </div>`
+      : nothing(view);
+  return html`!${tabs('Routines', views, here)}!${list}`;
+}
+
+function nothing({ company_id, archived, can_write }: RoutineListView): Html {
+  if (archived)
+    return emptyState('No archived routine', html`An archived routine keeps its runs and fires no more.`);
+  const what = html`A routine makes an issue for an agent again and again: by a schedule, by a webhook, or by
+  hand.`;
+  const todo = can_write
+    ? html`<a href="${listPath(company_id)}/new">Write the first one</a>, then give it a schedule; or open an
+        issue that should come back and make a routine of it.`
+    : html`A member of the company writes them.`;
+  return emptyState('No routine yet', html`!${what} !${todo}`);
+}
+
+function columnsOf(agents: ReadonlyMap<string, string>): Column<Routine>[] {
+  return [
+    { label: 'Name', cell: ({ id, name }) => html`<a href="/routines/${id}">${name}</a>` },
+    { label: 'State', cell: (routine) => status(routine.status) },
+    { label: 'Agent', cell: ({ assignee_agent_id: id }) => who(id === null ? undefined : agents.get(id)) },
+    {
+      label: 'Next fire',
+      cell: ({ next_fire_at: at }) =>
+        at === null ? html`<span class="soft">by no schedule</span>` : timeTo(at),
+    },
+    { label: 'Last fired', cell: ({ last_fired_at }) => timeAgo(last_fired_at) },
+  ];
+}
+
+const who = (name: string | undefined): Html =>
+  name === undefined
+    ? html`<span class="soft">nobody</span>`
+    : html`<span class="who">!${avatar(name)} ${name}</span>`;

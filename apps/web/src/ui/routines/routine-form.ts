@@ -1,0 +1,113 @@
+/** The form of a routine, new or there already. */
+import { concurrencyPolicies, priorities, type Routine, routineStatuses } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { type Choice, formError, input, select, textarea } from '../kit/parts.ts';
+
+/** What the issues of a routine can be tied to. */
+export interface RoutineChoices {
+  agents: readonly Choice[];
+  projects: readonly Choice[];
+  goals: readonly Choice[];
+}
+
+const fields = [
+  'name',
+  'description',
+  'assignee_agent_id',
+  'project_id',
+  'goal_id',
+  'title_template',
+  'body_template',
+  'priority',
+  'status',
+  'concurrency_policy',
+] as const;
+type Field = (typeof fields)[number];
+
+export const policyWords: Readonly<Record<Routine['concurrency_policy'], string>> = {
+  coalesce_if_active: 'comment on that issue',
+  skip_if_active: 'do nothing',
+  always_enqueue: 'make another issue',
+};
+
+/** A form that came back, with what was typed. */
+export interface Refused {
+  error: string;
+  form: FormValues;
+}
+
+export function routineForm(
+  path: string,
+  choices: RoutineChoices,
+  routine: Routine | null,
+  refused: Refused | null,
+): Html {
+  const errors = new FieldErrors(refused?.error ?? null, fields);
+  const field = (name: Field, label: string, hint?: string) => ({
+    name,
+    label,
+    value: refused?.form.has(name) ? refused.form.text(name) : (routine?.[name] ?? ''),
+    error: errors.of(name),
+    ...(hint === undefined ? {} : { hint }),
+  });
+  const pick = (name: Field, label: string, of: readonly Choice[], fallback = '') => {
+    const options = field(name, label);
+    const value = options.value || fallback;
+    return select({ ...options, value, choices: withCurrent(of, value) });
+  };
+  return html`<form class="card" method="post" action="${path}">
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ ...field('name', 'Name'), required: true })}
+      !${pick('status', 'State', plain(routineStatuses), 'active')}
+    </div>
+    !${textarea({ ...field('description', 'What it is for', 'Markdown, for people; issues do not repeat it'), rows: 3 })}
+    <h2>Its issues</h2>
+    !${input({ ...field('title_template', 'Title', titleHint(routine)), required: routine !== null })}
+    !${textarea({ ...field('body_template', 'Description', bodyHint), rows: 8 })}
+    <div class="row">
+      !${pick('assignee_agent_id', 'Agent', [{ value: '', label: 'nobody' }, ...choices.agents])}
+      !${pick('priority', 'Priority', plain(priorities), 'medium')}
+    </div>
+    <div class="row">
+      !${pick('project_id', 'Project', [none, ...choices.projects])}
+      !${pick('goal_id', 'Goal', [none, ...choices.goals])}
+      !${pick('concurrency_policy', 'Fired while its last issue is open', policies, 'coalesce_if_active')}
+    </div>
+    <button>Save</button>
+  </form>`;
+}
+
+const none: Choice = { value: '', label: 'none' };
+const plain = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: words(value) }));
+const policies = concurrencyPolicies.map((value) => ({ value, label: policyWords[value] }));
+
+const bodyHint = 'Markdown. {{payload}}, {{payload.some.path}}, {{now}} and {{routine.name}} are filled in';
+const titleHint = (routine: Routine | null): string =>
+  routine === null
+    ? 'Knows the same places as the description. Empty: the name of the routine'
+    : 'Knows the same places as the description';
+
+/** A value that the choices lack must not become another one by being saved. */
+const withCurrent = (choices: readonly Choice[], value: string): readonly Choice[] =>
+  choices.some((choice) => choice.value === value)
+    ? choices
+    : [...choices, { value, label: 'not in this list' }];
+
+/** From the form to the body of `routines.create` and `routines.update`. */
+export const readRoutine = (form: FormValues) => ({
+  name: form.text('name'),
+  description: form.cleared('description'),
+  assignee_agent_id: form.cleared('assignee_agent_id'),
+  project_id: form.cleared('project_id'),
+  goal_id: form.cleared('goal_id'),
+  title_template: form.given('title_template'),
+  body_template: form.cleared('body_template'),
+  priority: form.given('priority'),
+  status: form.given('status'),
+  concurrency_policy: form.given('concurrency_policy'),
+});

@@ -1,0 +1,127 @@
+/** One routine: what it makes, what fires it, and what came of that. */
+import type { Routine } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, timeTo } from '../kit/format.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
+import { moreLink } from '../kit/table.ts';
+import { trashCard } from '../kit/write-access.ts';
+import { policyWords, type Refused } from './routine-form.ts';
+import { type RoutineRunsView, routineRunTable } from './run-table.ts';
+import { zoneList } from './schedule-fields.ts';
+import { newTriggers, triggerCard, type TriggerForms, type TriggerView } from './trigger-parts.ts';
+
+/** Something that the routine names; undefined where it names none, null where that is gone. */
+export type Named = { name: string; path: string } | null | undefined;
+
+export interface RoutineView extends TriggerForms {
+  routine: Routine;
+  agent: Named;
+  project: Named;
+  goal: Named;
+  triggers: readonly TriggerView[];
+  runs: RoutineRunsView;
+  older_runs: string | null;
+  /** What was done, what went wrong, and a secret that was just made. */
+  said: string | undefined;
+  error: string | null;
+  secret: string | null;
+}
+
+export function routineBody(view: RoutineView): Html {
+  const { routine, can_write } = view;
+  const here = `/routines/${routine.id}`;
+  return html`!${formError(new FieldErrors(view.error).general)}!${notice(view.said)}
+    !${when(view.secret, (secret) => shownOnce('The secret, shown this once:', secret))}
+    <div class="columns">
+      <div>
+        !${template(routine)}!${triggerSection(view)}
+        <section class="card">
+          <h2>Runs</h2>
+          <div data-live="issues comments" data-source="${here}/part/runs">
+            !${routineRunTable(view.runs)}
+          </div>
+          !${moreLink(here, view.older_runs, 'Older runs')}
+        </section>
+      </div>
+      <aside class="card">!${facts(view)}</aside>
+    </div>
+    !${when(can_write, () => trashCard(`${here}/delete`, routine.name, 'Its triggers fire no more; the issues that it made stay. An admin can bring the routine back from the trash for a while.'))}`;
+}
+
+function template({ description, title_template, body_template }: Routine): Html {
+  return html`<section class="card">
+    !${when(description, markdown)}
+    <h2>The issue it makes</h2>
+    <p><strong>${title_template}</strong></p>
+    !${body_template ? html`<pre class="wrapped">${body_template}</pre>` : html`<p class="soft">No description.</p>`}
+  </section>`;
+}
+
+function triggerSection(view: RoutineView): Html {
+  const { routine, triggers, can_write } = view;
+  const first = triggers.length === 0;
+  const idle =
+    routine.status === 'active'
+      ? ''
+      : html`<p class="notice">The routine is ${routine.status}: no trigger fires it.</p>`;
+  const none = html`<p class="soft">Nothing fires it but hands and agents.</p>`;
+  return html`<section aria-label="Triggers" class="triggers">
+    <h2>Triggers</h2>
+    !${idle}!${first ? none : each(triggers, (trigger) => triggerCard(trigger, view))}
+    !${when(can_write, () => html`!${newTriggers(routine.id, view, first)}!${zoneList()}`)}
+  </section>`;
+}
+
+function facts(view: RoutineView): Html {
+  const { routine, can_write } = view;
+  return html`<p>!${status(routine.status)}</p>
+    <dl class="facts">
+      <dt>Agent</dt>
+      <dd>!${named(view.agent, 'nobody')}</dd>
+      <dt>Project</dt>
+      <dd>!${named(view.project, 'none')}</dd>
+      <dt>Goal</dt>
+      <dd>!${named(view.goal, 'none')}</dd>
+      <dt>Priority</dt>
+      <dd>!${priority(routine.priority)}</dd>
+      <dt>While one is open</dt>
+      <dd>${policyWords[routine.concurrency_policy]}</dd>
+      <dt>Next fire</dt>
+      <dd>
+        !${routine.next_fire_at === null ? html`<span class="soft">by no schedule</span>` : timeTo(routine.next_fire_at)}
+      </dd>
+      <dt>Last fired</dt>
+      <dd>!${timeAgo(routine.last_fired_at)}</dd>
+    </dl>
+    !${when(can_write, () => acts(view))}`;
+}
+
+const named = (of: Named, none: string): Html =>
+  of
+    ? html`<a href="${of.path}">${of.name}</a>`
+    : html`<span class="soft">${of === null ? 'gone' : none}</span>`;
+
+function acts({ routine, refused }: RoutineView): Html {
+  const turn = (state: Routine['status'], label: string): Html =>
+    postButton(`/routines/${routine.id}/status`, label, { class: 'quiet small', fields: { status: state } });
+  const active = routine.status === 'active';
+  return html`!${when(active, () => fireForm(routine.id, refused?.at === 'fire' ? refused : null))}
+    <div class="buttons">
+      !${active ? turn('paused', 'Pause') : turn('active', 'Activate')}
+      !${when(routine.status !== 'archived', () => turn('archived', 'Archive'))}
+    </div>`;
+}
+
+function fireForm(id: string, refused: Refused | null): Html {
+  const errors = new FieldErrors(refused?.error ?? null, ['payload']);
+  return html`<details class="edit" !${attributes({ open: refused !== null })}>
+    <summary>Fire with a payload</summary>
+    <form method="post" action="/routines/${id}/fire">
+      !${formError(errors.general)}
+      !${textarea({ name: 'payload', label: 'Payload', rows: 4, mono: true, value: refused?.form.text('payload') ?? '', hint: 'JSON', error: errors.of('payload') })}
+      <button class="quiet small">Fire</button>
+    </form>
+  </details>`;
+}

@@ -1,0 +1,137 @@
+import { routineEndpoints as rows } from '@acp/contract';
+import {
+  createRoutine,
+  deleteRoutine,
+  fireRoutine,
+  listAgents,
+  listGoals,
+  listProjects,
+  listRoutines,
+  listTriggers,
+  presentRoutine,
+  updateRoutine,
+} from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { notice } from '../kit/parts.ts';
+import { pageOf } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { listBody, listPath } from './list-page.ts';
+import { readRoutine, type Refused, type RoutineChoices, routineForm } from './routine-form.ts';
+import { routineRunTable } from './run-table.ts';
+import { routinePage, runsOf } from './routine-view.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byRoutine = { by: 'routine', param: 'routineId' } as const;
+type RoutineContext = UiContext<'routine'>;
+
+async function routinesPage(context: UiContext<'company'>): Promise<Html> {
+  const { tx, user, company_id, query } = context;
+  const archived = query.archived === 'yes';
+  const status = archived ? 'archived' : 'active,paused';
+  const { items, next_cursor } = await listRoutines(tx, company_id, { ...pageOf(query), status });
+  const { agents } = await listAgents(tx, user, { company_id });
+  const path = listPath(company_id);
+  const can_write = mayWrite(context);
+  const list = listBody({
+    company_id,
+    routines: items,
+    agents: new Map(agents.map(({ id, name }) => [id, name])),
+    archived,
+    next_cursor,
+    can_write,
+  });
+  return companyPage(context, {
+    title: 'Routines',
+    active: path,
+    actions: can_write ? html`<a class="button" href="${path}/new">New routine</a>` : '',
+    body: html`!${notice(query.done === 'deleted' ? 'The routine is in the trash.' : null)}!${list}`,
+  });
+}
+
+/** The newest 200 of the projects and goals. */
+async function choicesOf({ tx, user, company_id }: UiContext): Promise<RoutineChoices> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
+  return {
+    agents: agents.map(({ id, name }) => ({ value: id, label: name })),
+    projects: projects.map(({ id, name }) => ({ value: id, label: name })),
+    goals: goals.map(({ id, title }) => ({ value: id, label: title })),
+  };
+}
+
+async function newPage(context: UiContext<'company'>, refused: Refused | null): Promise<Html> {
+  const path = listPath(context.company_id);
+  return companyPage(context, {
+    title: 'New routine',
+    active: path,
+    trail: [{ label: 'Routines', path }],
+    body: routineForm(`${path}/new`, await choicesOf(context), null, refused),
+  });
+}
+
+async function editPage(context: RoutineContext, refused: Refused | null): Promise<Html> {
+  const { subject, company_id } = context;
+  const path = listPath(company_id);
+  const here = placeOf(context);
+  return companyPage(context, {
+    title: 'Edit',
+    active: path,
+    trail: [
+      { label: 'Routines', path },
+      { label: subject.name, path: here },
+    ],
+    body: routineForm(`${here}/edit`, await choicesOf(context), presentRoutine(subject), refused),
+  });
+}
+
+const placeOf = ({ subject }: RoutineContext): string => `/routines/${subject.id}`;
+const failed = (context: RoutineContext, error: string): Promise<Html> =>
+  routinePage(context, context.subject, { error });
+const fireFailed = (context: RoutineContext, error: string, form: FormValues): Promise<Html> =>
+  form.has('payload')
+    ? routinePage(context, context.subject, { refused: { at: 'fire', error, form } })
+    : failed(context, error);
+
+export const routineRoutes: UiRoute[] = [
+  page('/companies/{companyId}/routines', { scope: byCompany, role: 'viewer' }, routinesPage),
+  page('/companies/{companyId}/routines/new', { scope: byCompany, role: 'member' }, (c) => newPage(c, null)),
+  action('/companies/{companyId}/routines/new', rows.create, {
+    read: readRoutine,
+    run: (c) => createRoutine(c.tx, c.user, c.company_id, c.body),
+    next: (_, routine) => `/routines/${routine.id}?done=created`,
+    failed: (c, error, form) => newPage(c, { error, form }),
+  }),
+  page('/routines/{routineId}', { scope: byRoutine, role: 'viewer' }, (c) => routinePage(c, c.subject)),
+  page('/routines/{routineId}/part/runs', { scope: byRoutine, role: 'viewer' }, async (c) => {
+    const { items: triggers } = await listTriggers(c.tx, c.subject, { limit: 200 });
+    return routineRunTable((await runsOf(c, c.subject, triggers)).runs);
+  }),
+  page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
+  action('/routines/{routineId}/edit', rows.update, {
+    read: (form) => ({ ...readRoutine(form), title_template: form.text('title_template') }),
+    run: (c) => updateRoutine(c.tx, c.user, c.subject, c.body),
+    next: (c) => `${placeOf(c)}?done=changed`,
+    failed: (c, error, form) => editPage(c, { error, form }),
+  }),
+  action('/routines/{routineId}/status', rows.update, {
+    read: (form) => ({ status: form.text('status') }),
+    run: (c) => updateRoutine(c.tx, c.user, c.subject, c.body),
+    next: (c) => `${placeOf(c)}?done=changed`,
+    failed,
+  }),
+  action('/routines/{routineId}/fire', rows.fire, {
+    read: (form) => ({ payload: form.json('payload') }),
+    run: (c) => fireRoutine(c.tx, c.user, c.subject, c.body),
+    next: (c, { status }) => `${placeOf(c)}?done=${status}`,
+    failed: fireFailed,
+  }),
+  action('/routines/{routineId}/delete', rows.delete, {
+    run: (c) => deleteRoutine(c.tx, c.user, c.subject),
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed,
+  }),
+];

@@ -1,0 +1,144 @@
+/** Reads what a routine's page shows. */
+import { routineTriggerEndpoints, type RoutineTrigger } from '@acp/contract';
+import {
+  findAgent,
+  findGoal,
+  findProject,
+  issuesOfRuns,
+  listRoutineRuns,
+  listTriggers,
+  nextFireTimes,
+  presentRoutine,
+  type RoutineRow,
+} from '@acp/core';
+import { databaseNow, type Tx } from '@acp/db';
+import { ServiceError } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { postButton } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { listPath } from './list-page.ts';
+import { type Named, routineBody, type RoutineView } from './routine-page.ts';
+import type { RoutineRunsView } from './run-table.ts';
+import type { TriggerView } from './trigger-parts.ts';
+
+const FIRES = 5;
+const RUNS = 20;
+/** A routine with more has its older ones in the API. */
+const TRIGGERS = 200;
+
+/** What an act came to, beside the routine itself. */
+export type Outcome = Partial<Pick<RoutineView, 'error' | 'secret' | 'refused'>>;
+
+const done: Readonly<Record<string, string>> = {
+  created: 'The routine is there. Give it a schedule or a webhook, or fire it by hand.',
+  promoted: 'The issue has become a routine: see when it comes again.',
+  changed: 'Saved.',
+  enqueued: 'Fired: there is a new issue.',
+  coalesced: 'Fired: its open issue has a comment about it, and the agent is woken.',
+  skipped: 'Fired: its last issue is still open, so nothing was done.',
+  failed: 'The fire failed.',
+  trigger: 'The trigger is there.',
+  url: 'The webhook has a new URL; the old one stops at once.',
+  signing: 'The webhook is signed as you said.',
+  removed: 'The trigger is gone.',
+};
+
+export async function routinePage(context: UiContext, row: RoutineRow, outcome: Outcome = {}): Promise<Html> {
+  const { company_id, query } = context;
+  const path = listPath(company_id);
+  const can_write = mayWrite(context);
+  const body = routineBody({ ...(await viewOf(context, row)), said: done[query.done ?? ''], ...outcome });
+  const fire =
+    row.status === 'active' ? postButton(`/routines/${row.id}/fire`, 'Fire now', { class: '' }) : '';
+  return companyPage(context, {
+    title: row.name,
+    active: path,
+    trail: [{ label: 'Routines', path }],
+    actions: can_write ? html`<a class="button quiet" href="/routines/${row.id}/edit">Edit</a> !${fire}` : '',
+    body,
+  });
+}
+
+async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<RoutineView, 'said'>> {
+  const { tx, services } = context;
+  const can_write = mayWrite(context);
+  const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
+  const { runs, older } = await runsOf(context, row, triggers);
+  const now = await databaseNow(tx);
+  return {
+    routine: presentRoutine(row),
+    ...(await namedBy(tx, row)),
+    triggers: triggers.map((trigger) =>
+      triggerView(trigger, row, now, can_write ? services.public_url : null),
+    ),
+    runs,
+    older_runs: older,
+    can_write,
+    signable: services.vault.available,
+    refused: null,
+    error: null,
+    secret: null,
+  };
+}
+
+export async function runsOf(
+  { tx, query }: UiContext,
+  row: RoutineRow,
+  triggers: readonly RoutineTrigger[],
+): Promise<{ runs: RoutineRunsView; older: string | null }> {
+  const { cursor } = query;
+  const { items, next_cursor } = await listRoutineRuns(tx, row, {
+    limit: RUNS,
+    ...(cursor ? { cursor } : {}),
+  });
+  const issues = await issuesOfRuns(tx, row.company_id, items);
+  const labels = new Map(triggers.map(({ id, label }) => [id, label]));
+  return { runs: { runs: items, issues, triggers: labels }, older: next_cursor };
+}
+
+async function namedBy(tx: Tx, row: RoutineRow): Promise<Pick<RoutineView, 'agent' | 'project' | 'goal'>> {
+  const { assignee_agent_id: agent, project_id: project, goal_id: goal } = row;
+  const named = async (
+    id: string | null,
+    find: (id: string) => Promise<string | undefined>,
+    path: string,
+  ): Promise<Named> => {
+    if (id === null) return undefined;
+    const name = await find(id);
+    return name === undefined ? null : { name, path: `${path}/${id}` };
+  };
+  return {
+    agent: await named(agent, async (id) => (await findAgent(tx, id))?.name, '/agents'),
+    project: await named(
+      project,
+      async (id) => (await findProject(tx, row.company_id, id))?.name,
+      '/projects',
+    ),
+    goal: await named(goal, async (id) => (await findGoal(tx, row.company_id, id))?.title, '/goals'),
+  };
+}
+
+/** @param public_url null for who may not fire */
+function triggerView(
+  trigger: RoutineTrigger,
+  routine: Pick<RoutineRow, 'status'>,
+  now: Date,
+  public_url: string | null,
+): TriggerView {
+  const { kind, enabled, cron_expression, timezone, public_id } = trigger;
+  if (kind === 'webhook') {
+    const path = routineTriggerEndpoints.firePublic.path.replace('{publicId}', public_id);
+    return { trigger, fires: [], problem: null, url: public_url === null ? null : public_url + path };
+  }
+  const view = { trigger, fires: [], problem: null, url: null };
+  if (!enabled || routine.status !== 'active') return view;
+  try {
+    return { ...view, fires: nextFireTimes(cron_expression ?? '', timezone ?? 'UTC', now, FIRES) };
+  } catch (error) {
+    // A zone that the platform does not know any more: its page is where that is mended.
+    if (!(error instanceof ServiceError)) throw error;
+    return { ...view, problem: error.message };
+  }
+}

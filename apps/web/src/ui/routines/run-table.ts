@@ -1,0 +1,68 @@
+/** What became of the fires of a routine. */
+import type { RoutineRun } from '@acp/contract';
+import type { IssueOfRun } from '@acp/core';
+import { cutText } from '@acp/kernel';
+import { timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+export interface RoutineRunsView {
+  runs: readonly RoutineRun[];
+  /** By id; without those in the trash. */
+  issues: ReadonlyMap<string, IssueOfRun>;
+  /** Labels of the triggers, by id. */
+  triggers: ReadonlyMap<string, string | null>;
+}
+
+/** More of a payload is in the API. */
+const SHOWN_BYTES = 2000;
+
+const sourceWords: Readonly<Record<RoutineRun['source'], string>> = {
+  manual: 'by hand',
+  agent: 'an agent',
+  schedule: 'schedule',
+  webhook: 'webhook',
+};
+
+export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Html {
+  if (runs.length === 0)
+    return emptyState('Not fired yet', html`Each fire is noted here, with the issue that came of it.`);
+  const columns: Column<RoutineRun>[] = [
+    { label: 'Issue', cell: ({ issue_id }) => issueLink(issue_id, issues) },
+    {
+      label: 'Outcome',
+      cell: (run) =>
+        html`!${status(run.status)}!${when(run.error, (text) => html`<p class="error">${text}</p>`)}`,
+    },
+    {
+      label: 'Fired by',
+      cell: ({ source, trigger_id }) => {
+        const label = trigger_id === null ? null : triggers.get(trigger_id);
+        return html`${sourceWords[source]}!${when(label, (text) => html` <span class="soft">${text}</span>`)}`;
+      },
+    },
+    { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+    { label: 'Payload', cell: ({ payload }) => payloadFold(payload) },
+  ];
+  return table('Runs', columns, runs);
+}
+
+function issueLink(id: string | null, issues: RoutineRunsView['issues']): Html {
+  const issue = id === null ? undefined : issues.get(id);
+  if (issue) {
+    return html`<a href="/issues/${issue.id}"
+      ><span class="identifier">${issue.identifier}</span> ${issue.title}</a
+    >`;
+  }
+  return html`<span class="soft">${id === null ? 'none' : 'in the trash'}</span>`;
+}
+
+function payloadFold(payload: unknown): Html {
+  if (payload === null || payload === undefined) return '';
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload, null, 2);
+  return html`<details>
+    <summary>Show</summary>
+    <pre class="wrapped">${cutText(text, SHOWN_BYTES)}</pre>
+  </details>`;
+}

@@ -1,0 +1,53 @@
+/** The fields of a schedule, wherever one is made or changed. */
+import type { FieldErrors } from '../kit/field-errors.ts';
+import { each, html, type Html } from '../kit/html.ts';
+import { input } from '../kit/parts.ts';
+
+const LIST = 'zones';
+
+/** Names for the fields to choose from, once on a page; some 20 kB. */
+export function zoneList(): Html {
+  const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+  return html`<datalist id="${LIST}">
+    !${each([...zones], (zone) => html`<option value="${zone}"></option>`)}
+  </datalist>`;
+}
+
+export interface ScheduleFields {
+  /** Tells the fields of several forms of a page apart. */
+  form: string;
+  cron_expression: string;
+  timezone: string;
+  errors: FieldErrors;
+  /** The page has the `zoneList`. */
+  listed?: boolean;
+}
+
+export function scheduleFields({
+  form,
+  cron_expression,
+  timezone,
+  errors,
+  listed = true,
+}: ScheduleFields): Html {
+  const cron = input({
+    name: 'cron_expression',
+    id: `cron_expression-${form}`,
+    label: 'When, as cron has it',
+    value: cron_expression,
+    required: true,
+    hint: 'Minute, hour, day of the month, month, weekday: 0 9 * * 1 is Mondays at nine',
+    error: errors.of('cron_expression'),
+  });
+  const zone = input({
+    name: 'timezone',
+    id: `timezone-${form}`,
+    label: 'Time zone',
+    value: timezone,
+    required: true,
+    ...(listed ? { list: LIST } : {}),
+    hint: 'UTC, or a place such as Europe/Berlin',
+    error: errors.of('timezone'),
+  });
+  return html`!${cron}!${zone}`;
+}

@@ -1,0 +1,196 @@
+/** Triggers on their routine's page: what fires it, when, and how it is called. */
+import { type RoutineTrigger, type SigningMode, signingModes } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeTo } from '../kit/format.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { formError, input, postButton, select, status } from '../kit/parts.ts';
+import type { Refused } from './routine-form.ts';
+import { scheduleFields } from './schedule-fields.ts';
+
+type TriggerKind = RoutineTrigger['kind'];
+
+export interface TriggerView {
+  trigger: RoutineTrigger;
+  /** The next five of a schedule that is on, while its routine is active. */
+  fires: readonly Date[];
+  /** Why it has none, where that is an error. */
+  problem: string | null;
+  /** Null of a schedule, and for who may not fire: the URL alone may be all it takes. */
+  url: string | null;
+}
+
+export interface TriggerForms {
+  can_write: boolean;
+  /** Secrets can be kept: an encryption key is there. */
+  signable: boolean;
+  /** Which form came back, if one did: `schedule`, `webhook`, or the id of a trigger. */
+  refused: (Refused & { at: string }) | null;
+}
+
+const modeWords: Readonly<Record<SigningMode, string>> = {
+  none: 'not signed',
+  hmac: 'signed (hmac)',
+  hmac_ts: 'signed, with the time (hmac_ts)',
+};
+
+const calls: Readonly<Record<SigningMode, Html>> = {
+  none: html`Not signed: whoever knows the URL fires it.`,
+  hmac: html`Signed: <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body.`,
+  hmac_ts: html`Signed: <code>X-Service-Timestamp</code> is the time in Unix seconds,
+    <code>X-Service-Signature</code> the hex HMAC-SHA256 of that time, a dot, and the body.`,
+};
+
+export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
+  const { trigger } = view;
+  const { kind, enabled, label } = trigger;
+  const path = `/routine-triggers/${trigger.id}`;
+  return html`<article class="card" id="trigger-${trigger.id}">
+    <div class="comment-head">
+      !${status(enabled ? 'on' : 'off')}
+      <strong>${label ?? (kind === 'schedule' ? 'Schedule' : 'Webhook')}</strong>
+      <span class="grow"></span>
+      !${when(forms.can_write, () => postButton(`${path}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet small', fields: { enabled: enabled ? '' : 'on' } }))}
+    </div>
+    !${kind === 'schedule' ? scheduleFacts(view) : webhookFacts(view)}
+    !${when(forms.can_write, () => changes(trigger, forms))}
+  </article>`;
+}
+
+function scheduleFacts({ trigger, fires, problem }: TriggerView): Html {
+  const zone = trigger.timezone ?? 'UTC';
+  return html`<p><code>${trigger.cron_expression ?? ''}</code> <span class="soft">${zone}</span></p>
+    !${formError(problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
+}
+
+/** On the clock of the zone. */
+function fireList(fires: readonly Date[], zone: string): Html {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  return html`<ol class="fires" aria-label="Next fires">
+    !${each(fires, (at) => html`<li>${clock.format(at)} <span class="soft small">!${timeTo(at)}</span></li>`)}
+  </ol>`;
+}
+
+function webhookFacts({ trigger, url }: TriggerView): Html {
+  const { signing_mode, replay_window_sec: window } = trigger;
+  return html`!${when(url, (address) => html`<p><span class="soft">POST</span> <code class="address">${address}</code></p>`)}
+    <p class="soft small">
+      !${calls[signing_mode]}
+      ${window === 0 ? 'The same body may come again at any time.' : `The same body again within ${window} s is refused.`}
+    </p>`;
+}
+
+/** What may be done to a trigger, folded until it is wanted. */
+function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): Html {
+  const mine = refused?.at === trigger.id ? refused : null;
+  const path = `/routine-triggers/${trigger.id}`;
+  return html`<details class="edit" !${attributes({ open: mine !== null })}>
+    <summary>Change</summary>
+    !${changeForm(trigger, mine)} !${when(trigger.kind === 'webhook', () => signingForm(trigger, signable))}
+    <div class="buttons">
+      !${when(trigger.kind === 'webhook', () => postButton(`${path}/rotate-url`, 'New URL', { class: 'quiet small', confirm: 'The old URL stops at once. Go on?' }))}
+      !${when(trigger.signing_mode !== 'none' && signable, () => postButton(`${path}/rotate-secret`, 'New secret', { class: 'quiet small', confirm: 'The old secret stops at once. Go on?' }))}
+      !${postButton(`${path}/delete`, 'Remove', { class: 'danger small', confirm: 'Remove this trigger for good?' })}
+    </div>
+  </details>`;
+}
+
+function changeForm(trigger: RoutineTrigger, refused: Refused | null): Html {
+  const { id, kind } = trigger;
+  const errors = new FieldErrors(refused?.error ?? null, triggerFields);
+  const value = (name: 'label' | 'cron_expression' | 'timezone' | 'replay_window_sec'): string =>
+    refused?.form.has(name) ? refused.form.text(name) : String(trigger[name] ?? '');
+  const own =
+    kind === 'schedule'
+      ? scheduleFields({
+          form: id,
+          cron_expression: value('cron_expression'),
+          timezone: value('timezone'),
+          errors,
+        })
+      : input({
+          name: 'replay_window_sec',
+          id: `replay_window_sec-${id}`,
+          label: 'Refuse the same body for',
+          type: 'number',
+          min: 0,
+          value: value('replay_window_sec'),
+          hint: 'Seconds; 0 refuses none',
+          error: errors.of('replay_window_sec'),
+        });
+  return html`<form method="post" action="/routine-triggers/${id}">
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'label', id: `label-${id}`, label: 'Label', value: value('label'), error: errors.of('label') })}
+      !${own}
+    </div>
+    <button class="quiet small">Save</button>
+  </form>`;
+}
+
+const signingForm = ({ id, signing_mode }: RoutineTrigger, signable: boolean): Html =>
+  html`<form method="post" action="/routine-triggers/${id}/signing-mode" class="row">
+    !${select({ name: 'signing_mode', id: `signing_mode-${id}`, label: 'Signature', value: signing_mode, choices: modes(signable), hint: signable ? 'The first signed mode makes a secret, shown once' : unsignable })}
+    <button class="quiet">Set</button>
+  </form>`;
+
+const triggerFields = ['label', 'cron_expression', 'timezone', 'replay_window_sec', 'signing_mode'] as const;
+const unsignable = 'Signing needs SERVICE_ENCRYPTION_KEY, which this instance does not have';
+const modes = (signable: boolean) =>
+  signingModes
+    .filter((mode) => signable || mode === 'none')
+    .map((mode) => ({ value: mode, label: modeWords[mode] }));
+
+/** A schedule and a webhook to add, each folded; a schedule unfolds where the routine has no trigger yet. */
+export function newTriggers(routine_id: string, forms: TriggerForms, first: boolean): Html {
+  const { refused, signable } = forms;
+  const back = (kind: TriggerKind) => (refused?.at === kind ? refused : null);
+  const [schedule, webhook] = [back('schedule'), back('webhook')];
+  const scheduleErrors = new FieldErrors(schedule?.error ?? null, triggerFields);
+  const webhookErrors = new FieldErrors(webhook?.error ?? null, triggerFields);
+  const cron = scheduleFields({
+    form: 'schedule',
+    cron_expression: schedule?.form.text('cron_expression') ?? '0 9 * * 1',
+    timezone: schedule?.form.text('timezone') ?? 'UTC',
+    errors: scheduleErrors,
+  });
+  const signature = select({
+    name: 'signing_mode',
+    id: 'signing_mode-webhook',
+    label: 'Signature',
+    value: webhook?.form.text('signing_mode') || (signable ? 'hmac' : 'none'),
+    choices: modes(signable),
+    hint: signable ? 'The secret is shown once' : unsignable,
+    error: webhookErrors.of('signing_mode'),
+  });
+  const add = (kind: TriggerKind, title: string, errors: FieldErrors, content: Html, open: boolean): Html => {
+    const label = {
+      name: 'label',
+      id: `label-${kind}`,
+      label: 'Label',
+      value: back(kind)?.form.text('label') ?? '',
+      error: errors.of('label'),
+    };
+    return html`<details class="edit" !${attributes({ open })}>
+      <summary>${title}</summary>
+      <form method="post" action="/routines/${routine_id}/triggers">
+        <input type="hidden" name="kind" value="${kind}" />
+        !${formError(errors.general)}
+        <div class="row">!${content}!${input(label)}</div>
+        <button>Add</button>
+      </form>
+    </details>`;
+  };
+  const inviting = first && refused === null;
+  return html`<div class="card adds">
+    !${add('schedule', 'Add a schedule', scheduleErrors, cron, inviting || schedule !== null)}
+    !${add('webhook', 'Add a webhook', webhookErrors, signature, webhook !== null)}
+  </div>`;
+}

@@ -1,0 +1,124 @@
+/** What the forms of a routine's triggers do; they stand on the routine's page. */
+import {
+  AddRoutineTrigger,
+  routineEndpoints,
+  routineTriggerEndpoints as rows,
+  SetSigningMode,
+} from '@acp/contract';
+import {
+  createTrigger,
+  deleteTrigger,
+  findRoutine,
+  findRoutineTrigger,
+  rotateSecret,
+  rotateUrl,
+  setSigningMode,
+  updateTrigger,
+} from '@acp/core';
+import { notFound } from '@acp/kernel';
+import type { FormValues } from '../kit/form-values.ts';
+import type { Html } from '../kit/html.ts';
+import { action, type ActionContext, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { type Outcome, routinePage } from './routine-view.ts';
+
+type TriggerContext = UiContext<'routine_trigger'>;
+
+/** As `routines.createTrigger`, and `hmac_ts` too. */
+const addRow = { ...routineEndpoints.createTrigger, body: AddRoutineTrigger };
+/** No endpoint of the API sets the mode (specification, Trigger management). */
+const signingRow = { ...rows.update, body: SetSigningMode };
+
+/** The page of the trigger's routine. */
+async function pageOfRoutine(context: TriggerContext, outcome: Outcome): Promise<Html> {
+  const routine = await findRoutine(context.tx, context.subject.routine_id);
+  if (!routine) throw notFound();
+  return routinePage(context, routine, outcome);
+}
+
+const back = (what: string) => (context: TriggerContext) =>
+  `/routines/${context.subject.routine_id}?done=${what}`;
+const failed = (context: TriggerContext, error: string): Promise<Html> => pageOfRoutine(context, { error });
+const changeFailed = (context: TriggerContext, error: string, form: FormValues): Promise<Html> =>
+  pageOfRoutine(context, { refused: { at: context.subject.id, error, form } });
+
+async function addTrigger(context: ActionContext<typeof addRow>): Promise<{ secret: string | null }> {
+  const { tx, user, subject, body, services } = context;
+  const { signing_mode, ...input } = body;
+  if (signing_mode !== 'hmac_ts')
+    return createTrigger(
+      tx,
+      user,
+      subject,
+      { ...input, ...(signing_mode ? { signing_mode } : {}) },
+      services.vault,
+    );
+  const made = await createTrigger(tx, user, subject, { ...input, signing_mode: 'hmac' }, services.vault);
+  const trigger = await findRoutineTrigger(tx, made.id);
+  if (!trigger) throw notFound();
+  await setSigningMode(tx, user, trigger, 'hmac_ts', services.vault);
+  return made;
+}
+
+const readTrigger = (form: FormValues) => ({
+  kind: form.text('kind'),
+  label: form.cleared('label'),
+  signing_mode: form.given('signing_mode'),
+  ...readSchedule(form),
+});
+
+/** Of a webhook's form nothing. */
+const readSchedule = (form: FormValues) => ({
+  cron_expression: form.has('cron_expression') ? form.text('cron_expression').trim() : undefined,
+  timezone: form.has('timezone') ? form.text('timezone').trim() : undefined,
+});
+
+export const triggerRoutes: UiRoute[] = [
+  action('/routines/{routineId}/triggers', addRow, {
+    read: readTrigger,
+    run: addTrigger,
+    // A secret is shown in the answer itself and nowhere afterwards.
+    next: (c, { secret }) =>
+      secret === null ? `/routines/${c.subject.id}?done=trigger` : routinePage(c, c.subject, { secret }),
+    failed: (c, error, form) =>
+      routinePage(c, c.subject, {
+        refused: { at: form.text('kind') === 'webhook' ? 'webhook' : 'schedule', error, form },
+      }),
+  }),
+  action('/routine-triggers/{triggerId}', rows.update, {
+    read: (form) => ({
+      label: form.cleared('label'),
+      replay_window_sec: form.number('replay_window_sec'),
+      ...readSchedule(form),
+    }),
+    run: (c) => updateTrigger(c.tx, c.user, c.subject, c.body),
+    next: back('changed'),
+    failed: changeFailed,
+  }),
+  action('/routine-triggers/{triggerId}/enabled', rows.update, {
+    read: (form) => ({ enabled: form.checked('enabled') }),
+    run: (c) => updateTrigger(c.tx, c.user, c.subject, c.body),
+    next: back('changed'),
+    failed,
+  }),
+  action('/routine-triggers/{triggerId}/signing-mode', signingRow, {
+    read: (form) => ({ signing_mode: form.text('signing_mode') }),
+    run: (c) => setSigningMode(c.tx, c.user, c.subject, c.body.signing_mode, c.services.vault),
+    next: (c, { secret }) => (secret === null ? back('signing')(c) : pageOfRoutine(c, { secret })),
+    failed,
+  }),
+  action('/routine-triggers/{triggerId}/rotate-secret', rows.rotateSecret, {
+    run: (c) => rotateSecret(c.tx, c.user, c.subject, c.services.vault),
+    next: (c, { secret }) => pageOfRoutine(c, { secret }),
+    failed,
+  }),
+  action('/routine-triggers/{triggerId}/rotate-url', rows.rotateUrl, {
+    run: (c) => rotateUrl(c.tx, c.user, c.subject),
+    next: back('url'),
+    failed,
+  }),
+  action('/routine-triggers/{triggerId}/delete', rows.delete, {
+    run: (c) => deleteTrigger(c.tx, c.user, c.subject),
+    next: back('removed'),
+    failed,
+  }),
+];
