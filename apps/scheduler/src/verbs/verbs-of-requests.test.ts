@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { toolTable } from '@acp/contract';
 import { callTool, createNote, readYaml } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { Scrubber } from '@acp/kernel';
+import { Scrubber, ServiceError } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { actors, createRunningRun, databaseWithQueue, testLogger } from '@acp/testkit';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { HeldRun } from '../execution/held-run.ts';
 import { installs } from '../installs/installs.ts';
 import { applyAction } from './apply.ts';
@@ -184,13 +184,17 @@ describe('a body', () => {
   );
 
   it('of whatever kind is understood or refused in words, and never anything else', () => {
+    const told = (kind: (typeof kinds)[number], body: string): unknown => {
+      try {
+        installs[kind].check(readYaml(body, 'the body'));
+        return undefined;
+      } catch (err) {
+        return err instanceof ServiceError ? err.kind : err;
+      }
+    };
     fc.assert(
       fc.property(fc.constantFrom(...kinds), text, (kind, body) => {
-        try {
-          installs[kind].check(readYaml(body, 'the body'));
-        } catch (err) {
-          expect(err).toMatchObject({ kind: 'invalid', message: expect.stringMatching(/\S/) });
-        }
+        expect([undefined, 'invalid']).toContain(told(kind, body));
       }),
       { numRuns: 2000 },
     );
