@@ -4,13 +4,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createNote, createSkill, promptFacts } from '@acp/core';
 import type { Database } from '@acp/db';
-import { Scrubber } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
-import { createRunningRun, createUser, databaseWithQueue, testLogger } from '@acp/testkit';
-import { HeldRun } from '../execution/held-run.ts';
-import { applyAction } from './apply.ts';
-import type { AppliedAction } from './apply.ts';
-import { parse } from './parse.ts';
+import { createUser, databaseWithQueue } from '@acp/testkit';
+import { createScene, fenced, ok, refused, rowsOf as readRows, type Scene } from './scene.ts';
 
 let database: Database;
 let folder: string;
@@ -22,27 +18,9 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(folder, { recursive: true }));
 
-async function scene(options: Parameters<typeof createRunningRun>[1] = {}) {
-  const set = await createRunningRun(database.db, options);
-  const { run } = set;
-  const held = new HeldRun(run, 30, performance.now());
-  let ordinal = 1;
-  const apply = async (text: string): Promise<AppliedAction> => {
-    const [action] = parse(text, ordinal).actions;
-    ordinal += 1;
-    const logger = testLogger();
-    return applyAction({ database, logger, run, held, scrubber: new Scrubber(), storage }, action!);
-  };
-  return { ...set, held, apply };
-}
-
-const ok = (text: unknown, changed = true) =>
-  expect.objectContaining({ ok: true, result: text, error: null, changed });
-const refused = (error: unknown) =>
-  expect.objectContaining({ ok: false, result: null, error, changed: false });
-const fenced = (line: string, body: string) => `${line}\n\`\`\`\n${body}\n\`\`\``;
-const rowsOf = async (query: string, ...values: unknown[]) =>
-  (await database.pool.query<Record<string, unknown>>(query, values)).rows;
+const scene = async (options: Parameters<typeof createScene>[1] = {}): Promise<Scene> =>
+  createScene(database, options, storage);
+const rowsOf = async (query: string, ...values: unknown[]) => readRows(database, query, ...values);
 
 describe('verbs of notes', () => {
   it('write a note for the issue, rewrite, show, list, archive it and bring it back', async () => {

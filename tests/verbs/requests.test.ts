@@ -2,43 +2,20 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { toolTable } from '@acp/contract';
 import { callTool, createNote, readYaml } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { Scrubber, ServiceError } from '@acp/kernel';
-import { LocalStorage } from '@acp/storage';
-import { actors, createRunningRun, databaseWithQueue, testLogger } from '@acp/testkit';
+import { ServiceError } from '@acp/kernel';
+import { actors, databaseWithQueue } from '@acp/testkit';
 import * as fc from 'fast-check';
-import { HeldRun } from '../execution/held-run.ts';
-import { installs } from '../installs/installs.ts';
-import { applyAction } from './apply.ts';
-import type { AppliedAction } from './apply.ts';
-import { parse } from './parse.ts';
+import { installs } from '../../apps/scheduler/src/installs/installs.ts';
+import { createScene, fenced, ok, refused, rowsOf as readRows, type Scene } from './scene.ts';
 
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-async function scene(permissions: Record<string, boolean> = {}) {
-  const set = await createRunningRun(database.db, { permissions });
-  const { run } = set;
-  const held = new HeldRun(run, 30, performance.now());
-  const storage = new LocalStorage('/nonexistent');
-  let ordinal = 1;
-  const apply = async (text: string): Promise<AppliedAction> => {
-    const [action] = parse(text, ordinal).actions;
-    ordinal += 1;
-    const logger = testLogger();
-    return applyAction({ database, logger, run, held, scrubber: new Scrubber(), storage }, action!);
-  };
-  return { ...set, held, apply };
-}
-
-const ok = (text: unknown, changed = true) =>
-  expect.objectContaining({ ok: true, result: text, error: null, changed });
-const refused = (error: unknown) =>
-  expect.objectContaining({ ok: false, result: null, error, changed: false });
-const fenced = (line: string, body: string) => `${line}\n\`\`\`\n${body}\n\`\`\``;
-const rowsOf = async (query: string, ...values: unknown[]) =>
-  (await database.pool.query<Record<string, unknown>>(query, values)).rows;
+const scene = async (permissions: Record<string, boolean> = {}): Promise<Scene> =>
+  createScene(database, { permissions });
+const rowsOf = async (query: string, ...values: unknown[]) => readRows(database, query, ...values);
 
 describe('/request-approval', () => {
   it('asks once for the same, with its description and issue', async () => {

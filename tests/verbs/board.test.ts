@@ -3,45 +3,19 @@ import { verbTable } from '@acp/contract';
 import { findIssue } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
-import { newId, Scrubber } from '@acp/kernel';
-import { LocalStorage } from '@acp/storage';
-import {
-  createAgent,
-  createIssue,
-  createRunningRun,
-  databaseWithQueue,
-  queuedJobs,
-  testLogger,
-} from '@acp/testkit';
+import { newId } from '@acp/kernel';
+import { createAgent, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { HeldRun } from '../execution/held-run.ts';
-import { applyAction } from './apply.ts';
-import type { AppliedAction } from './apply.ts';
-import { parse } from './parse.ts';
-import { verbs } from './verbs.ts';
+import { verbs } from '../../apps/scheduler/src/verbs/verbs.ts';
+import { createScene, ok, refused, type Scene } from './scene.ts';
 
 let database: Database;
-/** Only verbs that write files look at it; see verbs-of-knowledge.test.ts. */
-const storage = new LocalStorage('/nonexistent');
 beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-async function scene(permissions: Record<string, boolean> = {}) {
-  const set = await createRunningRun(database.db, { permissions });
-  const { run } = set;
-  const held = new HeldRun(run, 30, performance.now());
-  let ordinal = 1;
-  const apply = async (text: string): Promise<AppliedAction> => {
-    const [action] = parse(text, ordinal).actions;
-    ordinal += 1;
-    const logger = testLogger();
-    return applyAction({ database, logger, run, held, scrubber: new Scrubber(), storage }, action!);
-  };
-  return { ...set, held, apply };
-}
-
-type Scene = Awaited<ReturnType<typeof scene>>;
+const scene = async (permissions: Record<string, boolean> = {}): Promise<Scene> =>
+  createScene(database, { permissions });
 
 const issueNow = async (issue: { id: string }) => (await findIssue(database.db, issue.id))!;
 
@@ -60,11 +34,6 @@ const commentsOn = async (issue: { id: string }) => {
   );
   return rows.map(({ body_markdown: body }) => body);
 };
-
-const ok = (text: unknown, changed = true) =>
-  expect.objectContaining({ ok: true, result: text, error: null, changed });
-const refused = (error: string) =>
-  expect.objectContaining({ ok: false, result: null, error, changed: false });
 
 describe('the verbs', () => {
   it('are those that the table marks as available', () => {
