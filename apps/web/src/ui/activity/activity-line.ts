@@ -13,6 +13,7 @@ const pages: Readonly<Record<string, string>> = {
   goal: '/goals/',
   note: '/notes/',
   skill: '/skills/',
+  routine: '/routines/',
   provider: '/providers/',
   secret: '/secrets/',
 };
