@@ -12,6 +12,8 @@ import { agentRoutes } from './agents/agent-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
+import { budgetRoutes } from './costs/budget-routes.ts';
+import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
@@ -55,5 +57,7 @@ export const uiPages: readonly UiRoute[] = [
   triggerRoutes,
   noteRoutes,
   skillRoutes,
+  costsRoutes,
+  budgetRoutes,
   activityRoutes,
 ].flat();

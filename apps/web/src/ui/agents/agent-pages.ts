@@ -1,6 +1,9 @@
 import { type Agent, type AgentKey, adapterTypes, agentRoles, type Provider, type Run } from '@acp/contract';
+import type { BudgetUsage } from '@acp/core';
+import { usagePart, windowNames } from '../costs/budget-words.ts';
+import { budgetsPath } from '../costs/costs-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo, words } from '../kit/format.ts';
+import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import {
@@ -107,6 +110,9 @@ export interface AgentView {
   runs: readonly Run[];
   last_error: string | null;
   last_heartbeat_at: Date | string | null;
+  spend: { today_usd: number; month_usd: number };
+  /** Its own, with what is spent of them. */
+  budgets: readonly BudgetUsage[];
   /** Of the company; null for whoever may not see them. */
   providers: readonly Provider[] | null;
   can_write: boolean;
@@ -154,7 +160,8 @@ export function agentBody(view: AgentView): Html {
     </div>`;
 }
 
-export function statePart({ agent, last_error, last_heartbeat_at, can_write }: AgentView): Html {
+export function statePart(view: AgentView): Html {
+  const { agent, last_error, last_heartbeat_at, can_write } = view;
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
@@ -170,6 +177,7 @@ export function statePart({ agent, last_error, last_heartbeat_at, can_write }: A
       <dd>${agent.heartbeat_enabled ? `every ${agent.heartbeat_interval_sec} s` : 'off'}</dd>
       <dt>Last run</dt>
       <dd>!${timeAgo(last_heartbeat_at)}</dd>
+      !${spendFacts(view)}
     </dl>
     !${when(
       can_write,
@@ -179,6 +187,20 @@ export function statePart({ agent, last_error, last_heartbeat_at, can_write }: A
           !${agent.status === 'paused' ? post('resume', 'Resume') : post('pause', 'Pause')}
           !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: `Dismiss ${agent.name}? Its keys end at once.` })}
         </div>`,
+    )}`;
+}
+
+function spendFacts({ agent, spend, budgets }: AgentView): Html {
+  const path = budgetsPath(agent.company_id);
+  return html`<dt>Spent today</dt>
+    <dd>!${money(spend.today_usd)}</dd>
+    <dt>This month</dt>
+    <dd>!${money(spend.month_usd)}</dd>
+    !${each(
+      budgets,
+      (usage) =>
+        html`<dt><a href="${path}">Budget</a> ${windowNames[usage.policy.window]}</dt>
+          <dd>!${usagePart(usage)}</dd>`,
     )}`;
 }
 

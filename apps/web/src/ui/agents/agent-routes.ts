@@ -1,5 +1,6 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
+  budgetUsage,
   createAgent,
   createAgentKey,
   deleteAgent,
@@ -13,6 +14,7 @@ import {
   presentAgent,
   resumeAgent,
   runtimeState,
+  spendOfAgent,
   updateAgent,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
@@ -44,6 +46,8 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
     runs: (await listRuns(tx, company_id, { agentId: subject.id, limit: 20 })).items,
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,
+    spend: await spendOfAgent(tx, subject.id),
+    budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),
     providers: await providersFor(context),
     can_write: roleIn(user, company_id) !== 'viewer',
     error: null,

@@ -1,5 +1,6 @@
 import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
+import { incidentTitle } from '../costs/budget-words.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -70,7 +71,10 @@ export interface DashboardView {
 
 export function dashboardBody(view: DashboardView): Html {
   const { company_id } = view;
-  return html`<div data-live="runs agents issues approvals" data-source="/companies/${company_id}">
+  return html`<div
+    data-live="runs agents issues approvals budget_incident"
+    data-source="/companies/${company_id}"
+  >
     !${dashboardParts(view)}
   </div>`;
 }
@@ -93,10 +97,10 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
       what: 'asks for approval',
       title: approval.title,
     })),
-    ...inbox.budget_incidents.map(({ kind }) => ({
-      path: null,
+    ...inbox.budget_incidents.map((incident) => ({
+      path: `/budget-incidents/${incident.id}`,
       what: 'budget',
-      title: kind === 'breach' ? 'A budget is used up' : 'A budget is nearly used up',
+      title: incidentTitle(incident),
     })),
   ];
   return html`<div class="tiles">
@@ -116,7 +120,7 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
           waiting.length === 0
             ? html`<p class="soft">Nothing.</p>`
             : html`<ul class="list">
-                  !${each(waiting, (item) => html`<li>!${item.path ? html`<a class="grow" href="${item.path}">${item.title}</a>` : html`<span class="grow">${item.title}</span>`}<span class="soft small">${item.what}</span></li>`)}
+                  !${each(waiting, (item) => html`<li><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
                 </ul>
                 <p class="more"><a href="/companies/${company_id}/inbox">All in the inbox</a></p>`
         }
@@ -125,6 +129,7 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
         <h2>Spend</h2>
         <p>Today !${money(spend.today)}</p>
         <p>This month !${money(spend.month)}</p>
+        <p class="more"><a href="/companies/${company_id}/costs">By day, agent and model</a></p>
       </section>
     </div>
     <section class="card">

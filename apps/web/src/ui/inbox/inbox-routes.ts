@@ -1,6 +1,7 @@
 import { type Inbox, inboxEndpoints as rows, type IssueSummary } from '@acp/contract';
 import { findIssue, markIssueRead, markIssueUnread, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
+import { incidentTitle } from '../costs/budget-words.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -36,12 +37,11 @@ function inboxParts(company_id: string, inbox: Inbox): Html {
     section(
       'Budgets',
       inbox.budget_incidents.map(
-        ({ kind, spent_usd, limit_usd, opened_at }) =>
+        (incident) =>
           html`<li>
-            <span class="grow"
-              >${kind === 'breach' ? 'A budget is used up' : 'A budget is nearly used up'}</span
-            >
-            <span class="soft small">!${money(spent_usd)} of !${money(limit_usd)}</span>!${since(opened_at)}
+            <a class="grow" href="/budget-incidents/${incident.id}">${incidentTitle(incident)}</a>
+            <span class="soft small">!${money(incident.spent_usd)} of !${money(incident.limit_usd)}</span>
+            !${since(incident.opened_at)}
           </li>`,
       ),
     ),

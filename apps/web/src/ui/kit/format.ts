@@ -56,9 +56,16 @@ export function duration(from: Date | string | null, to: Date | string | null): 
 }
 
 /** `$0.12`; small amounts keep two significant digits, all of them on hover. */
-export function money(usd: number): Html {
-  const short = usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toPrecision(2);
-  return html`<span class="number" title="$${usd.toFixed(8)}">$${short}</span>`;
+export function money(amount: number): Html {
+  return html`<span class="number" title="$${amount.toFixed(8)}">${usd(amount)}</span>`;
+}
+
+/** The same where there is only text. */
+export function usd(amount: number): string {
+  const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  if (amount === 0 || amount >= 0.1) return `$${amount.toLocaleString('en-US', cents)}`;
+  // Below that it would be written with an exponent.
+  return `$${amount >= 0.000_001 ? amount.toPrecision(2) : amount.toFixed(8)}`;
 }
 
 /** `12,345`; `1.2 M` from a million on. */

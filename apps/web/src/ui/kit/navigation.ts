@@ -54,6 +54,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   {
     label: 'Company',
     entries: [
+      { label: 'Costs', path: '/costs' },
       { label: 'Activity', path: '/activity' },
       { label: 'Members', path: '/members' },
       { label: 'Providers', path: '/providers', role: 'admin' },

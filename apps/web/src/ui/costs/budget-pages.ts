@@ -1,0 +1,133 @@
+/** Budgets with what is spent of them, and the forms that make and change them. */
+import { type BudgetPolicy, budgetActions, budgetWindows } from '@acp/contract';
+import type { BudgetUsage } from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { checkbox, type Choice, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import {
+  actionNames,
+  budgetName,
+  scopeKind,
+  scopeOf,
+  usagePart,
+  usageState,
+  windowNames,
+  windowPart,
+} from './budget-words.ts';
+import { budgetsPath } from './costs-frame.ts';
+import { type Incident, openIncidentsPart } from './incident-pages.ts';
+
+/** What of the page renews itself. */
+export interface BudgetsView {
+  company_id: string;
+  budgets: readonly BudgetUsage[];
+  next_cursor: string | null;
+  open: readonly Incident[];
+  /** Admins set limits; everybody else looks at them. */
+  is_admin: boolean;
+}
+
+export function budgetsParts(view: BudgetsView): Html {
+  const { company_id, budgets, next_cursor, is_admin } = view;
+  const list =
+    budgets.length > 0
+      ? html`<section class="card">
+          <h2>Budgets</h2>
+          !${table('Budgets', budgetColumns(is_admin), budgets)}
+          !${moreLink(budgetsPath(company_id), next_cursor, 'Older budgets')}
+        </section>`
+      : emptyState(
+          'No budget yet',
+          html`Without one, agents spend what their work costs. A budget warns in time, and stops what it
+          bounds if you want.`,
+        );
+  return html`!${openIncidentsPart(view.open, is_admin)}!${list}`;
+}
+
+function budgetColumns(is_admin: boolean): Column<BudgetUsage>[] {
+  const name = (usage: BudgetUsage): Html =>
+    is_admin
+      ? html`<a href="/budget-policies/${usage.policy.id}">${scopeOf(usage)}</a>`
+      : html`${scopeOf(usage)}`;
+  return [
+    {
+      label: 'Bounds',
+      cell: (usage) => html`!${name(usage)} <span class="soft small">${scopeKind(usage)}</span>`,
+    },
+    { label: 'Spent', cell: usagePart },
+    { label: 'Window', cell: windowPart },
+    { label: 'At the limit', cell: ({ policy }) => html`${actionNames[policy.action]}` },
+    { label: 'State', cell: usageState },
+  ];
+}
+
+/** Values and their errors, as the form has them: a budget's own, or what was typed. */
+interface Fields {
+  typed: (name: 'window' | 'limit_usd' | 'warn_percent' | 'action') => string;
+  errors: FieldErrors;
+  enabled: boolean;
+}
+
+function fieldsOf(policy: BudgetPolicy | null, error: string | null, form: FormValues | null): Fields {
+  const names = ['scope', 'window', 'limit_usd', 'warn_percent', 'action'];
+  const fresh = { window: 'month', limit_usd: '', warn_percent: 80, action: 'pause' };
+  return {
+    typed: (name) => (form?.has(name) ? form.text(name) : String((policy ?? fresh)[name])),
+    errors: new FieldErrors(error, names, { scope_: 'scope' }),
+    enabled: form?.has('enabled') ? form.checked('enabled') : (policy?.enabled ?? true),
+  };
+}
+
+function limitFields({ typed, errors, enabled }: Fields): Html {
+  const windows = budgetWindows.map((value) => ({ value, label: windowNames[value] }));
+  const actions = budgetActions.map((value) => ({ value, label: actionNames[value] }));
+  return html`<div class="row">
+      !${input({ name: 'limit_usd', label: 'Limit (USD)', required: true, value: typed('limit_usd'), error: errors.of('limit_usd') })}
+      !${select({ name: 'window', label: 'Window', value: typed('window'), choices: windows, hint: 'In UTC; weeks begin on Monday', error: errors.of('window') })}
+      !${input({ name: 'warn_percent', label: 'Warn at (% of the limit)', type: 'number', min: 1, value: typed('warn_percent'), error: errors.of('warn_percent') })}
+      !${select({ name: 'action', label: 'At the limit it', value: typed('action'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window is over', error: errors.of('action') })}
+    </div>
+    !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
+}
+
+/** @param scopes what can be bounded: `company`, `agent:<id>`, `project:<id>` */
+export function newBudgetForm(
+  company_id: string,
+  scopes: readonly Choice[],
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const fields = fieldsOf(null, error, form);
+  return html`<form class="card" method="post" action="${budgetsPath(company_id)}">
+    <h2>New budget</h2>
+    !${formError(fields.errors.general)}
+    !${select({ name: 'scope', label: 'Bounds', value: form?.text('scope') ?? '', choices: scopes, error: fields.errors.of('scope') })}
+    !${limitFields(fields)}
+    <button>Set it</button>
+  </form>`;
+}
+
+export function budgetBody(usage: BudgetUsage, error: string | null, form: FormValues | null): Html {
+  const { policy } = usage;
+  const here = `/budget-policies/${policy.id}`;
+  const fields = fieldsOf(policy, error, form);
+  return html`<section class="card">
+      <p>!${usageState(usage)} !${windowPart(usage)}</p>
+      !${usagePart(usage)}
+    </section>
+    <form class="card" method="post" action="${here}">
+      <h2>Change it</h2>
+      !${formError(fields.errors.general)}!${limitFields(fields)}
+      <button>Save</button>
+    </form>
+    <section class="card danger">
+      <h2>Delete</h2>
+      <p>
+        For good, with its incidents.
+        !${when(policy.action === 'pause', () => html`What only it held back goes on.`)}
+      </p>
+      !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the budget ${budgetName(usage)}?` })}
+    </section>`;
+}

@@ -1,0 +1,188 @@
+import { type BudgetIncident, budgetEndpoints as rows, budgetScopes } from '@acp/contract';
+import {
+  type BudgetUsage,
+  budgetUsage,
+  createBudgetPolicy,
+  deleteBudgetPolicy,
+  listAgents,
+  listBudgetIncidents,
+  listBudgetPolicies,
+  listProjects,
+  presentIncident,
+  resolveBudgetIncident,
+  updateBudgetPolicy,
+  userNames,
+} from '@acp/core';
+import { invalid, notFound } from '@acp/kernel';
+import { roleIn } from '../../http/roles.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import type { Choice } from '../kit/parts.ts';
+import { pageOf } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { budgetBody, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
+import { budgetName, incidentTitle } from './budget-words.ts';
+import { budgetsPath, costsPage, incidentsPath } from './costs-frame.ts';
+import { type Incident, incidentBody, pastIncidentsBody } from './incident-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byPolicy = { by: 'budget_policy', param: 'policyId' } as const;
+const byIncident = { by: 'budget_incident', param: 'incidentId' } as const;
+type PolicyContext = UiContext<'budget_policy'>;
+type IncidentContext = UiContext<'budget_incident'>;
+
+const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';
+
+/** Each with its budget: a statement for the budgets and one for the users, however many incidents there are. */
+async function withBudgets({ tx, company_id }: UiContext, incidents: BudgetIncident[]): Promise<Incident[]> {
+  const policy_ids = incidents.map(({ policy_id }) => policy_id);
+  const usages = await budgetUsage(tx, company_id, { policy_ids });
+  const byId = new Map(usages.map((usage) => [usage.policy.id, usage]));
+  const names = await userNames(
+    tx,
+    incidents.map(({ resolved_by_user_id }) => resolved_by_user_id),
+  );
+  return incidents.flatMap((incident) => {
+    const usage = byId.get(incident.policy_id);
+    const by = names.get(incident.resolved_by_user_id ?? '') ?? null;
+    return usage ? [{ incident, usage, by }] : [];
+  });
+}
+
+async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listBudgetPolicies(tx, company_id, pageOf(query));
+  const policy_ids = items.map(({ id }) => id);
+  const open = await listBudgetIncidents(tx, company_id, { status: 'open', limit: 200 });
+  return {
+    company_id,
+    budgets: await budgetUsage(tx, company_id, { policy_ids }),
+    next_cursor,
+    open: await withBudgets(context, open.items),
+    is_admin: isAdmin(context),
+  };
+}
+
+/** What can be bounded; the newest 200 projects. */
+async function scopesOf({ tx, user, company_id }: UiContext): Promise<Choice[]> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  return [
+    { value: 'company', label: 'The whole company' },
+    ...agents.map(({ id, name }) => ({ value: `agent:${id}`, label: `Agent ${name}` })),
+    ...projects.map(({ id, name }) => ({ value: `project:${id}`, label: `Project ${name}` })),
+  ];
+}
+
+async function budgetsPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { company_id, fragment } = context;
+  const view = await loadBudgets(context);
+  if (fragment && error === null) return budgetsParts(view);
+  const here = budgetsPath(company_id);
+  const fresh = view.is_admin ? newBudgetForm(company_id, await scopesOf(context), error, form) : '';
+  const body = html`<div class="stack" data-live="budget_incident" data-source="${here}">
+      !${budgetsParts(view)}
+    </div>
+    !${fresh}`;
+  return costsPage(context, { title: 'Budgets', here, body });
+}
+
+async function usageOf({ tx, company_id }: UiContext, policy_id: string): Promise<BudgetUsage> {
+  const [usage] = await budgetUsage(tx, company_id, { policy_ids: [policy_id] });
+  if (!usage) throw notFound();
+  return usage;
+}
+
+async function budgetPage(
+  context: PolicyContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const usage = await usageOf(context, context.subject.id);
+  const here = budgetsPath(context.company_id);
+  return costsPage(context, { title: budgetName(usage), here, body: budgetBody(usage, error, form) });
+}
+
+async function pastIncidentsPage(context: UiContext<'company'>): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const filter = { status: 'resolved', ...pageOf(query) };
+  const { items, next_cursor } = await listBudgetIncidents(tx, company_id, filter);
+  const here = incidentsPath(company_id);
+  const body = pastIncidentsBody(here, await withBudgets(context, items), next_cursor);
+  return costsPage(context, { title: 'Past incidents', here, body });
+}
+
+async function incidentPage(
+  context: IncidentContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const [of] = await withBudgets(context, [presentIncident(context.subject)]);
+  if (!of) throw notFound();
+  const { status } = of.incident;
+  return costsPage(context, {
+    title: incidentTitle(of.incident),
+    here: status === 'open' ? budgetsPath(context.company_id) : incidentsPath(context.company_id),
+    body: incidentBody(of, isAdmin(context), error, form),
+  });
+}
+
+/** An empty field is no limit: neither none at all nor the one before. */
+function limitOf(form: FormValues): number {
+  const limit = form.number('limit_usd');
+  if (limit === undefined) throw invalid('limit_usd may not be empty');
+  return limit;
+}
+
+const readLimits = (form: FormValues) => ({
+  limit_usd: limitOf(form),
+  window: form.given('window'),
+  warn_percent: form.number('warn_percent'),
+  action: form.given('action'),
+  enabled: form.has('enabled') ? form.checked('enabled') : undefined,
+});
+
+/** `company`, `agent:<id>` or `project:<id>`. */
+function readScope(form: FormValues): { scope_type: string; scope_id: string | undefined } {
+  const [scope_type = '', scope_id] = form.text('scope').split(':');
+  if (!budgetScopes.some((known) => known === scope_type)) throw invalid('scope is none of these');
+  return { scope_type, scope_id };
+}
+
+export const budgetRoutes: UiRoute[] = [
+  page('/companies/{companyId}/budgets', { scope: byCompany, role: 'viewer' }, (c) => budgetsPage(c)),
+  action('/companies/{companyId}/budgets', rows.createPolicy, {
+    read: (form) => ({ ...readScope(form), ...readLimits(form) }),
+    run: (c) => createBudgetPolicy(c.tx, c.user, c.company_id, c.body),
+    next: (c) => `${budgetsPath(c.company_id)}?done=created`,
+    failed: budgetsPage,
+  }),
+  page('/companies/{companyId}/budgets/incidents', { scope: byCompany, role: 'viewer' }, pastIncidentsPage),
+  page('/budget-policies/{policyId}', { scope: byPolicy, role: 'admin' }, (c) => budgetPage(c)),
+  action('/budget-policies/{policyId}', rows.updatePolicy, {
+    read: readLimits,
+    run: (c) => updateBudgetPolicy(c.tx, c.user, c.subject, c.body),
+    next: (c) => `/budget-policies/${c.subject.id}?done=changed`,
+    failed: budgetPage,
+  }),
+  action('/budget-policies/{policyId}/delete', rows.deletePolicy, {
+    run: (c) => deleteBudgetPolicy(c.tx, c.user, c.subject),
+    next: (c) => `${budgetsPath(c.company_id)}?done=deleted`,
+    failed: (c, error) => budgetPage(c, error),
+  }),
+  page('/budget-incidents/{incidentId}', { scope: byIncident, role: 'viewer' }, (c) => incidentPage(c)),
+  action('/budget-incidents/{incidentId}/resolve', rows.resolveIncident, {
+    // Said outright: a limit that was forgotten must not become a waiver.
+    read: (form) => ({
+      limit_usd: form.text('choice') === 'waive' ? undefined : limitOf(form),
+      note: form.cleared('note'),
+    }),
+    run: (c) => resolveBudgetIncident(c.tx, c.user, c.subject, c.body),
+    next: (c, { waived }) => `${budgetsPath(c.company_id)}?done=${waived ? 'waived' : 'raised'}`,
+    failed: incidentPage,
+  }),
+];

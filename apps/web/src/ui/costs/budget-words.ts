@@ -1,0 +1,78 @@
+/** How budgets and their incidents are told. */
+import type { BudgetIncident, BudgetPolicy } from '@acp/contract';
+import type { BudgetUsage } from '@acp/core';
+import { money, timeLeft, usd } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { status } from '../kit/parts.ts';
+import { limitMeter } from './figures.ts';
+
+export const windowNames: Record<BudgetPolicy['window'], string> = {
+  day: 'a day',
+  week: 'a week',
+  month: 'a month',
+  lifetime: 'in all',
+};
+
+export const actionNames: Record<BudgetPolicy['action'], string> = {
+  pause: 'stops what it bounds',
+  notify: 'tells the admins',
+};
+
+const kinds: Record<BudgetPolicy['scope_type'], string> = {
+  company: 'the company',
+  project: 'project',
+  agent: 'agent',
+};
+
+export function scopeOf({ policy, scope_name }: BudgetUsage): string {
+  return scope_name ?? `${kinds[policy.scope_type]} that is gone`;
+}
+
+/** `Ada, a month`. */
+export function budgetName(usage: BudgetUsage): string {
+  return `${scopeOf(usage)}, ${windowNames[usage.policy.window]}`;
+}
+
+export const scopeKind = ({ policy }: BudgetUsage): string => kinds[policy.scope_type];
+
+export function levelOf({ policy, spent_usd, waived }: BudgetUsage): string {
+  const { enabled, limit_usd, warn_percent } = policy;
+  if (!enabled) return 'off';
+  if (spent_usd >= limit_usd) return waived ? 'waived' : 'used_up';
+  return spent_usd >= (limit_usd * warn_percent) / 100 ? 'nearly_used_up' : 'within_limit';
+}
+
+/** The meter with its figures; of a budget that is off only the limit. */
+export function usagePart(usage: BudgetUsage): Html {
+  const { policy, spent_usd, reserved_usd } = usage;
+  const { limit_usd, enabled, warn_percent } = policy;
+  if (!enabled) return html`<span class="soft">nothing is counted of !${money(limit_usd)}</span>`;
+  const share = (amount: number): number => (limit_usd > 0 ? (amount / limit_usd) * 100 : 100);
+  const label = `${usd(spent_usd)} of ${usd(limit_usd)} spent`;
+  const spent = share(spent_usd);
+  const meter = { label, spent, reserved: share(reserved_usd), warn: warn_percent, level: levelOf(usage) };
+  return html`<span class="usage"
+    >!${limitMeter(meter)}<span>!${money(spent_usd)} <span class="soft">of</span> !${money(limit_usd)}</span
+    >!${when(reserved_usd, (held) => html`<span class="soft small">!${money(held)} more under way</span>`)}</span
+  >`;
+}
+
+export const usageState = (usage: BudgetUsage): Html => status(levelOf(usage));
+
+/** When a budget begins anew. */
+export function windowPart({ policy, window_end }: BudgetUsage): Html {
+  const left = when(window_end, (end) => html` <span class="soft small number">!${timeLeft(end)}</span>`);
+  return html`${windowNames[policy.window]}!${left}`;
+}
+
+export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>): string {
+  return kind === 'breach' ? 'A budget is used up' : 'A budget is nearly used up';
+}
+
+/** What stands of an incident once it is over. */
+export function outcomePart(incident: BudgetIncident, by: string | null): Html {
+  const { waived, note, resolved_by_user_id } = incident;
+  const how = waived ? 'waived' : 'ended';
+  const who = resolved_by_user_id === null ? '' : ` by ${by ?? 'somebody'}`;
+  return html`<span class="prose">${how}${who}${note === null ? '' : `: ${note}`}</span>`;
+}

@@ -1,0 +1,39 @@
+/** What the pages of money have in common: one entry of the navigation, and tabs below it. */
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { notice, tabs } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+
+export const costsPath = (company_id: string): string => `/companies/${company_id}/costs`;
+export const entriesPath = (company_id: string): string => `${costsPath(company_id)}/entries`;
+export const budgetsPath = (company_id: string): string => `/companies/${company_id}/budgets`;
+export const incidentsPath = (company_id: string): string => `${budgetsPath(company_id)}/incidents`;
+
+/** What an act said on its way here. */
+const done: Record<string, string> = {
+  reported: 'The spending is noted, and counts towards the budgets.',
+  created: 'The budget is there. What its window has spent already counts.',
+  changed: 'Saved.',
+  deleted: 'The budget is gone; what it had paused goes on.',
+  raised: 'The limit is raised.',
+  waived: 'Done. Nothing more is said of it before the window is over.',
+};
+
+export async function costsPage(
+  context: UiContext,
+  { title, here, actions = '', body }: { title: string; here: string; actions?: Html; body: Html },
+): Promise<Html> {
+  const { company_id, query } = context;
+  const items = [
+    { label: 'Spending', path: costsPath(company_id) },
+    { label: 'Entries', path: entriesPath(company_id) },
+    { label: 'Budgets', path: budgetsPath(company_id) },
+    { label: 'Past incidents', path: incidentsPath(company_id) },
+  ];
+  return companyPage(context, {
+    title,
+    active: costsPath(company_id),
+    actions,
+    body: html`!${tabs('Costs', items, here)}!${notice(done[query.done ?? ''])}!${body}`,
+  });
+}

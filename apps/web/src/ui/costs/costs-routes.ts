@@ -1,0 +1,79 @@
+import { budgetEndpoints as rows } from '@acp/contract';
+import { listAgents, listCostEvents, listProjects, reportCost, summarizeCosts } from '@acp/core';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { pageOf } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { costsPage, costsPath, entriesPath } from './costs-frame.ts';
+import { entriesBody } from './entries-page.ts';
+import { type Month, monthOf, neighbours } from './month.ts';
+import { spendingBody, type SpendingView } from './spending-page.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+
+async function loadSpending({ tx, user, company_id }: UiContext, month: Month): Promise<SpendingView> {
+  const { from, to } = month;
+  const by = async (group_by: 'day' | 'agent' | 'project' | 'model') =>
+    summarizeCosts(tx, company_id, { from, to, group_by });
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  return {
+    month,
+    today: new Date().toISOString().slice(0, 10),
+    by_day: await by('day'),
+    by_agent: await by('agent'),
+    by_project: await by('project'),
+    by_model: await by('model'),
+    present: new Set([...agents, ...projects].map(({ id }) => id)),
+  };
+}
+
+async function spendingPage(context: UiContext<'company'>): Promise<Html> {
+  const now = new Date();
+  const month = monthOf(context.query.month, now);
+  const path = costsPath(context.company_id);
+  const { before, after } = neighbours(month);
+  const link = ({ key, name }: Month): Html =>
+    html`<a class="button quiet small" href="${path}?month=${key}">${name}</a>`;
+  return costsPage(context, {
+    title: 'Costs',
+    here: path,
+    actions: html`!${link(before)}!${when(month.key < monthOf(undefined, now).key, () => link(after))}`,
+    body: spendingBody(await loadSpending(context, month)),
+  });
+}
+
+async function entriesPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, user, company_id, query } = context;
+  const { items: entries, next_cursor } = await listCostEvents(tx, company_id, pageOf(query));
+  const { agents } = await listAgents(tx, user, { company_id });
+  const can_write = mayWrite(context);
+  return costsPage(context, {
+    title: 'Entries',
+    here: entriesPath(company_id),
+    body: entriesBody({ company_id, entries, next_cursor, agents, can_write, error, form }),
+  });
+}
+
+export const costsRoutes: UiRoute[] = [
+  page('/companies/{companyId}/costs', { scope: byCompany, role: 'viewer' }, spendingPage),
+  page('/companies/{companyId}/costs/entries', { scope: byCompany, role: 'viewer' }, (c) => entriesPage(c)),
+  action('/companies/{companyId}/costs/entries', rows.createCostEvent, {
+    read: (form) => ({
+      provider: form.text('provider'),
+      model: form.text('model'),
+      cost_usd: form.number('cost_usd'),
+      agent_id: form.given('agent_id'),
+      input_tokens: form.number('input_tokens'),
+      output_tokens: form.number('output_tokens'),
+    }),
+    run: (c) => reportCost(c.tx, c.user, c.company_id, c.body),
+    next: (c) => `${entriesPath(c.company_id)}?done=reported`,
+    failed: entriesPage,
+  }),
+];

@@ -1,0 +1,86 @@
+/** Money as pictures: inline SVG of classes and attributes only, as the policy wants it, each with words beside it. */
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+
+/** The chart's own units: it is stretched to the width that there is. */
+const COLUMN = 10;
+const HEIGHT = 100;
+/** So that a day with a little spending differs from one with none. */
+const LEAST = 1.5;
+
+export interface Bar {
+  /** What the column stands for, on hover. */
+  title: string;
+  value: number;
+  /** The column that is still growing. */
+  current?: boolean;
+}
+
+/** Columns side by side; the figures themselves belong into a table next to it. */
+export function columnChart(label: string, bars: readonly Bar[]): Html {
+  const most = Math.max(...bars.map(({ value }) => value));
+  const column = ({ title, value, current = false }: Bar, index: number): Html => {
+    const height = value > 0 ? Math.max(LEAST, (value / most) * HEIGHT) : 0;
+    const x = index * COLUMN;
+    return html`<g !${attributes({ class: current ? 'current' : null })}>
+      <title>${title}</title>
+      <rect class="reach" x="${x}" y="0" width="${COLUMN}" height="${HEIGHT}" />
+      <rect
+        class="bar"
+        x="${x + 1.5}"
+        y="${rounded(HEIGHT - height)}"
+        width="${COLUMN - 3}"
+        height="${rounded(height)}"
+      />
+    </g>`;
+  };
+  return html`<svg
+    class="column-chart"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 ${bars.length * COLUMN} ${HEIGHT}"
+    preserveAspectRatio="none"
+  >
+    !${each(bars, column)}
+  </svg>`;
+}
+
+export interface Meter {
+  /** In words, for readers that do not see it. */
+  label: string;
+  /** Per cent of the limit; may be above 100. */
+  spent: number;
+  reserved: number;
+  /** Where the warning is given. */
+  warn: number;
+  level: string;
+}
+
+/** How much of a limit is used up, what calls under way may use beside that, and where the warning stands. */
+export function limitMeter({ label, spent, reserved, warn, level }: Meter): Html {
+  const used = Math.min(100, spent);
+  const held = Math.min(100 - used, reserved);
+  return html`<svg
+    class="meter"
+    data-level="${level}"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 100 10"
+    preserveAspectRatio="none"
+  >
+    <rect class="spent" x="0" y="0" width="${rounded(used)}" height="10" />
+    !${when(held > 0, () => html`<rect class="reserved" x="${rounded(used)}" y="0" width="${rounded(held)}" height="10" />`)}
+    !${when(warn < 100, () => html`<rect class="warning" x="${warn - 0.25}" y="0" width="0.5" height="10" />`)}
+  </svg>`;
+}
+
+/** A part of a whole, beside its figure: nothing for readers that do not see it. */
+export function shareBar(part: number, whole: number): Html {
+  const share = whole > 0 ? (part / whole) * 100 : 0;
+  return html`<span class="share"
+    ><svg class="meter" aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">
+      <rect class="spent" x="0" y="0" width="${rounded(share)}" height="10" /></svg
+    ><span class="number soft">${Math.round(share)} %</span></span
+  >`;
+}
+
+const rounded = (value: number): number => Number(value.toFixed(2));

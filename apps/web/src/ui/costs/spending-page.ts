@@ -1,0 +1,133 @@
+/** What was spent in a month: in all, by day, and by whom and what. */
+import type { CostSummary } from '@acp/contract';
+import { count, money, usd } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+import { columnChart, shareBar } from './figures.ts';
+import type { Month } from './month.ts';
+
+type Group = CostSummary['groups'][number];
+
+export interface SpendingView {
+  month: Month;
+  /** `2026-11-21`, in UTC. */
+  today: string;
+  by_day: CostSummary;
+  by_agent: CostSummary;
+  by_project: CostSummary;
+  by_model: CostSummary;
+  /** Agents and projects that still have a page. */
+  present: ReadonlySet<string>;
+}
+
+export function spendingBody(view: SpendingView): Html {
+  const { month, by_day, by_agent, by_project, by_model, present } = view;
+  if (by_day.groups.length === 0)
+    return emptyState(
+      `Nothing was spent in ${month.name}`,
+      html`What runs cost, and what is reported from elsewhere, is summed up here.`,
+    );
+  const named =
+    (path: string, nobody: string) =>
+    ({ key, label }: Group): Html => {
+      if (key === null) return html`<span class="soft">${nobody}</span>`;
+      const name = label ?? 'gone for good';
+      return present.has(key) ? html`<a href="${path}/${key}">${name}</a>` : html`${name}`;
+    };
+  return html`!${totals(view)}!${dayPart(view)}
+  !${groupPart('By agent', 'Agent', by_agent, named('/agents', 'no agent'))}
+  !${groupPart('By project', 'Project', by_project, named('/projects', 'no project'))}
+  !${groupPart('By model', 'Model', by_model, ({ label }) => html`<code>${label ?? ''}</code>`)}`;
+}
+
+const sumOf = ({ groups }: CostSummary, field: 'input_tokens' | 'output_tokens' | 'runs'): number =>
+  groups.reduce((sum, group) => sum + group[field], 0);
+
+function totals({ month, today, by_day, by_agent }: SpendingView): Html {
+  const spent = by_day.groups.find(({ key }) => key === today)?.cost_usd ?? 0;
+  return html`<dl class="figures card">
+    <div>
+      <dt>${month.name}</dt>
+      <dd>!${money(by_day.total_usd)}</dd>
+    </div>
+    !${when(
+      today < month.to,
+      () =>
+        html`<div>
+          <dt>Today</dt>
+          <dd>!${money(spent)}</dd>
+        </div>`,
+    )}
+    <div>
+      <dt>Runs</dt>
+      <dd>${count(sumOf(by_agent, 'runs'))}</dd>
+    </div>
+    <div>
+      <dt>Tokens read</dt>
+      <dd>${count(sumOf(by_day, 'input_tokens'))}</dd>
+    </div>
+    <div>
+      <dt>Tokens written</dt>
+      <dd>${count(sumOf(by_day, 'output_tokens'))}</dd>
+    </div>
+  </dl>`;
+}
+
+/** The chart, its axis in words, and the same as a table. */
+function dayPart({ month, today, by_day }: SpendingView): Html {
+  const spent = new Map(by_day.groups.map(({ key, cost_usd }) => [key, cost_usd]));
+  const bars = month.days.map((day) => {
+    const value = spent.get(day) ?? 0;
+    return { title: `${day}: ${usd(value)}`, value, current: day === today };
+  });
+  const [most] = by_day.groups.toSorted((a, b) => b.cost_usd - a.cost_usd);
+  const label = `Spending by day in ${month.name}; the most on ${most?.key}: ${usd(most?.cost_usd ?? 0)}`;
+  return html`<section class="card">
+    <h2>By day</h2>
+    <figure class="chart">
+      <p class="soft small">up to !${money(most?.cost_usd ?? 0)} a day</p>
+      !${columnChart(label, bars)}
+      <figcaption class="soft small">
+        <span>${month.days[0] ?? ''}</span><span>${month.days.at(-1) ?? ''}</span>
+      </figcaption>
+    </figure>
+    <details>
+      <summary>The days as a table</summary>
+      !${table('Spending by day', dayColumns, by_day.groups, { narrow: true })}
+    </details>
+  </section>`;
+}
+
+const spentColumn: Column<Group> = {
+  label: 'Spent',
+  kind: 'number',
+  cell: ({ cost_usd }) => money(cost_usd),
+};
+const runsColumn: Column<Group> = { label: 'Runs', kind: 'number', cell: ({ runs }) => count(runs) };
+
+const dayColumns: Column<Group>[] = [
+  { label: 'Day', cell: ({ key }) => html`${key ?? ''}` },
+  spentColumn,
+  runsColumn,
+];
+
+function groupPart(
+  heading: string,
+  what: string,
+  { total_usd, groups }: CostSummary,
+  name: (group: Group) => Html,
+): Html {
+  const columns: Column<Group>[] = [
+    { label: what, cell: name },
+    { label: 'Share', cell: ({ cost_usd }) => shareBar(cost_usd, total_usd) },
+    spentColumn,
+    runsColumn,
+    { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
+    { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
+  ];
+  return html`<section class="card">
+    <h2>${heading}</h2>
+    !${table(heading, columns, groups)}
+  </section>`;
+}

@@ -1,0 +1,217 @@
+/** What the pages of costs and budgets show, and what their forms do. */
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createProject, createAgent, listBudgetIncidents, reportCost, systemActor } from '@acp/core';
+import { type Database, schema, transaction } from '@acp/db';
+import { eq } from 'drizzle-orm';
+import type { Express } from 'express';
+import request from 'supertest';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+const director = systemActor('tests');
+
+let app: Express;
+let database: Database;
+let cast: Cast;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages());
+});
+beforeEach(async () => {
+  cast = await createCast(database);
+});
+
+function browserOf(who: 'admin' | 'member' | 'viewer'): Browser {
+  const browser = new Browser(app);
+  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(cast[who].headers.Cookie!)![1]!);
+  return browser;
+}
+
+const at = (section: string) => `/companies/${cast.company_id}/${section}`;
+const spend = async (
+  cost_usd: number,
+  more: { project_id?: string; agent_id?: string; model?: string } = {},
+) =>
+  transaction(database, async (tx) =>
+    reportCost(tx, director, cast.company_id, {
+      agent_id: cast.agent_id,
+      provider: 'elsewhere',
+      model: 'big',
+      cost_usd,
+      ...more,
+    }),
+  );
+const budget = { limit_usd: '1', window: 'month', warn_percent: '80', action: 'pause', enabled: 'on' };
+const setBudget = async (values: Record<string, string> = {}) =>
+  browserOf('admin').post(at('budgets'), { ...budget, scope: 'company', ...values });
+const policies = async () =>
+  database.db
+    .select()
+    .from(schema.budget_policies)
+    .where(eq(schema.budget_policies.company_id, cast.company_id));
+const incidents = async (status: string) =>
+  (await listBudgetIncidents(database.db, cast.company_id, { status })).items;
+/** Without the white space of the markup. */
+const plain = (text: string) =>
+  text.replaceAll(/<title>[^<]*<\/title>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
+describe('the costs', () => {
+  it('are summed up for this month: in all, by day, agent, project and model, exact on hover', async () => {
+    const { project, other } = await transaction(database, async (tx) => ({
+      project: await createProject(tx, director, cast.company_id, { name: 'Shed' }),
+      other: (await createAgent(tx, director, cast.company_id, { name: 'Hopper' })) as { id: string },
+    }));
+    await spend(1.23456789);
+    await spend(0.5, { agent_id: other.id, project_id: project.id, model: 'small' });
+    const { text } = await browserOf('viewer').get(at('costs'));
+    expect(text).toContain('title="$1.73456789">$1.73<');
+    expect(text).toContain(`<a href="/agents/${other.id}">Hopper</a>`);
+    expect(text).toContain(`<a href="/projects/${project.id}">Shed</a>`);
+    expect(plain(text)).toMatch(/By project .* no project 71 % \$1\.23 .* Shed 29 % \$0\.50/);
+    expect(plain(text)).toMatch(/By model .* big 71 % \$1\.23 .* small 29 % \$0\.50/);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(text).toMatch(new RegExp(`class="current">\\s*<title>${today}: \\$1\\.73</title>`));
+    expect(plain(text)).toMatch(new RegExp(`The days as a table Day Spent Runs ${today} \\$1\\.73`));
+  });
+
+  it('of a month before are a page of their own, with what was spent then only', async () => {
+    await spend(1);
+    await spend(0.25);
+    await database.db
+      .update(schema.cost_events)
+      .set({ occurred_at: new Date('2024-02-29T23:59:59Z') })
+      .where(eq(schema.cost_events.cost_usd, '0.25'));
+    const { text } = await browserOf('viewer').get(`${at('costs')}?month=2024-02`);
+    expect(plain(text)).toMatch(/February 2024 \$0\.25 Runs/);
+    expect(text.match(/class="bar"/g)).toHaveLength(29);
+    expect(text).toContain(`${at('costs')}?month=2024-03`);
+    const empty = await browserOf('viewer').get(`${at('costs')}?month=2024-01`);
+    expect(empty.text).toContain('Nothing was spent in January 2024');
+  });
+
+  it('of elsewhere are reported by a member; a wrong figure is refused beside its field', async () => {
+    const member = browserOf('member');
+    const form = { provider: 'press', model: 'offset', cost_usd: 'much', agent_id: cast.agent_id };
+    const refused = await member.post(at('costs/entries'), form);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/id="e-cost_usd" role="alert">Must be a number\./);
+    expect(refused.text).toContain('value="offset"');
+    const made = await member.post(at('costs/entries'), { ...form, cost_usd: '0.125' });
+    expect(made.headers.location).toBe(`${at('costs/entries')}?done=reported`);
+    const { text } = await member.get(made.headers.location!);
+    expect(plain(text)).toMatch(/reported press offset 0 0 \$0\.13/);
+    expect((await browserOf('viewer').get(at('costs/entries'))).text).not.toContain('<form class="card"');
+  });
+});
+
+describe('a budget', () => {
+  it('is set by an admin, shown with what is spent of it, changed and deleted', async () => {
+    await spend(0.5);
+    const made = await setBudget({ scope: `agent:${cast.agent_id}` });
+    expect(made.headers.location).toBe(`${at('budgets')}?done=created`);
+    const admin = browserOf('admin');
+    const list = (await admin.get(at('budgets'))).text;
+    expect(list).toMatch(/data-level="within_limit"\s+role="img"\s+aria-label="\$0\.50 of \$1\.00 spent"/);
+    const [policy] = await policies();
+    expect(policy).toMatchObject({ scope_type: 'agent', scope_id: cast.agent_id, action: 'pause' });
+    const here = `/budget-policies/${policy!.id}`;
+    const empty = await admin.post(here, { ...budget, limit_usd: '', warn_percent: '55' });
+    expect(empty.status).toBe(400);
+    expect(empty.text).toMatch(/id="e-limit_usd" role="alert">May not be empty\./);
+    expect(empty.text).toContain('value="55"');
+    expect((await admin.post(here, { ...budget, limit_usd: '5', enabled: '' })).status).toBe(303);
+    expect((await policies())[0]).toMatchObject({ limit_usd: '5.00000000', enabled: false });
+    expect((await admin.get(at('budgets'))).text).toContain('nothing is counted of');
+    expect((await admin.post(`${here}/delete`)).headers.location).toBe(`${at('budgets')}?done=deleted`);
+    expect(await policies()).toEqual([]);
+  });
+
+  it.each([
+    ['limit_usd', { limit_usd: '-1' }],
+    ['limit_usd', { limit_usd: 'a lot' }],
+    ['warn_percent', { warn_percent: '101' }],
+    ['scope', { scope: 'agent:00000000-0000-4000-8000-000000000000' }],
+    ['scope', { scope: 'planet' }],
+  ])('that is wrong in %s is refused beside it, and keeps what was typed', async (field, wrong) => {
+    const refused = await setBudget({ window: 'week', ...wrong });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain(`id="e-${field}" role="alert"`);
+    expect(refused.text).toMatch(/<option value="week"\s+selected/);
+    expect(await policies()).toEqual([]);
+  });
+
+  it('is looked at by a viewer and a member without a button or a form', async () => {
+    await setBudget();
+    await spend(2);
+    const [open] = await incidents('open');
+    for (const who of ['viewer', 'member'] as const) {
+      for (const path of [at('budgets'), `/budget-incidents/${open!.id}`]) {
+        const { status, text } = await browserOf(who).get(path);
+        expect(status).toBe(200);
+        expect(text).toContain('data-level="used_up"');
+        expect(/<main[\s\S]*<\/main>/.exec(text)![0]).not.toMatch(/<button|<form|budget-policies/);
+      }
+    }
+  });
+});
+
+describe('an incident', () => {
+  const resolve = async (form: Record<string, string>) => {
+    const [open] = await incidents('open');
+    return browserOf('admin').post(`/budget-incidents/${open!.id}/resolve`, form);
+  };
+
+  it('is led to by dashboard and inbox, and let go on by an admin with a note', async () => {
+    await setBudget();
+    await spend(2);
+    const [open] = await incidents('open');
+    const admin = browserOf('admin');
+    for (const path of [`/companies/${cast.company_id}`, at('inbox'), at('budgets')])
+      expect((await admin.get(path)).text).toContain(`href="/budget-incidents/${open!.id}"`);
+    expect((await admin.get(`/budget-incidents/${open!.id}`)).text).toContain(
+      'All agents of the company are paused',
+    );
+    const done = await resolve({ choice: 'waive', limit_usd: '', note: 'the fair is on' });
+    expect(done.headers.location).toBe(`${at('budgets')}?done=waived`);
+    expect((await admin.get(at('budgets'))).text).toContain('data-status="waived"');
+    const past = plain((await admin.get(at('budgets/incidents'))).text);
+    expect(past).toMatch(/breach \$2\.00 of \$1\.00 .* waived by .*: the fair is on/);
+  });
+
+  it('is not waived by a limit that was forgotten, and raised only to more than before', async () => {
+    await setBudget();
+    await spend(2);
+    const forgotten = await resolve({ choice: 'raise', limit_usd: '', note: 'Typed with care.' });
+    expect([forgotten.status, forgotten.text.includes('Typed with care.')]).toEqual([400, true]);
+    expect(forgotten.text).toMatch(/id="e-limit_usd" role="alert">May not be empty\./);
+    const lower = await resolve({ choice: 'raise', limit_usd: '1' });
+    expect(lower.text).toMatch(/id="e-limit_usd" role="alert">Must be above the present limit\./);
+    expect(await incidents('open')).toHaveLength(1);
+    const raised = await resolve({ choice: 'raise', limit_usd: '10' });
+    expect(raised.headers.location).toBe(`${at('budgets')}?done=raised`);
+    expect(await incidents('open')).toEqual([]);
+    expect((await policies())[0]!.limit_usd).toBe('10.00000000');
+  });
+
+  it('that somebody else resolved meanwhile says so', async () => {
+    await setBudget();
+    await spend(2);
+    const [open] = await incidents('open');
+    await resolve({ choice: 'waive' });
+    const late = await browserOf('admin').post(`/budget-incidents/${open!.id}/resolve`, { choice: 'waive' });
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('Incident is resolved already.');
+  });
+});
+
+it('the part of the budgets that renews itself is no whole page, and has no form', async () => {
+  await setBudget();
+  const path = at('budgets');
+  expect((await browserOf('admin').get(path)).text).toContain(
+    `data-live="budget_incident" data-source="${path}"`,
+  );
+  const headers = { ...cast.admin.headers, 'HX-Request': 'true' };
+  const { text } = await request(app).get(path).set(headers).expect(200);
+  expect(text).toContain('data-level="within_limit"');
+  expect(text).not.toMatch(/<html|<form class="card"/);
+});
