@@ -3,8 +3,18 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createAgent, createApproval, createIssue, mintBoardUserKey, systemActor } from '@acp/core';
+import {
+  createAgent,
+  createApproval,
+  createIssue,
+  createRoutine,
+  createTrigger,
+  fireRoutine,
+  mintBoardUserKey,
+  systemActor,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
+import { Vault } from '@acp/kernel';
 import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -24,8 +34,9 @@ const screens = [
 ] as const;
 
 /** Names as long as people and agents make them, with and without a place to break. */
-async function fill(database: Database, { company_id }: Cast): Promise<void> {
+async function fill(database: Database, { company_id }: Cast, { routineId }: Stage): Promise<void> {
   const director = systemActor('tests');
+  const staged = { id: routineId!, company_id };
   const long = 'Measure where in the checkout people leave, and ask five of them why they did. '.repeat(2);
   const unbroken = 'a-very-long-name-'.repeat(12).replaceAll('-', '_');
   await transaction(database, async (tx) => {
@@ -34,6 +45,12 @@ async function fill(database: Database, { company_id }: Cast): Promise<void> {
       await createApproval(tx, director, company_id, { type: 'plan', title, payload: { [unbroken]: title } });
       await createAgent(tx, director, company_id, { name: title.slice(0, 150), title: long });
       await mintBoardUserKey(tx, director, company_id, { role: 'viewer', label: title.slice(0, 150) });
+      await createRoutine(tx, director, company_id, { name: title });
+      const label = title.slice(0, 150);
+      const schedule = { kind: 'schedule', cron_expression: '*/5 0-23/2 * * mon-fri', label } as const;
+      const timezone = 'America/Argentina/ComodRivadavia';
+      await createTrigger(tx, director, staged, { ...schedule, timezone }, new Vault(null));
+      await fireRoutine(tx, director, staged, { payload: { [unbroken]: title } });
     }
   });
 }
@@ -49,7 +66,7 @@ inBrowser(`every page in a real browser${without}`, () => {
     const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
     const cast = await createCast(database);
     stage = await createStage(database, cast);
-    await fill(database, cast);
+    await fill(database, cast, stage);
     server = createServer(app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -79,6 +96,22 @@ inBrowser(`every page in a real browser${without}`, () => {
     },
     20_000,
   );
+
+  it('a routine unfolds within the window, and so does the secret of its new webhook', async () => {
+    for (const page of open) {
+      await page.goto(`${origin}/routines/${stage.routineId}`, { waitUntil: 'load' });
+      await page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true");
+      expect(await excessWidth(page)).toBe(0);
+      expect(await seriousFaults(page)).toEqual([]);
+      await page.selectOption('#f-signing_mode-webhook', 'hmac_ts');
+      await page.fill('#f-label-webhook', 'From the shop');
+      await page.click('form:has(#f-signing_mode-webhook) button');
+      expect(await page.textContent('.once')).toContain('shown this once');
+      expect(await page.textContent('.triggers')).toContain('X-Service-Timestamp');
+      expect(await excessWidth(page)).toBe(0);
+      expect(await seriousFaults(page)).toEqual([]);
+    }
+  }, 20_000);
 
   it('the menu of a phone unfolds by keyboard, and a desk shows the sections beside the page', async () => {
     const [phone, desk] = open;

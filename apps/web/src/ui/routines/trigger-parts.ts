@@ -131,7 +131,7 @@ function changeForm(trigger: RoutineTrigger, refused: Refused | null): Html {
       !${input({ name: 'label', id: `label-${id}`, label: 'Label', value: value('label'), error: errors.of('label') })}
       !${own}
     </div>
-    <button class="quiet small">Save</button>
+    <button class="quiet">Save</button>
   </form>`;
 }
 
