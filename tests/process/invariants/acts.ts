@@ -1,0 +1,232 @@
+/** What people, webhooks and accidents do to a running company: one of these at a time, drawn by its weight. */
+import type { Stage } from './stage.ts';
+
+interface Act {
+  name: string;
+  weight: number;
+  /** Answers what came of it, for the list of steps. */
+  act: (stage: Stage) => Promise<string>;
+}
+
+type Row = Record<string, string>;
+
+/** A defect shows as 500; what is refused because of how things stand is a part of the mix. */
+async function send(stage: Stage, method: string, path: string, body?: unknown): Promise<Response> {
+  const response = await stage.api.send(method, path, body);
+  if (response.status >= 500)
+    throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+const told = async (stage: Stage, method: string, path: string, body?: unknown): Promise<string> => {
+  const response = await send(stage, method, path, body);
+  const text = await response.text();
+  return `${method} ${path} ${response.status}${response.ok ? '' : ` ${text}`}`;
+};
+
+async function anIssue(stage: Stage, which: string): Promise<Row | undefined> {
+  const rows = await stage.query<Row>(
+    `select id, identifier from issues where company_id = $1 and ${which} order by issue_number`,
+    stage.company_id,
+  );
+  return stage.random.pick(rows);
+}
+
+async function onIssue(
+  stage: Stage,
+  which: string,
+  act: (issue: Row) => [method: string, path: string, body?: unknown],
+): Promise<string> {
+  const issue = await anIssue(stage, which);
+  return issue === undefined ? 'no such issue' : told(stage, ...act(issue));
+}
+
+const open = `status not in ('done', 'cancelled')`;
+const anAgent = ({ random, agents }: Stage) => random.pick(agents)!;
+const settings = '/api/instance-settings';
+
+async function invoke(stage: Stage): Promise<string> {
+  // Two runs of the wide agent without an issue could not be told apart by what the model sees.
+  const agent = stage.random.pick(stage.agents.filter(({ id }) => id !== stage.wide.id))!;
+  return told(stage, 'POST', `/api/agents/${agent.id}/heartbeat/invoke`);
+}
+
+async function create(stage: Stage): Promise<string> {
+  const { random, company_id, project_id } = stage;
+  return told(stage, 'POST', `/api/companies/${company_id}/issues`, {
+    title: 'Something to do',
+    assignee_agent_id: anAgent(stage).id,
+    ...(random.chance(0.5) ? { project_id } : {}),
+  });
+}
+
+async function comment(stage: Stage): Promise<string> {
+  const mention = stage.random.chance(0.6) ? `@${anAgent(stage).name} ` : '';
+  const body = { body_markdown: `${mention}how is it?` };
+  return onIssue(stage, 'true', ({ id }) => ['POST', `/api/issues/${id}/comments`, body]);
+}
+
+async function fire(stage: Stage): Promise<string> {
+  const { random, routines, webhooks } = stage;
+  if (random.chance(0.3)) return told(stage, 'POST', `/api/routines/${random.pick(routines)}/fire`);
+  const payload = { number: random.int(1, 1e9) };
+  return told(stage, 'POST', `/api/routine-triggers/public/${random.pick(webhooks)}/fire`, payload);
+}
+
+async function withAll(stage: Stage, act: 'pause' | 'resume'): Promise<string> {
+  const all = stage.agents.map(async ({ id }) => told(stage, 'POST', `/api/agents/${id}/${act}`));
+  return (await Promise.all(all)).join('; ');
+}
+
+/** Several at once, at the same things. */
+async function press(stage: Stage): Promise<string> {
+  const acts = [invoke, create, comment, fire];
+  const drawn = Array.from({ length: stage.random.int(2, 5) }, () => stage.random.pick(acts)!);
+  return (await Promise.all(drawn.map(async (act) => act(stage)))).join('; ');
+}
+
+/** Each limit is a new one: a waiver holds for the limit that it was given at. */
+async function changeLimit(stage: Stage): Promise<string> {
+  const { random, policies } = stage;
+  const policy_id = random.pick(policies)!;
+  const [row] = await stage.query<{ spent: number }>(
+    'select spent_usd::float8 as spent from budget_windows where policy_id = $1',
+    policy_id,
+  );
+  const spent = row?.spent ?? 0;
+  const limit_usd = random.pick([
+    spent * random.next(),
+    spent + random.next() / 10,
+    spent + random.next(),
+    ...Array.from({ length: 4 }, () => spent + 1 + 3 * random.next()),
+  ])!;
+  return setLimit(stage, policy_id, Math.max(0.001, Number(limit_usd.toFixed(6))));
+}
+
+export async function setLimit(stage: Stage, policy_id: string, limit_usd: number): Promise<string> {
+  return limited(stage, policy_id, limit_usd, async () =>
+    send(stage, 'PATCH', `/api/budget-policies/${policy_id}`, { limit_usd }),
+  );
+}
+
+async function resolve(stage: Stage): Promise<string> {
+  const breaches = await stage.query<{ id: string; policy_id: string; spent: number }>(
+    `select id, policy_id, spent_usd::float8 as spent from budget_incidents
+     where company_id = $1 and status = 'open' and kind = 'breach' order by opened_at`,
+    stage.company_id,
+  );
+  const breach = stage.random.pick(breaches);
+  if (breach === undefined) return 'no breach';
+  const raised = Number((breach.spent + 0.5 + stage.random.next()).toFixed(6));
+  const raise = stage.random.chance(0.7);
+  return limited(stage, breach.policy_id, raise ? raised : Infinity, async () =>
+    send(stage, 'POST', `/api/budget-incidents/${breach.id}/resolve`, raise ? { limit_usd: raised } : {}),
+  );
+}
+
+async function limited(
+  { limits }: Stage,
+  policy_id: string,
+  limit_usd: number,
+  ask: () => Promise<Response>,
+): Promise<string> {
+  const sent_at = Date.now();
+  const { ok, status } = await ask();
+  if (ok) limits.push({ policy_id, limit_usd, sent_at, answered_at: Date.now() });
+  return `policy ${policy_id}: ${limit_usd} ${status}`;
+}
+
+async function cancel(stage: Stage): Promise<string> {
+  const live = await stage.query<Row>(
+    `select id, status from heartbeat_runs where company_id = $1 and status in ('queued', 'running')
+     order by created_at`,
+    stage.company_id,
+  );
+  const run = stage.random.pick(live);
+  return run === undefined ? 'no run' : told(stage, 'POST', `/api/heartbeat-runs/${run.id}/cancel`);
+}
+
+async function replace(stage: Stage, signal: 'SIGKILL' | 'SIGTERM'): Promise<string> {
+  // One is always at work: what else should lose its runs?
+  if (stage.fleet.up.length < 2) return 'too few';
+  await stage.fleet.replace(signal);
+  return signal;
+}
+
+export const acts: readonly Act[] = [
+  { name: 'invoke', weight: 10, act: invoke },
+  { name: 'create', weight: 8, act: create },
+  { name: 'comment', weight: 10, act: comment },
+  { name: 'fire', weight: 8, act: fire },
+  { name: 'press', weight: 5, act: press },
+  {
+    name: 'trigger',
+    weight: 6,
+    act: async (stage) =>
+      onIssue(stage, `${open} and assignee_agent_id is not null`, ({ id }) => [
+        'POST',
+        `/api/issues/${id}/trigger-agent`,
+      ]),
+  },
+  {
+    name: 'assign',
+    weight: 6,
+    act: async (stage) =>
+      onIssue(stage, 'true', ({ id }) => [
+        'PATCH',
+        `/api/issues/${id}`,
+        { assignee_agent_id: anAgent(stage).id, status: 'todo' },
+      ]),
+  },
+  {
+    name: 'release',
+    weight: 2,
+    act: async (stage) =>
+      onIssue(stage, 'checked_out_by_agent_id is not null', ({ id }) => [
+        'POST',
+        `/api/issues/${id}/force-release`,
+      ]),
+  },
+  {
+    name: 'pause',
+    weight: 4,
+    act: async (stage) => told(stage, 'POST', `/api/agents/${anAgent(stage).id}/pause`),
+  },
+  {
+    name: 'resume',
+    weight: 5,
+    act: async (stage) => told(stage, 'POST', `/api/agents/${anAgent(stage).id}/resume`),
+  },
+  { name: 'pause all', weight: 1, act: async (stage) => withAll(stage, 'pause') },
+  { name: 'resume all', weight: 6, act: async (stage) => withAll(stage, 'resume') },
+  { name: 'stop', weight: 1, act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: true }) },
+  { name: 'go', weight: 6, act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: false }) },
+  {
+    name: 'provider',
+    weight: 2,
+    act: async (stage) => told(stage, 'PATCH', `/api/providers/${stage.provider_id}`, { enabled: true }),
+  },
+  { name: 'limit', weight: 6, act: changeLimit },
+  { name: 'resolve', weight: 12, act: resolve },
+  { name: 'cancel', weight: 8, act: cancel },
+  { name: 'kill', weight: 6, act: async (stage) => replace(stage, 'SIGKILL') },
+  { name: 'restart', weight: 2, act: async (stage) => replace(stage, 'SIGTERM') },
+];
+
+/** Nothing holds anything back any more, and no clock wakes anyone. */
+export async function liftAll(stage: Stage): Promise<void> {
+  const { api, policies, agents } = stage;
+  await api.call('PATCH', settings, { runs_paused: false });
+  await api.call('PATCH', `/api/providers/${stage.provider_id}`, { enabled: true });
+  for (const policy_id of policies) await setLimit(stage, policy_id, 100 + stage.random.int(1, 1e6) / 1e6);
+  for (const { id } of agents) await send(stage, 'POST', `/api/agents/${id}/resume`);
+  const held = await stage.query<Row>(
+    `select id from agents where company_id = $1 and status = 'paused' and not budget_paused`,
+    stage.company_id,
+  );
+  if (held.length > 0) throw new Error(`agents are still paused: ${held.map(({ id }) => id).join(', ')}`);
+}
+
+export async function stopHeartbeats({ api, agents }: Stage): Promise<void> {
+  for (const { id } of agents) await api.call('PATCH', `/api/agents/${id}`, { heartbeat_enabled: false });
+}

@@ -1,0 +1,152 @@
+/** Checkouts, executions and ends of runs. Each check is pure: what was read in, violations in words out. */
+import { isLive } from './facts.ts';
+import type { Call, Facts, ProgramCall, RunFact } from './facts.ts';
+
+/** 1. No checkout points at a finished run, and none is left without one that its agent did not take itself. */
+export function checkCheckouts({ issues, runs, actions }: Facts): string[] {
+  const byId = new Map(runs.map((run) => [run.id, run]));
+  const tookItself = new Set(
+    actions
+      .filter(({ verb, ok }) => verb === 'checkout' && ok)
+      .map(({ run_id }) => byId.get(run_id)?.agent_id),
+  );
+  return issues.flatMap((issue) => {
+    const { identifier, checkout_run_id: run_id, checked_out_by_agent_id: holder } = issue;
+    if (run_id === null) {
+      const stray = holder !== null && !tookItself.has(holder);
+      return stray ? [`${identifier} is held by agent ${holder}, who never checked it out`] : [];
+    }
+    const run = byId.get(run_id);
+    const is = `the checkout of ${identifier} points at run ${run_id}`;
+    if (run?.status !== 'running') return [`${is}, which is ${run?.status ?? 'unknown'}`];
+    const right = run.agent_id === holder && run.issue_id === issue.id;
+    return right ? [] : [`${is}, which is another agent's or issue's`];
+  });
+}
+
+/** The first call and two repetitions of what failed in passing (adapters: llm/retry.ts). */
+const MOST_ATTEMPTS = 3;
+/** A claim, and an end. */
+const FENCE_OF_ONE_EXECUTION = 2;
+/** A call may be on its way while its scheduler hands the run back. */
+const SLACK_MS = 1000;
+
+/**
+ * 2. No run was executed twice: claimed once, told once, each turn prompted once, and outside each turn answered once.
+ * What the run's own record admits is no second execution: a call that failed in passing is tried again, and a
+ * program that does not know its session any more is started afresh.
+ */
+export function checkExecutions(
+  facts: Facts,
+  calls: readonly Call[],
+  programs: readonly ProgramCall[],
+): string[] {
+  const { runs, started, prompts } = facts;
+  const startsOf = countBy(started, (id) => id);
+  const programsOf = countBy(programs, ({ run_id }) => run_id);
+  const freshOf = countBy(
+    programs.filter(({ forgotten }) => forgotten),
+    ({ run_id }) => run_id,
+  );
+  const fences = runs.flatMap(({ id, fence }) => {
+    const told = startsOf.get(id) ?? 0;
+    const begun = programsOf.get(id) ?? 0;
+    return [
+      ...(fence > FENCE_OF_ONE_EXECUTION
+        ? [`run ${id} was claimed more than once: its fence is ${fence}`]
+        : []),
+      ...(told > 1 ? [`run ${id} was told to have started ${told} times`] : []),
+      ...(begun > 1 + (freshOf.get(id) ?? 0) ? [`the program of run ${id} was started ${begun} times`] : []),
+    ];
+  });
+  const twice = [...countBy(prompts, ({ run_id, turn }) => `turn ${turn} of run ${run_id}`)]
+    .filter(([, count]) => count > 1)
+    .map(([turn, count]) => `${turn} was prompted ${count} times`);
+  return [...fences, ...twice, ...checkCalls(facts, calls)];
+}
+
+function checkCalls(facts: Facts, calls: readonly Call[]): string[] {
+  const runOf = attributeCalls(facts, calls);
+  const orphans = calls
+    .filter(({ n }) => !runOf.has(n))
+    .map(
+      ({ n, agent, issue }) => `call ${n} (${agent}, ${issue ?? 'no issue'}) belongs to no run of its time`,
+    );
+  const turns = new Map<string, Call[]>();
+  for (const call of calls) {
+    const run_id = runOf.get(call.n);
+    if (run_id === undefined) continue;
+    const turn = `turn ${call.turn} of run ${run_id}`;
+    turns.set(turn, [...(turns.get(turn) ?? []), call]);
+  }
+  const repeated = [...turns].flatMap(([turn, tried]) => {
+    const again = tried.slice(0, -1).filter(({ answered }) => answered);
+    if (again.length > 0) return [`${turn} was computed again after call ${again[0]!.n} had been answered`];
+    return tried.length > MOST_ATTEMPTS ? [`${turn} was tried ${tried.length} times`] : [];
+  });
+  return [...orphans, ...repeated];
+}
+
+/**
+ * Which run made which call. A prompt names its agent and issue, of which one run is live at a time, and a later turn
+ * goes on from the answer of the one before. Calls without a run of that time are missing.
+ */
+export function attributeCalls(facts: Facts, calls: readonly Call[]): Map<number, string> {
+  const agents = new Map(facts.agents.map(({ id, name }) => [id, name]));
+  const issues = new Map(facts.issues.map(({ id, identifier }) => [id, identifier]));
+  const runOf = new Map<number, string>();
+  const answered = new Set<string>();
+  for (const call of calls) {
+    const run_id = call.parent === null ? choose(candidates(call), answered) : runOf.get(call.parent);
+    if (run_id === undefined) continue;
+    runOf.set(call.n, run_id);
+    if (call.parent === null && call.answered) answered.add(run_id);
+  }
+  return runOf;
+
+  function candidates({ agent, issue, at }: Call): RunFact[] {
+    const own = facts.runs.filter(
+      (run) =>
+        agents.get(run.agent_id) === agent &&
+        (run.issue_id === null ? null : issues.get(run.issue_id)) === issue,
+    );
+    const within = (slack: number) =>
+      own.filter(
+        ({ started_at: from, finished_at: to }) =>
+          from !== null && from - slack <= at && at <= (to ?? Infinity) + slack,
+      );
+    const exactly = within(0);
+    return exactly.length > 0 ? exactly : within(SLACK_MS);
+  }
+}
+
+/** One whose first turn is not computed yet; else the call is too much for any of them. */
+function choose(among: readonly RunFact[], answered: ReadonlySet<string>): string | undefined {
+  return (among.find(({ id }) => !answered.has(id)) ?? among[0])?.id;
+}
+
+/** 7. Every finished run has exactly one terminal event, and no other has any; no transcript ends twice. */
+export function checkEnds({ runs, ended, final_entries: entries }: Facts): string[] {
+  const eventsOf = countBy(ended, (id) => id);
+  const entriesOf = countBy(entries, (id) => id);
+  return runs.flatMap((run) => {
+    const { id, status } = run;
+    const told = eventsOf.get(id) ?? 0;
+    const written = entriesOf.get(id) ?? 0;
+    return [
+      ...(told === (isLive(run) ? 0 : 1) ? [] : [`run ${id} is ${status} and has ${told} terminal events`]),
+      ...(written > 1 ? [`the transcript of run ${id} ends ${written} times`] : []),
+    ];
+  });
+}
+
+/** 6. No child process survived. */
+export function checkProcesses(left: readonly { pid: number; command: string }[]): string[] {
+  return left.map(({ pid, command }) => `process ${pid} survived: ${command}`);
+}
+
+export function countBy<T>(items: Iterable<T>, key: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+}
