@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
 import request from 'supertest';
+import type { Database } from '@acp/db';
 import { hmacSha256Hex } from '@acp/kernel';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, PUBLIC_URL, startPages } from '../http/pages.ts';
@@ -10,11 +11,12 @@ let app: Express;
 /** The same company, served without an encryption key. */
 let keyless: Express;
 let cast: Cast;
+let database: Database;
 
 beforeAll(async () => {
   const pages = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
-  ({ app } = pages);
-  cast = await createCast(pages.database);
+  ({ app, database } = pages);
+  cast = await createCast(database);
   ({ app: keyless } = await startPages());
 });
 
@@ -172,6 +174,9 @@ describe('a fire by hand', () => {
     expect(said((await member.get(`${here}/part/runs`)).text)).toMatch(
       /Sweep hall coalesced by hand .* Sweep hall enqueued by hand/,
     );
+    await member.api('delete', `/api${link}`);
+    expect((await member.get(here)).text).not.toContain(link);
+    expect(said((await member.get(`${here}/part/runs`)).text)).toContain('in the trash coalesced');
   });
 
   it('with a payload that is no JSON is refused beside it, and one of a paused routine above the page', async () => {
@@ -232,6 +237,23 @@ describe('a schedule', () => {
     expect(unchanged.text).toContain(`id="e-${field}-${trigger.id}" role="alert">${message}</p>`);
     expect(unchanged.text).toMatch(/<details class="edit"\s+open>\s*<summary>Change/);
   });
+});
+
+it('a schedule in a zone that is known no more says so on a page that is there to mend it', async () => {
+  const here = await make({ name: 'Moved clocks' });
+  const { trigger } = await add(here, { kind: 'schedule', cron_expression: '0 9 * * 1', timezone: 'UTC' });
+  await database.pool.query(`update routine_triggers set timezone = 'Atlantis/Deep' where id = $1`, [
+    trigger.id,
+  ]);
+  const { status, text } = await browserOf('member').get(here);
+  expect(status).toBe(200);
+  expect(text).toMatch(/role="alert">Unknown time zone\./);
+  const mended = await browserOf('member').post(`/routine-triggers/${trigger.id}`, {
+    cron_expression: '0 9 * * 1',
+    timezone: 'UTC',
+  });
+  expect(mended.headers.location).toBe(`${here}?done=changed`);
+  expect((await browserOf('member').get(here)).text.match(/<li>\s*Mon, /g)).toHaveLength(5);
 });
 
 describe('a webhook', () => {

@@ -89,8 +89,8 @@ const policies = concurrencyPolicies.map((value) => ({ value, label: policyWords
 const bodyHint = 'Markdown. {{payload}}, {{payload.some.path}}, {{now}} and {{routine.name}} are filled in';
 const titleHint = (routine: Routine | null): string =>
   routine === null
-    ? 'Knows the same places as the description. Empty: the name of the routine'
-    : 'Knows the same places as the description';
+    ? 'Filled in like the description. Empty: the name of the routine'
+    : 'Filled in like the description';
 
 /** A value that the choices lack must not become another one by being saved. */
 const withCurrent = (choices: readonly Choice[], value: string): readonly Choice[] =>

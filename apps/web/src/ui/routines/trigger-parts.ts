@@ -59,7 +59,7 @@ export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
 function scheduleFacts({ trigger, fires, problem }: TriggerView): Html {
   const zone = trigger.timezone ?? 'UTC';
   return html`<p><code>${trigger.cron_expression ?? ''}</code> <span class="soft">${zone}</span></p>
-    !${formError(problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
+    !${formError(new FieldErrors(problem, ['timezone']).of('timezone') ?? problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
 }
 
 /** On the clock of the zone. */
