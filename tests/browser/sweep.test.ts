@@ -6,14 +6,19 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   createAgent,
   createApproval,
+  createBudgetPolicy,
   createIssue,
   createRoutine,
   createTrigger,
+  findBudgetIncident,
   fireRoutine,
+  listBudgetIncidents,
   mintBoardUserKey,
+  reportCost,
+  resolveBudgetIncident,
   systemActor,
 } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { type Database, transaction, type Tx } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
@@ -33,6 +38,23 @@ const screens = [
   { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
 ] as const;
 
+/** Spending by the agent, and its budgets: one used up, one that a long note let go on. */
+async function fillCosts(tx: Tx, company_id: string, agent_id: string, long: string): Promise<void> {
+  const director = systemActor('tests');
+  const entry = { agent_id, provider: long.slice(0, 150), model: long.slice(0, 150), cost_usd: 123_456.789 };
+  await reportCost(tx, director, company_id, entry);
+  for (const window of ['week', 'month'] as const)
+    await createBudgetPolicy(tx, director, company_id, {
+      scope_type: 'agent',
+      scope_id: agent_id,
+      window,
+      limit_usd: 100_000,
+    });
+  const [open] = (await listBudgetIncidents(tx, company_id, { status: 'open', limit: 1 })).items;
+  const incident = await findBudgetIncident(tx, open!.id);
+  await resolveBudgetIncident(tx, director, incident!, { note: long });
+}
+
 /** Names as long as people and agents make them, with and without a place to break. */
 async function fill(database: Database, { company_id }: Cast, { routineId }: Stage): Promise<void> {
   const director = systemActor('tests');
@@ -43,7 +65,9 @@ async function fill(database: Database, { company_id }: Cast, { routineId }: Sta
     for (const title of [long, unbroken]) {
       await createIssue(tx, director, company_id, { title, status: 'in_progress', body_markdown: title });
       await createApproval(tx, director, company_id, { type: 'plan', title, payload: { [unbroken]: title } });
-      await createAgent(tx, director, company_id, { name: title.slice(0, 150), title: long });
+      const named = { name: title.slice(0, 150), title: long };
+      const agent = (await createAgent(tx, director, company_id, named)) as { id: string };
+      await fillCosts(tx, company_id, agent.id, title);
       await mintBoardUserKey(tx, director, company_id, { role: 'viewer', label: title.slice(0, 150) });
       await createRoutine(tx, director, company_id, { name: title });
       const label = title.slice(0, 150);
@@ -108,6 +132,16 @@ inBrowser(`every page in a real browser${without}`, () => {
       await page.click('form:has(#f-signing_mode-webhook) button');
       expect(await page.textContent('.once')).toContain('shown this once');
       expect(await page.textContent('.triggers')).toContain('X-Service-Timestamp');
+      expect(await excessWidth(page)).toBe(0);
+      expect(await seriousFaults(page)).toEqual([]);
+    }
+  }, 20_000);
+
+  it('the days of the costs unfold within the window', async () => {
+    for (const page of open) {
+      await page.goto(`${origin}/companies/${stage.companyId}/costs`, { waitUntil: 'load' });
+      await page.click('main details > summary');
+      expect(await page.isVisible('table[aria-label="Spending by day"]')).toBe(true);
       expect(await excessWidth(page)).toBe(0);
       expect(await seriousFaults(page)).toEqual([]);
     }

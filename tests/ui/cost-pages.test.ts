@@ -126,6 +126,14 @@ describe('a budget', () => {
     expect(await policies()).toEqual([]);
   });
 
+  it('of an agent is a line of its page, with what it has spent', async () => {
+    await setBudget({ scope: `agent:${cast.agent_id}`, window: 'week', limit_usd: '2' });
+    await spend(1.7);
+    const { text } = await browserOf('viewer').get(`/agents/${cast.agent_id}`);
+    expect(plain(text)).toMatch(/Spent today \$1\.70 This month \$1\.70 Budget a week \$1\.70 of \$2\.00/);
+    expect(text).toContain('data-level="nearly_used_up"');
+  });
+
   it.each([
     ['limit_usd', { limit_usd: '-1' }],
     ['limit_usd', { limit_usd: 'a lot' }],
@@ -166,8 +174,9 @@ describe('an incident', () => {
     await spend(2);
     const [open] = await incidents('open');
     const admin = browserOf('admin');
-    for (const path of [`/companies/${cast.company_id}`, at('inbox'), at('budgets')])
+    for (const path of [`/companies/${cast.company_id}`, at('inbox'), at('budgets'), at('activity')])
       expect((await admin.get(path)).text).toContain(`href="/budget-incidents/${open!.id}"`);
+    expect((await admin.get(at('inbox'))).text).toMatch(/>Used up: [^<]+, a month</);
     expect((await admin.get(`/budget-incidents/${open!.id}`)).text).toContain(
       'All agents of the company are paused',
     );

@@ -9,6 +9,7 @@ const pages: Readonly<Record<string, string>> = {
   agent: '/agents/',
   run: '/runs/',
   approval: '/approvals/',
+  budget_incident: '/budget-incidents/',
   project: '/projects/',
   goal: '/goals/',
   note: '/notes/',

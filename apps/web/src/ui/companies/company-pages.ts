@@ -1,6 +1,6 @@
 import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
-import { incidentTitle } from '../costs/budget-words.ts';
+import type { IncidentLink } from '../costs/incidents.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -65,6 +65,8 @@ export interface DashboardView {
   agents: readonly Agent[];
   live: readonly Run[];
   inbox: Inbox;
+  /** The inbox's budget incidents. */
+  budgets: readonly IncidentLink[];
   spend: { today: number; month: number };
   activity: readonly ActivityEntry[];
 }
@@ -79,7 +81,8 @@ export function dashboardBody(view: DashboardView): Html {
   </div>`;
 }
 
-export function dashboardParts({ company_id, agents, live, inbox, spend, activity }: DashboardView): Html {
+export function dashboardParts(view: DashboardView): Html {
+  const { company_id, agents, live, inbox, budgets, spend, activity } = view;
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
     ...inbox.awaiting_input.map((issue) => ({
@@ -97,11 +100,7 @@ export function dashboardParts({ company_id, agents, live, inbox, spend, activit
       what: 'asks for approval',
       title: approval.title,
     })),
-    ...inbox.budget_incidents.map((incident) => ({
-      path: `/budget-incidents/${incident.id}`,
-      what: 'budget',
-      title: incidentTitle(incident),
-    })),
+    ...budgets.map(({ path, title }) => ({ path, what: 'budget', title })),
   ];
   return html`<div class="tiles">
       <section class="card">

@@ -12,6 +12,7 @@ import {
   summarizeCosts,
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
+import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -57,11 +58,13 @@ async function loadDashboard({ tx, user, company_id }: UiContext): Promise<Dashb
   const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
   const { agents } = await listAgents(tx, user, { company_id });
+  const inbox = await readInbox(tx, user, company_id);
   return {
     company_id,
     agents,
     live: (await listRuns(tx, company_id, { status: 'running,queued', limit: 20 })).items,
-    inbox: await readInbox(tx, user, company_id),
+    inbox,
+    budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     spend: {
       today: (await summarizeCosts(tx, company_id, { from: day })).total_usd,
       month: (await summarizeCosts(tx, company_id, { from: month })).total_usd,

@@ -17,7 +17,8 @@ import {
   windowPart,
 } from './budget-words.ts';
 import { budgetsPath } from './costs-frame.ts';
-import { type Incident, openIncidentsPart } from './incident-pages.ts';
+import { openIncidentsPart } from './incident-pages.ts';
+import type { Incident } from './incidents.ts';
 
 /** What of the page renews itself. */
 export interface BudgetsView {

@@ -1,4 +1,4 @@
-import { type BudgetIncident, budgetEndpoints as rows, budgetScopes } from '@acp/contract';
+import { budgetEndpoints as rows, budgetScopes } from '@acp/contract';
 import {
   type BudgetUsage,
   budgetUsage,
@@ -11,7 +11,6 @@ import {
   presentIncident,
   resolveBudgetIncident,
   updateBudgetPolicy,
-  userNames,
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
@@ -23,7 +22,8 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 import { budgetBody, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
 import { budgetName, incidentTitle } from './budget-words.ts';
 import { budgetsPath, costsPage, incidentsPath } from './costs-frame.ts';
-import { type Incident, incidentBody, pastIncidentsBody } from './incident-pages.ts';
+import { incidentBody, pastIncidentsBody } from './incident-pages.ts';
+import { withBudgets } from './incidents.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byPolicy = { by: 'budget_policy', param: 'policyId' } as const;
@@ -32,22 +32,6 @@ type PolicyContext = UiContext<'budget_policy'>;
 type IncidentContext = UiContext<'budget_incident'>;
 
 const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';
-
-/** Each with its budget: a statement for the budgets and one for the users, however many incidents there are. */
-async function withBudgets({ tx, company_id }: UiContext, incidents: BudgetIncident[]): Promise<Incident[]> {
-  const policy_ids = incidents.map(({ policy_id }) => policy_id);
-  const usages = await budgetUsage(tx, company_id, { policy_ids });
-  const byId = new Map(usages.map((usage) => [usage.policy.id, usage]));
-  const names = await userNames(
-    tx,
-    incidents.map(({ resolved_by_user_id }) => resolved_by_user_id),
-  );
-  return incidents.flatMap((incident) => {
-    const usage = byId.get(incident.policy_id);
-    const by = names.get(incident.resolved_by_user_id ?? '') ?? null;
-    return usage ? [{ incident, usage, by }] : [];
-  });
-}
 
 async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> {
   const { tx, company_id, query } = context;
@@ -58,7 +42,7 @@ async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> 
     company_id,
     budgets: await budgetUsage(tx, company_id, { policy_ids }),
     next_cursor,
-    open: await withBudgets(context, open.items),
+    open: await withBudgets(tx, company_id, open.items),
     is_admin: isAdmin(context),
   };
 }
@@ -112,7 +96,7 @@ async function pastIncidentsPage(context: UiContext<'company'>): Promise<Html> {
   const filter = { status: 'resolved', ...pageOf(query) };
   const { items, next_cursor } = await listBudgetIncidents(tx, company_id, filter);
   const here = incidentsPath(company_id);
-  const body = pastIncidentsBody(here, await withBudgets(context, items), next_cursor);
+  const body = pastIncidentsBody(here, await withBudgets(tx, company_id, items), next_cursor);
   return costsPage(context, { title: 'Past incidents', here, body });
 }
 
@@ -121,12 +105,13 @@ async function incidentPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const [of] = await withBudgets(context, [presentIncident(context.subject)]);
+  const { tx, company_id, subject } = context;
+  const [of] = await withBudgets(tx, company_id, [presentIncident(subject)]);
   if (!of) throw notFound();
   const { status } = of.incident;
   return costsPage(context, {
-    title: incidentTitle(of.incident),
-    here: status === 'open' ? budgetsPath(context.company_id) : incidentsPath(context.company_id),
+    title: incidentTitle(of.incident, of.usage),
+    here: status === 'open' ? budgetsPath(company_id) : incidentsPath(company_id),
     body: incidentBody(of, isAdmin(context), error, form),
   });
 }

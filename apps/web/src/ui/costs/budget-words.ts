@@ -65,8 +65,9 @@ export function windowPart({ policy, window_end }: BudgetUsage): Html {
   return html`${windowNames[policy.window]}!${left}`;
 }
 
-export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>): string {
-  return kind === 'breach' ? 'A budget is used up' : 'A budget is nearly used up';
+/** `Used up: Ada, a month`. */
+export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>, usage: BudgetUsage): string {
+  return `${kind === 'breach' ? 'Used up' : 'Nearly used up'}: ${budgetName(usage)}`;
 }
 
 /** What stands of an incident once it is over. */

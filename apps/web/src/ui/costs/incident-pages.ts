@@ -1,6 +1,4 @@
 /** Warnings and breaches: those that are open with what can be done, those that are over with how they ended. */
-import type { BudgetIncident } from '@acp/contract';
-import type { BudgetUsage } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -8,14 +6,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { budgetName, outcomePart, usagePart, windowPart } from './budget-words.ts';
-
-/** With the budget that it is about, as that stands now. */
-export interface Incident {
-  incident: BudgetIncident;
-  usage: BudgetUsage;
-  /** The user who ended it. */
-  by: string | null;
-}
+import type { Incident } from './incidents.ts';
 
 const incidentPath = ({ incident }: Incident): string => `/budget-incidents/${incident.id}`;
 const resolvePath = (of: Incident): string => `${incidentPath(of)}/resolve`;

@@ -1,7 +1,7 @@
 import { type Inbox, inboxEndpoints as rows, type IssueSummary } from '@acp/contract';
 import { findIssue, markIssueRead, markIssueUnread, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
-import { incidentTitle } from '../costs/budget-words.ts';
+import { type IncidentLink, incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -15,7 +15,9 @@ const inboxPath = (company_id: string): string => `/companies/${company_id}/inbo
 
 async function inboxPage(context: CompanyContext): Promise<Html> {
   const { tx, user, company_id, fragment } = context;
-  const parts = inboxParts(company_id, await readInbox(tx, user, company_id));
+  const inbox = await readInbox(tx, user, company_id);
+  const budgets = await incidentLinks(tx, company_id, inbox.budget_incidents);
+  const parts = inboxParts(company_id, inbox, budgets);
   if (fragment) return parts;
   const path = inboxPath(company_id);
   const body = html`!${await readNotice(context)}
@@ -23,7 +25,7 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
   return companyPage(context, { title: 'Inbox', active: path, body });
 }
 
-function inboxParts(company_id: string, inbox: Inbox): Html {
+function inboxParts(company_id: string, inbox: Inbox, budgets: readonly IncidentLink[]): Html {
   const parts = [
     section(
       'Waits for your decision',
@@ -36,10 +38,10 @@ function inboxParts(company_id: string, inbox: Inbox): Html {
     section('Needs a person', inbox.needs_attention.map(issueLine)),
     section(
       'Budgets',
-      inbox.budget_incidents.map(
-        (incident) =>
+      budgets.map(
+        ({ path, title, incident }) =>
           html`<li>
-            <a class="grow" href="/budget-incidents/${incident.id}">${incidentTitle(incident)}</a>
+            <a class="grow" href="${path}">${title}</a>
             <span class="soft small">!${money(incident.spent_usd)} of !${money(incident.limit_usd)}</span>
             !${since(incident.opened_at)}
           </li>`,
