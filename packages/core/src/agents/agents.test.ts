@@ -311,7 +311,7 @@ describe('listAgents', () => {
     await expect(agentNamed(database.db, other.id, first.id)).rejects.toThrow('there is no agent');
   });
 
-  it('lists the agents of the caller’s companies only', async () => {
+  it('lists the agents of the caller’s companies only, those called so where a name is given', async () => {
     const { company, hired } = await setUp();
     for (const name of ['Ada L', 'ADA l', 'Ada']) await hired({ name });
     const other = await kit.createCompany(database.db);
@@ -321,6 +321,9 @@ describe('listAgents', () => {
     expect((await listAgents(database.db, both)).agents).toHaveLength(4);
     const some = await listAgents(database.db, both, { company_id: other.id });
     expect(some.agents.map((agent) => agent.id)).toEqual([theirs.id]);
+    const called = await listAgents(database.db, both, { name: 'ada l' });
+    expect(called.agents.map((agent) => agent.name)).toEqual(['ADA l', 'Ada L']);
+    expect(await listAgents(database.db, both, { name: 'nobody' })).toEqual({ agents: [] });
   });
 
   it('answers 404 for a company that is not the caller’s, and instance admins may see any that exists', async () => {

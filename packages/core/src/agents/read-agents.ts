@@ -38,12 +38,12 @@ export async function agentNamed(tx: Tx, company_id: string, word: string): Prom
 
 /**
  * The agents that the caller may see, newest first: those of its company, or, for a user, of all the user's companies.
- * @throws notFound for a company that is not the caller's.
+ * `name` matches exactly, whatever the case. @throws notFound for a company that is not the caller's.
  */
 export async function listAgents(
   tx: Tx,
   actor: Actor,
-  filter: { company_id?: string } = {},
+  filter: { name?: string; company_id?: string } = {},
 ): Promise<{ agents: Agent[] }> {
   const company_ids = await companiesInView(tx, actor, filter.company_id);
   if (company_ids.length === 0) return { agents: [] };
@@ -51,7 +51,13 @@ export async function listAgents(
     .select(getTableColumns(agents))
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
-    .where(and(inArray(agents.company_id, company_ids), alive))
+    .where(
+      and(
+        inArray(agents.company_id, company_ids),
+        alive,
+        filter.name === undefined ? undefined : sql`lower(${agents.name}) = lower(${filter.name})`,
+      ),
+    )
     .orderBy(desc(agents.created_at), desc(agents.id));
   return { agents: rows.map(presentAgent) };
 }
