@@ -217,7 +217,7 @@ it('the part of the budgets that renews itself is no whole page, and has no form
   await setBudget();
   const path = at('budgets');
   expect((await browserOf('admin').get(path)).text).toContain(
-    `data-live="budget_incident" data-source="${path}"`,
+    `data-live="budget_incident runs" data-source="${path}"`,
   );
   const headers = { ...cast.admin.headers, 'HX-Request': 'true' };
   const { text } = await request(app).get(path).set(headers).expect(200);

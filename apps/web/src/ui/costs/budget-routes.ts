@@ -68,7 +68,7 @@ async function budgetsPage(
   if (fragment && error === null) return budgetsParts(view);
   const here = budgetsPath(company_id);
   const fresh = view.is_admin ? newBudgetForm(company_id, await scopesOf(context), error, form) : '';
-  const body = html`<div class="stack" data-live="budget_incident" data-source="${here}">
+  const body = html`<div class="stack" data-live="budget_incident runs" data-source="${here}">
       !${budgetsParts(view)}
     </div>
     !${fresh}`;
