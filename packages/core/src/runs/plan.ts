@@ -27,7 +27,10 @@ export interface Work extends AgentFacts {
   issues: { id: string; stalled_runs: number }[];
   /** A live run of the agent on one of its actionable issues. */
   busy_run_id: string | null;
-  /** Queued runs that nobody claimed for seconds although the agent has room: their jobs found it paused or full. */
+  /**
+   * Queued runs, as many as the agent has room for: the jobs of some may have found it held back or full, and are spent. How
+   * long they wait says nothing of that: a pause may be over within a second.
+   */
   unclaimed: string[];
 }
 
@@ -82,7 +85,7 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
       coalesce((
         select jsonb_agg(id) from (
           select r.id from heartbeat_runs r
-          where r.agent_id = a.id and r.status = 'queued' and r.created_at < now() - interval '5 seconds'
+          where r.agent_id = a.id and r.status = 'queued'
           order by r.created_at, r.id
           limit greatest(0, a.max_concurrent_runs - (
             select count(*) from heartbeat_runs r where r.agent_id = a.id and r.status = 'running'))
