@@ -35,6 +35,9 @@ const said = (text: string) =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
+/** As a browser reads it in an attribute. */
+const address = (attribute: string) => attribute.replaceAll('&#61;', '=').replaceAll('&#38;', '&');
+
 async function make(fields: Record<string, string> = {}): Promise<string> {
   const made = await browserOf('member').post(`${list()}/new`, { name: 'Weekly report', ...fields });
   expect(made.status).toBe(303);
@@ -177,6 +180,34 @@ describe('a fire by hand', () => {
     await member.api('delete', `/api${link}`);
     expect((await member.get(here)).text).not.toContain(link);
     expect(said((await member.get(`${here}/part/runs`)).text)).toContain('in the trash coalesced');
+  });
+
+  it('leads to the newest run on its issue, and says how that goes', async () => {
+    const member = browserOf('member');
+    const here = await make({ name: 'Run', assignee_agent_id: cast.agent_id });
+    await member.post(`${here}/fire`);
+    const [issue] = /\/issues\/[0-9a-f-]{36}/.exec((await member.get(here)).text)!;
+    expect((await member.get(here)).text).not.toContain('href="/runs/');
+    expect((await member.post(`${issue}/trigger`)).status).toBe(303);
+    const { text } = await member.get(here);
+    const [, run] = /href="(\/runs\/[0-9a-f-]{36})">\s*<span class="status" data-status="queued"/.exec(text)!;
+    expect((await member.get(run!)).text).toContain(`href="${issue}"`);
+  });
+
+  it('that is on a later page of them stays there when the page renews itself', async () => {
+    const member = browserOf('member');
+    const here = await make({ name: 'Often', concurrency_policy: 'skip_if_active' });
+    for (let fire = 1; fire <= 21; fire += 1)
+      await member.post(`${here}/fire`, { payload: `"fire ${fire}."` });
+    const first = (await member.get(here)).text;
+    expect(first).not.toContain('fire 1.');
+    const [, older] = /href="([^"]+)">Older fires/.exec(first)!;
+    const second = (await member.get(address(older!))).text;
+    expect(second).toContain('fire 1.');
+    const [, source] = /data-live="issues comments runs" data-source="([^"]+)"/.exec(second)!;
+    const renewed = (await member.get(address(source!))).text;
+    expect(renewed).toContain('fire 1.');
+    expect(renewed).not.toContain('fire 21.');
   });
 
   it('with a payload that is no JSON is refused beside it, and one of a paused routine above the page', async () => {

@@ -1,4 +1,4 @@
-import type { IssueStatus, RoutineRun } from '@acp/contract';
+import type { IssueStatus, RoutineRun, Run } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
@@ -36,6 +36,8 @@ export interface IssueOfRun {
   identifier: string;
   title: string;
   status: IssueStatus;
+  /** The newest run of an agent on it that can be looked at. */
+  run: Pick<Run, 'id' | 'status'> | null;
 }
 
 /** The issues that runs made or commented on, by id; those in the trash are left out. */
@@ -47,7 +49,11 @@ export async function issuesOfRuns(
   const ids = [...new Set(runs.flatMap(({ issue_id }) => issue_id ?? []))];
   if (ids.length === 0) return new Map();
   const { rows } = await tx.execute<IssueOfRun & Record<string, unknown>>(sql`
-    select i.id, i.identifier, i.title, i.status from issues i
+    select i.id, i.identifier, i.title, i.status, (
+        select jsonb_build_object('id', r.id, 'status', r.status) from heartbeat_runs r
+        join agents a on a.id = r.agent_id and a.deleted_at is null
+        where r.issue_id = i.id order by r.created_at desc, r.id desc limit 1) as run
+    from issues i
     where i.company_id = ${company_id} and ${notTrashed('i')}
       and i.id in (select jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb)::uuid)`);
   return new Map(rows.map((issue) => [issue.id, issue]));

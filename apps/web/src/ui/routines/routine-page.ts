@@ -23,6 +23,8 @@ export interface RoutineView extends TriggerForms {
   triggers: readonly TriggerView[];
   runs: RoutineRunsView;
   older_runs: string | null;
+  /** Whence the runs renew themselves: the same page of them. */
+  runs_source: string;
   /** What was done, what went wrong, and a secret that was just made. */
   said: string | undefined;
   error: string | null;
@@ -38,11 +40,11 @@ export function routineBody(view: RoutineView): Html {
       <div>
         !${template(routine)}!${triggerSection(view)}
         <section class="card">
-          <h2>Runs</h2>
-          <div data-live="issues comments" data-source="${here}/part/runs">
+          <h2>Fires</h2>
+          <div data-live="issues comments runs" data-source="${view.runs_source}">
             !${routineRunTable(view.runs)}
           </div>
-          !${moreLink(here, view.older_runs, 'Older runs')}
+          !${moreLink(here, view.older_runs, 'Older fires')}
         </section>
       </div>
       <aside class="card">!${facts(view)}</aside>

@@ -62,7 +62,8 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
 }
 
 async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<RoutineView, 'said'>> {
-  const { tx, services } = context;
+  const { tx, services, query } = context;
+  const { cursor } = query;
   const can_write = mayWrite(context);
   const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
   const { runs, older } = await runsOf(context, row, triggers);
@@ -75,6 +76,7 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
     ),
     runs,
     older_runs: older,
+    runs_source: `/routines/${row.id}/part/runs${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ''}`,
     can_write,
     signable: services.vault.available,
     refused: null,

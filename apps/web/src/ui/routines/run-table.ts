@@ -36,6 +36,14 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
         html`!${status(run.status)}!${when(run.error, (text) => html`<p class="error">${text}</p>`)}`,
     },
     {
+      label: 'Newest run',
+      cell: ({ issue_id }) =>
+        when(
+          issue_id && issues.get(issue_id)?.run,
+          (run) => html`<a href="/runs/${run.id}">!${status(run.status)}</a>`,
+        ),
+    },
+    {
       label: 'Fired by',
       cell: ({ source, trigger_id }) => {
         const label = trigger_id === null ? null : triggers.get(trigger_id);
@@ -45,7 +53,7 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
     { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
     { label: 'Payload', cell: ({ payload }) => payloadFold(payload) },
   ];
-  return table('Runs', columns, runs);
+  return table('Fires', columns, runs);
 }
 
 function issueLink(id: string | null, issues: RoutineRunsView['issues']): Html {
