@@ -41,7 +41,7 @@ const spend = async (
       ...more,
     }),
   );
-const budget = { limit_usd: '1', window: 'month', warn_percent: '80', action: 'pause', enabled: 'on' };
+const budget = { limit_usd: '1', window: 'month', warn_percent: '80', at_limit: 'pause', enabled: 'on' };
 const setBudget = async (values: Record<string, string> = {}) =>
   browserOf('admin').post(at('budgets'), { ...budget, scope: 'company', ...values });
 const policies = async () =>
@@ -138,6 +138,7 @@ describe('a budget', () => {
     ['limit_usd', { limit_usd: '-1' }],
     ['limit_usd', { limit_usd: 'a lot' }],
     ['warn_percent', { warn_percent: '101' }],
+    ['at_limit', { at_limit: 'explode' }],
     ['scope', { scope: 'agent:00000000-0000-4000-8000-000000000000' }],
     ['scope', { scope: 'planet' }],
   ])('that is wrong in %s is refused beside it, and keeps what was typed', async (field, wrong) => {

@@ -66,17 +66,20 @@ function budgetColumns(is_admin: boolean): Column<BudgetUsage>[] {
 
 /** Values and their errors, as the form has them: a budget's own, or what was typed. */
 interface Fields {
-  typed: (name: 'window' | 'limit_usd' | 'warn_percent' | 'action') => string;
+  typed: (name: 'window' | 'limit_usd' | 'warn_percent' | 'at_limit') => string;
   errors: FieldErrors;
   enabled: boolean;
 }
 
 function fieldsOf(policy: BudgetPolicy | null, error: string | null, form: FormValues | null): Fields {
-  const names = ['scope', 'window', 'limit_usd', 'warn_percent', 'action'];
-  const fresh = { window: 'month', limit_usd: '', warn_percent: 80, action: 'pause' };
+  const names = ['scope', 'window', 'limit_usd', 'warn_percent', 'at_limit'];
+  const fresh = { window: 'month', limit_usd: '', warn_percent: 80, action: 'pause' } as const;
+  const { action, ...rest } = policy ?? fresh;
+  // A field of the name `action` would stand in the place of the form's own address for whoever asks the form for it.
+  const values = { ...rest, at_limit: action };
   return {
-    typed: (name) => (form?.has(name) ? form.text(name) : String((policy ?? fresh)[name])),
-    errors: new FieldErrors(error, names, { scope_: 'scope' }),
+    typed: (name) => (form?.has(name) ? form.text(name) : String(values[name])),
+    errors: new FieldErrors(error, names, { scope_: 'scope', 'form.action': 'at_limit' }),
     enabled: form?.has('enabled') ? form.checked('enabled') : (policy?.enabled ?? true),
   };
 }
@@ -88,7 +91,7 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
       !${input({ name: 'limit_usd', label: 'Limit (USD)', required: true, value: typed('limit_usd'), error: errors.of('limit_usd') })}
       !${select({ name: 'window', label: 'Window', value: typed('window'), choices: windows, hint: 'In UTC; weeks begin on Monday', error: errors.of('window') })}
       !${input({ name: 'warn_percent', label: 'Warn at (% of the limit)', type: 'number', min: 1, value: typed('warn_percent'), error: errors.of('warn_percent') })}
-      !${select({ name: 'action', label: 'At the limit it', value: typed('action'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window is over', error: errors.of('action') })}
+      !${select({ name: 'at_limit', label: 'At the limit it', value: typed('at_limit'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window is over', error: errors.of('at_limit') })}
     </div>
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }

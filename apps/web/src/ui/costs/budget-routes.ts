@@ -127,7 +127,7 @@ const readLimits = (form: FormValues) => ({
   limit_usd: limitOf(form),
   window: form.given('window'),
   warn_percent: form.number('warn_percent'),
-  action: form.given('action'),
+  action: form.given('at_limit'),
   enabled: form.has('enabled') ? form.checked('enabled') : undefined,
 });
 
