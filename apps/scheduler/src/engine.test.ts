@@ -164,7 +164,7 @@ describe('a run', () => {
     const set = await scene();
     model.setScript(({ messages }) =>
       messages.length === 2
-        ? 'Let me see.\n/get-issue\n/list-issues status=todo\n/assign Nobody\n/create-note Later'
+        ? 'Let me see.\n/get-issue\n/list-issues status=todo\n/assign Nobody\n/create-note Later\n/mcp:fly {"to": "Rome"}'
         : 'Now I know.\n/status in_review',
     );
     const { id } = await invoke(set);
@@ -174,6 +174,7 @@ describe('a run', () => {
     expect(answer!.content).toContain(`${set.issue.identifier} [todo, medium, yours] Paint the shed`);
     expect(answer!.content).toContain('/assign Nobody failed: there is no agent "Nobody"');
     expect(answer!.content).toContain('/create-note Later failed: a fenced body is missing');
+    expect(answer!.content).toContain('/mcp:fly {"to": "Rome"} failed: there is no tool "fly"');
     const [comment] = await commentsOn(set.issue.id);
     expect(comment!.body_markdown).toBe('Let me see.\n\nNow I know.');
   });

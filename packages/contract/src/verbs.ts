@@ -145,6 +145,16 @@ export const verbTable: readonly VerbRow[] = [
   ...orchestrationVerbs,
 ];
 
+/**
+ * A verb's line as the agent wrote it, from what its run keeps of it: `args.line` is what stood behind the name. A tool
+ * stands right behind its colon.
+ */
+export function verbLine({ verb, args }: { verb?: unknown; args?: unknown }): string {
+  const { line } = (args ?? {}) as { line?: unknown };
+  const name = `/${typeof verb === 'string' ? verb : ''}`;
+  return `${name}${name.endsWith(':') ? '' : ' '}${typeof line === 'string' ? line : ''}`.trim();
+}
+
 /** Every canonical name and alias, kebab-case, to its row. */
 export const verbByName: ReadonlyMap<string, VerbRow> = new Map(
   verbTable.flatMap((verb) => [verb.name, ...verb.aliases].map((name) => [name, verb] as const)),

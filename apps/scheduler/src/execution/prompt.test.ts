@@ -137,6 +137,10 @@ Work on it.`);
     expect(text).toContain('# Done already\nAn earlier attempt at this work was interrupted.');
     expect(text).toContain('do not repeat them:\n- /create-issue Buy paint: ABC-2 created');
     expect(text).toContain('# Verbs of your last run that failed\n- /assign Nobody: there is no agent');
+    const call = { ...failed, verb: 'mcp:', args: { line: 'fly {"to": "Rome"}' } };
+    expect(userMessage({ failed_in_previous_run: [call] })).toContain(
+      '\n- /mcp:fly {"to": "Rome"}: there is',
+    );
   });
 
   it('lists the colleagues that the facts name, and works without an issue', () => {

@@ -1,3 +1,4 @@
+import { verbLine } from '@acp/contract';
 import { defaultPrompt } from '@acp/core';
 import type { PromptAction, PromptFacts } from '@acp/core';
 import { verbsManual } from '../verbs/manual.ts';
@@ -146,8 +147,6 @@ function outcome(text: string | null): string {
   return text === null || text === '' ? '' : `: ${inline(text, LINE_LIMIT)}`;
 }
 
-/** As the agent wrote it; how verbs are stored is `storedArguments` of verbs/apply. */
-function describeAction({ verb, args }: PromptAction): string {
-  const line = typeof args.line === 'string' ? args.line : '';
-  return inline(`/${verb} ${line}`, LINE_LIMIT);
+function describeAction(action: PromptAction): string {
+  return inline(verbLine(action), LINE_LIMIT);
 }

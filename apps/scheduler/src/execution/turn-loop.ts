@@ -1,5 +1,5 @@
 import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
-import { verbByName } from '@acp/contract';
+import { verbByName, verbLine } from '@acp/contract';
 import type { Scrubber } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import { parse } from '../verbs/parse.ts';
@@ -181,7 +181,7 @@ async function applyAll(
 /** The next message to the agent: what it asked, and in a line each what was refused. */
 function answersTo(applied: readonly AppliedAction[]): string {
   const parts = applied.flatMap(({ verb, args, ok, result, error }) => {
-    const line = `/${verb} ${String(args.line)}`.trim();
+    const line = verbLine({ verb, args });
     if (!ok) return [`${line} failed: ${error ?? ''}`];
     return verbByName.get(verb)?.read === true ? [`Answer to ${line}:\n${result ?? ''}`] : [];
   });

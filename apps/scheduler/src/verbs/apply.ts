@@ -131,9 +131,13 @@ async function withFiles<T>(
   return place(0, []);
 }
 
-/** `run_actions.args`: the line as written, and the beginning of the body. The text of a turn comes here scrubbed. */
-function storedArguments({ rest, body }: ParsedAction): Record<string, unknown> {
-  const line = bounded(rest, LINE_KEPT);
+/**
+ * `run_actions.args`: the line as written (`verbLine` reads it; the tool of an `/mcp:` line stands before its JSON), and
+ * the beginning of the body. The text of a turn comes here scrubbed.
+ */
+function storedArguments({ verb, args, rest, body }: ParsedAction): Record<string, unknown> {
+  const written = verb === 'mcp:' ? `${args.positional[0] ?? ''} ${rest}`.trim() : rest;
+  const line = bounded(written, LINE_KEPT);
   return body === null ? { line } : { line, body: bounded(body, BODY_KEPT) };
 }
 

@@ -1,5 +1,5 @@
 /** A run's transcript as it is read: streamed text flows together, everything else is a line or a fold-out. */
-import type { Run, RunEvent } from '@acp/contract';
+import { type Run, type RunEvent, verbLine } from '@acp/contract';
 import { each, html, type Html } from '../kit/html.ts';
 
 /**
@@ -71,9 +71,8 @@ function promptText(payload: Record<string, unknown>): string {
 function action(payload: Record<string, unknown>, at: Html): Html {
   const ok = payload.ok !== false;
   const told = text(ok ? payload.result : payload.error);
-  const line = `/${text(payload.verb)} ${text(payload.line ?? payload.rest ?? '')}`.trim();
   return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
-    <summary><code>${line}</code> <span class="soft">${ok ? '' : told}</span></summary>
+    <summary><code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : told}</span></summary>
     <pre>${text(payload)}</pre>
   </details>`;
 }
