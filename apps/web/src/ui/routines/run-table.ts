@@ -45,13 +45,12 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
     },
     {
       label: 'Fired by',
-      cell: ({ source, trigger_id }) => {
+      cell: ({ source, trigger_id, payload }) => {
         const label = trigger_id === null ? null : triggers.get(trigger_id);
-        return html`${sourceWords[source]}!${when(label, (text) => html` <span class="soft">${text}</span>`)}`;
+        return html`${sourceWords[source]}!${when(label, (text) => html` <span class="soft">${text}</span>`)}!${payloadFold(payload)}`;
       },
     },
     { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
-    { label: 'Payload', cell: ({ payload }) => payloadFold(payload) },
   ];
   return table('Fires', columns, runs);
 }
@@ -70,7 +69,7 @@ function payloadFold(payload: unknown): Html {
   if (payload === null || payload === undefined) return '';
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload, null, 2);
   return html`<details>
-    <summary>Show</summary>
+    <summary>Payload</summary>
     <pre class="wrapped">${cutText(text, SHOWN_BYTES)}</pre>
   </details>`;
 }
