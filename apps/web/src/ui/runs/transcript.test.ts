@@ -11,7 +11,7 @@ describe('a transcript', () => {
     ];
     const shown = transcriptEntries(
       verbs.map((payload, index) => ({ seq: index + 1, kind: 'action', payload, created_at: at })),
-    ).toString();
+    );
     expect(shown).toContain('<code>/status done ABC-1</code>');
     expect(shown).toContain('<code>/mcp:fly {}</code> <span class="soft">there is no tool</span>');
   });
