@@ -138,7 +138,7 @@ export function agentBody(view: AgentView): Html {
             data-live="agent:${agent.id}"
             data-source="/agents/${agent.id}/part/runs"
           >
-            !${runTable(view.runs, view.agents)}
+            !${runTable(view.runs)}
           </div>
         </section>
         !${when(

@@ -137,7 +137,7 @@ export const agentRoutes: UiRoute[] = [
   page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
   page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
     const view = await loadView(c);
-    return c.params.part === 'runs' ? runTable(view.runs, view.agents) : statePart(view);
+    return c.params.part === 'runs' ? runTable(view.runs) : statePart(view);
   }),
   action('/agents/{agentId}/edit', agentEndpoints.update, {
     read: readAgent,

@@ -1,7 +1,8 @@
 import { type Agent, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { count, duration, money, timeAgo, words } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
 import { transcript } from './transcript.ts';
 
 export interface RunsView {
@@ -31,42 +32,55 @@ export function runsBody({ company_id, runs, agents, agent, status: state, next_
     !${when(next_cursor, () => html`<p><a href="${path}?${older.toString()}">Older runs</a></p>`)}`;
 }
 
-export function runTable(runs: readonly Run[], agents: readonly Agent[]): Html {
+/** @param agents absent where all runs are of one agent, which the page is about */
+export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html {
   if (runs.length === 0) {
     return emptyState(
       'No runs here',
       html`A run begins when an agent is given an issue, is mentioned, or its heartbeat is due.`,
     );
   }
+  return table(
+    'Runs',
+    agents === undefined ? runColumns : [runColumns[0]!, agentColumn(agents), ...runColumns.slice(1)],
+    runs,
+  );
+}
+
+const runColumns: readonly Column<Run>[] = [
+  { label: 'Status', cell: ({ id, status: state }) => html`<a href="/runs/${id}">!${status(state)}</a>` },
+  { label: 'Why', cell: ({ wake_reason }) => html`<span class="word">${words(wake_reason)}</span>` },
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'Took',
+    kind: 'number',
+    cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
+  },
+  { label: 'Tokens', kind: 'number', cell: (run) => html`${count(run.input_tokens + run.output_tokens)}` },
+  { label: 'Cost', kind: 'number', cell: ({ cost_usd }) => money(cost_usd) },
+  {
+    label: 'Outcome',
+    cell: ({ error, summary }) => html`<span class="soft">${error ?? firstWords(summary ?? '')}</span>`,
+  },
+];
+
+function agentColumn(agents: readonly Agent[]): Column<Run> {
   const names = new Map(agents.map(({ id, name }) => [id, name]));
-  const row = (run: Run): Html =>
-    html`<tr>
-      <td>!${status(run.status)}</td>
-      <td><a href="/runs/${run.id}">${names.get(run.agent_id) ?? 'an agent'}</a></td>
-      <td>${words(run.wake_reason)}</td>
-      <td>!${timeAgo(run.created_at)}</td>
-      <td class="number">${duration(run.started_at, run.finished_at)}</td>
-      <td class="number">${count(run.input_tokens + run.output_tokens)}</td>
-      <td>!${money(run.cost_usd)}</td>
-      <td class="soft">${run.error ?? (run.summary ?? '').slice(0, 80)}</td>
-    </tr>`;
-  return html`<table>
-    <thead>
-      <tr>
-        <th>Status</th>
-        <th>Agent</th>
-        <th>Why</th>
-        <th>When</th>
-        <th>Took</th>
-        <th>Tokens</th>
-        <th>Cost</th>
-        <th>Outcome</th>
-      </tr>
-    </thead>
-    <tbody>
-      !${each(runs, row)}
-    </tbody>
-  </table>`;
+  return {
+    label: 'Agent',
+    cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? 'an agent'}</a>`,
+  };
+}
+
+const SHOWN = 80;
+
+/** Of Markdown, as one line of plain words. */
+function firstWords(markdown: string): string {
+  const line = markdown
+    .replaceAll(/[*_`#>]+/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;
 }
 
 export interface RunView {
