@@ -137,10 +137,12 @@ async function limited(
 }
 
 async function cancel(stage: Stage): Promise<string> {
+  // Queued ones are few, and cancelled in another way.
+  const statuses = stage.random.pick(['queued', 'running', 'queued running'])!.split(' ');
   const live = await stage.query<Row>(
-    `select id, status from heartbeat_runs where company_id = $1 and status in ('queued', 'running')
-     order by created_at`,
+    'select id from heartbeat_runs where company_id = $1 and status = any($2) order by created_at',
     stage.company_id,
+    statuses,
   );
   const run = stage.random.pick(live);
   return run === undefined ? 'no run' : told(stage, 'POST', `/api/heartbeat-runs/${run.id}/cancel`);
@@ -148,12 +150,14 @@ async function cancel(stage: Stage): Promise<string> {
 
 async function replace(stage: Stage, signal: 'SIGKILL' | 'SIGTERM'): Promise<string> {
   // One is always at work: what else should lose its runs?
-  if (stage.fleet.up.length < 2) return 'too few';
-  await stage.fleet.replace(signal);
+  const { up } = stage.fleet;
+  if (up.length < 2) return 'too few';
+  await stage.fleet.replace(stage.random.pick(up)!, signal);
   return signal;
 }
 
-export const acts: readonly Act[] = [
+/** Each ends with the wish for a run. */
+const wakes: readonly Act[] = [
   { name: 'invoke', weight: 10, act: invoke },
   { name: 'create', weight: 8, act: create },
   { name: 'comment', weight: 10, act: comment },
@@ -178,6 +182,13 @@ export const acts: readonly Act[] = [
         { assignee_agent_id: anAgent(stage).id, status: 'todo' },
       ]),
   },
+];
+
+const cancelling: Act = { name: 'cancel', weight: 10, act: cancel };
+
+export const acts: readonly Act[] = [
+  ...wakes,
+  cancelling,
   {
     name: 'release',
     weight: 2,
@@ -200,7 +211,7 @@ export const acts: readonly Act[] = [
   { name: 'pause all', weight: 1, act: async (stage) => withAll(stage, 'pause') },
   { name: 'resume all', weight: 6, act: async (stage) => withAll(stage, 'resume') },
   { name: 'stop', weight: 1, act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: true }) },
-  { name: 'go', weight: 6, act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: false }) },
+  { name: 'go', weight: 15, act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: false }) },
   {
     name: 'provider',
     weight: 2,
@@ -208,23 +219,68 @@ export const acts: readonly Act[] = [
   },
   { name: 'limit', weight: 6, act: changeLimit },
   { name: 'resolve', weight: 12, act: resolve },
-  { name: 'cancel', weight: 8, act: cancel },
   { name: 'kill', weight: 6, act: async (stage) => replace(stage, 'SIGKILL') },
   { name: 'restart', weight: 2, act: async (stage) => replace(stage, 'SIGTERM') },
 ];
 
-/** Nothing holds anything back any more, and no clock wakes anyone. */
+/** Before the first rest something is held back, whatever the mix has come to, and more is asked for behind it. */
+export const holds: readonly Act[] = [
+  {
+    name: 'hold agents',
+    weight: 2,
+    act: async (stage) => {
+      const some = stage.agents.filter(() => stage.random.chance(0.4));
+      const told_of = some.map(async ({ id }) => told(stage, 'POST', `/api/agents/${id}/pause`));
+      return (await Promise.all(told_of)).join('; ');
+    },
+  },
+  {
+    name: 'hold all',
+    weight: 1,
+    act: async (stage) => told(stage, 'PATCH', settings, { runs_paused: true }),
+  },
+  {
+    name: 'hold money',
+    weight: 1,
+    act: async (stage) => setLimit(stage, stage.random.pick(stage.policies)!, 0.001),
+  },
+];
+
+export const lateActs: readonly Act[] = [...wakes, cancelling];
+
+/** Takes away what holds work back, each thing by the act that is meant for it, and nothing else. */
 export async function liftAll(stage: Stage): Promise<void> {
-  const { api, policies, agents } = stage;
-  await api.call('PATCH', settings, { runs_paused: false });
-  await api.call('PATCH', `/api/providers/${stage.provider_id}`, { enabled: true });
-  for (const policy_id of policies) await setLimit(stage, policy_id, 100 + stage.random.int(1, 1e6) / 1e6);
-  for (const { id } of agents) await send(stage, 'POST', `/api/agents/${id}/resume`);
-  const held = await stage.query<Row>(
-    `select id from agents where company_id = $1 and status = 'paused' and not budget_paused`,
-    stage.company_id,
+  const { company_id, provider_id } = stage;
+  const paused = await stage.query<Row>(
+    `select id from agents where company_id = $1 and status = 'paused' and not budget_paused order by name`,
+    company_id,
   );
-  if (held.length > 0) throw new Error(`agents are still paused: ${held.map(({ id }) => id).join(', ')}`);
+  const breached = await stage.query<{ policy_id: string; spent: number }>(
+    `select distinct policy_id, spent_usd::float8 as spent from budget_incidents
+     where company_id = $1 and status = 'open' and kind = 'breach' order by 1`,
+    company_id,
+  );
+  const [stopped] = await stage.query(
+    `select 1 from instance_settings where key = 'runs_paused' and value = 'true'`,
+  );
+  const lifts = [
+    ...paused.map(
+      ({ id }) =>
+        async () =>
+          told(stage, 'POST', `/api/agents/${id}/resume`),
+    ),
+    ...breached.map(
+      ({ policy_id, spent }) =>
+        async () =>
+          setLimit(stage, policy_id, spent + 50),
+    ),
+    ...(stopped === undefined ? [] : [async () => told(stage, 'PATCH', settings, { runs_paused: false })]),
+    async () => told(stage, 'PATCH', `/api/providers/${provider_id}`, { enabled: true }),
+  ];
+  while (lifts.length > 0) {
+    const [lift] = lifts.splice(stage.random.int(0, lifts.length - 1), 1);
+    stage.steps.push(`lift: ${await lift!()}`);
+  }
 }
 
 export async function stopHeartbeats({ api, agents }: Stage): Promise<void> {

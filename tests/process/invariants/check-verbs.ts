@@ -12,9 +12,21 @@ export interface Said {
 
 /**
  * 3. No verb was applied twice: each marker stands in one issue, comment or note at most, was said before, and stands
- * there exactly when one row of `run_actions` says that the verb took effect.
+ * there exactly when one row of `run_actions` says that the verb took effect. And a lost run that had changed something is
+ * not begun again (decisions 8.3), which would have it done twice in other words.
  */
-export function checkVerbs({ written, actions }: Facts, said: Said): string[] {
+export function checkVerbs(facts: Facts, said: Said): string[] {
+  return [...checkMarkers(facts, said), ...checkRetries(facts)];
+}
+
+function checkRetries({ runs, actions }: Facts): string[] {
+  const changed = new Set(actions.filter(({ ok, mutating }) => ok && mutating).map(({ run_id }) => run_id));
+  return runs
+    .filter(({ retry_of_run_id: first }) => first !== null && changed.has(first))
+    .map(({ id, retry_of_run_id: first }) => `run ${id} repeats run ${first}, whose verbs had been applied`);
+}
+
+function checkMarkers({ written, actions }: Facts, said: Said): string[] {
   const counts = countBy(written.flatMap(markersIn), (marker) => marker);
   const applied = countBy(
     actions.filter(({ ok }) => ok).flatMap(({ args }) => [...new Set(markersIn(args))]),

@@ -13,6 +13,7 @@ const run = (id: string, values: Partial<RunFact> = {}): RunFact => ({
   issue_id: 'one',
   status: 'succeeded',
   error_category: null,
+  retry_of_run_id: null,
   fence: 2,
   cost_usd: 0.1,
   started_at: 10_000,
@@ -61,7 +62,16 @@ const good = (values: Partial<Facts> = {}): Facts => ({
   runs: [run('r1'), run('r2', { agent_id: 'bob', issue_id: 'two', started_at: 30_000, finished_at: 40_000 })],
   wakeups: [],
   jobs: [],
-  actions: [{ run_id: 'r1', ordinal: 1, verb: 'create-issue', ok: true, args: '{"line":"Look at mk-1-1"}' }],
+  actions: [
+    {
+      run_id: 'r1',
+      ordinal: 1,
+      verb: 'create-issue',
+      ok: true,
+      mutating: true,
+      args: '{"line":"Look at mk-1-1"}',
+    },
+  ],
   written: ['Look at mk-1-1', 'I did mk-1-2'],
   started: ['r1', 'r2'],
   ended: ['r1', 'r2'],
@@ -88,7 +98,7 @@ describe('the check of checkouts', () => {
   it('lets free issues pass, one that is being worked on, and one that an agent took itself', () => {
     expect(checkCheckouts(good())).toEqual([]);
     expect(checkCheckouts(good({ issues: heldBy('r1'), runs: running }))).toEqual([]);
-    const actions = [{ run_id: 'r1', ordinal: 1, verb: 'checkout', ok: true, args: '{}' }];
+    const actions = [{ run_id: 'r1', ordinal: 1, verb: 'checkout', ok: true, mutating: true, args: '{}' }];
     expect(checkCheckouts(good({ issues: heldBy(null), actions }))).toEqual([]);
   });
 
@@ -169,6 +179,13 @@ describe('the check of verbs', () => {
     expect(checkVerbs(good({ actions: retried }), said)).toEqual([
       'mk-1-1 was written down 1 times, and recorded 2 times',
     ]);
+  });
+
+  it('reports the repetition of a run that had changed something, and of no other', () => {
+    const runs = [run('r1'), run('r2', { retry_of_run_id: 'r1' })];
+    expect(checkVerbs(good({ runs }), said)).toEqual(['run r2 repeats run r1, whose verbs had been applied']);
+    const actions = good().actions.map((action) => ({ ...action, mutating: false }));
+    expect(checkVerbs(good({ runs, actions }), said)).toEqual([]);
   });
 
   it('reports prose that was posted twice, and what nobody said', () => {

@@ -22,6 +22,7 @@ export interface RunFact {
   issue_id: string | null;
   status: string;
   error_category: string | null;
+  retry_of_run_id: string | null;
   /** 0 as long as nobody has claimed it; the claim and the end add one each. */
   fence: number;
   cost_usd: number;
@@ -49,6 +50,8 @@ export interface ActionFact {
   ordinal: number;
   verb: string;
   ok: boolean;
+  /** Not of those that only read. */
+  mutating: boolean;
   /** The arguments as JSON. */
   args: string;
 }

@@ -1,5 +1,5 @@
 import { waitFor } from '@acp/testkit';
-import { acts, liftAll, stopHeartbeats } from './acts.ts';
+import { acts, holds, lateActs, liftAll, stopHeartbeats } from './acts.ts';
 import { checkCheckouts, checkEnds, checkExecutions, checkProcesses, countBy } from './check-runs.ts';
 import { checkSpending } from './check-spending.ts';
 import { checkVerbs } from './check-verbs.ts';
@@ -11,6 +11,8 @@ import { setStage, waitForRest } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const STEPS = 80;
+/** So many steps before the end something is held back. */
+const LATE = 12;
 /** How long a step waits for something to happen. */
 const BEAT_MS = 120;
 
@@ -33,7 +35,7 @@ export async function runMix(seed: number): Promise<MixOutcome> {
     await stopHeartbeats(stage);
     facts = await settle(stage, 'held back', violations);
     summary.push(summarize('held back', facts, stage));
-    stage.model.calmDown();
+    await stage.calmDown();
     stage.fleet.start();
     await liftAll(stage);
     facts = await settle(stage, 'let go', violations);
@@ -51,7 +53,8 @@ async function drive(stage: Stage, random: Random): Promise<void> {
   const { fake, steps, seed } = stage;
   const begin = Date.now();
   for (let step = 1; step <= STEPS; step += 1) {
-    const { name, act } = random.weighted(acts);
+    const left = STEPS - step;
+    const { name, act } = random.weighted(left > LATE ? acts : left === LATE ? holds : lateActs);
     // Of its own, so that what a step finds does not change what the next ones are.
     stage.random = Random.of(seed, step);
     const before = fake.count();
@@ -70,7 +73,7 @@ async function settle(stage: Stage, when: string, violations: string[]): Promise
   const calls = stage.model.calls();
   found.push(
     ...checkCheckouts(facts),
-    ...checkExecutions(facts, calls, await readPrograms(stage.db, stage.program_home)),
+    ...checkExecutions(facts, calls, await readPrograms(stage.db, stage.program_homes)),
     ...checkVerbs(facts, stage.model.said),
     ...checkWaiting(facts),
     ...checkSpending(facts, calls, stage.limits),

@@ -65,9 +65,9 @@ export class ScriptedModel {
   };
 
   /** The calls of a CLI, which have no journal here but that of the program. */
-  programCalls(count: number): FakeCliCall[] {
+  programCalls(kind: string, count: number): FakeCliCall[] {
     return Array.from({ length: count }, (_each, index) => {
-      const n = `c${index + 1}`;
+      const n = `${kind}${index + 1}`;
       const random = this.#random;
       const texts = [
         ...(random.chance(0.5) ? ['I look at it.'] : []),
@@ -77,7 +77,7 @@ export class ScriptedModel {
       const trouble = random.weighted<{ weight: number } & FakeCliCall>([
         { weight: 6 },
         { weight: 2, stray: true },
-        { weight: 3, hang: 'polite', stray: random.chance(0.5) },
+        { weight: 7, hang: 'polite', stray: random.chance(0.5) },
         { weight: 1, hang: 'stubborn' },
         { weight: 1, crash: { code: 3, stderr: 'out of memory' } },
         { weight: 1, fail: { status: 529, message: 'overloaded' } },
@@ -105,10 +105,11 @@ export class ScriptedModel {
 
   #answer({ n, issue }: Call): FakeModelReply {
     const random = this.#random;
-    const usage = { input_tokens: random.int(100, 1000), output_tokens: random.int(100, 3000) };
-    if (this.#calm) return { text: `${this.#prose(n)}\n/status done`, usage };
+    // For nothing: what was raised by a little is enough.
+    if (this.#calm) return { text: `${this.#prose(n)}\n/status done`, usage: { output_tokens: 0 } };
+    const usage = { input_tokens: random.int(100, 1000), output_tokens: random.int(100, 8000) };
     const lines = [this.#prose(n), ...this.#verbs(n, issue, random.int(0, 3))];
-    if (random.chance(0.3)) lines.push(random.pick(['/get-issue', '/list-issues limit=3'])!);
+    if (random.chance(0.5)) lines.push(random.pick(['/get-issue', '/list-issues limit=3'])!);
     const status = random.pick(['done', 'done', 'done', 'in_progress', 'in_review', 'todo'])!;
     if (random.chance(0.6)) lines.push(`/status ${status}`);
     const chunk_delay_ms = random.chance(0.3) ? random.int(5, 60) : undefined;

@@ -17,7 +17,7 @@ const statements: Record<
   agents: `select id, name, status, max_concurrent_runs from agents where company_id = $1 and deleted_at is null`,
   issues: `select id, identifier, project_id, stalled_runs, checked_out_by_agent_id, checkout_run_id
     from issues where company_id = $1 order by issue_number`,
-  runs: `select id, agent_id, issue_id, status, error_category, fence::int, cost_usd::float8,
+  runs: `select id, agent_id, issue_id, status, error_category, retry_of_run_id, fence::int, cost_usd::float8,
     ${ms('started_at')} as started_at, ${ms('finished_at')} as finished_at
     from heartbeat_runs where company_id = $1 order by created_at, id`,
   wakeups: `select id, agent_id, issue_id, run_id, depth from wakeup_requests
@@ -25,7 +25,7 @@ const statements: Record<
   // One database, one company: the queues are its own.
   jobs: `select name, data->>'agent_id' as agent_id from pgboss.job
     where $1::uuid is not null and state in ('created', 'retry', 'active')`,
-  actions: `select a.run_id, a.ordinal, a.verb, a.ok, a.args::text as args
+  actions: `select a.run_id, a.ordinal, a.verb, a.ok, a.mutating, a.args::text as args
     from run_actions a join heartbeat_runs r on r.id = a.run_id where r.company_id = $1`,
   prompts: `select e.run_id, (e.payload->>'turn')::int as turn
     from run_events e join heartbeat_runs r on r.id = e.run_id where r.company_id = $1 and e.kind = 'prompt'`,
@@ -77,14 +77,17 @@ export async function readFacts({ database }: TestDatabase, company_id: string):
   }
 }
 
-/** The starts of programs, as these have written them down in the agent's home. */
-export async function readPrograms({ database }: TestDatabase, home: string): Promise<ProgramCall[]> {
+/** The starts of programs, as these have written them down in the homes of agents. */
+export async function readPrograms(
+  { database }: TestDatabase,
+  homes: readonly string[],
+): Promise<ProgramCall[]> {
   const { rows } = await database.pool.query<{ run_id: string }>(
     `select run_id from run_events where kind = 'log' and payload->>'message' like 'the session is unknown to the CLI%'`,
   );
   const forgotten = new Set(rows.map(({ run_id }) => run_id));
-  const journal = await fakeCliJournal(home);
-  return journal.map(({ env }) => {
+  const journals = await Promise.all(homes.map(async (home) => fakeCliJournal(home)));
+  return journals.flat().map(({ env }) => {
     const run_id = env.SERVICE_RUN_ID ?? '';
     return { run_id, forgotten: forgotten.delete(run_id) };
   });

@@ -38,9 +38,11 @@ export interface Stage {
   /** What was done, for who has to find out why. */
   steps: string[];
   service_home: string;
-  /** Of the agent whose program runs here. */
-  program_home: string;
+  /** Of the agents whose programs run here. */
+  program_homes: string[];
   query<T>(text: string, ...values: unknown[]): Promise<T[]>;
+  /** Models and programs only end their work from now on. */
+  calmDown(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,11 +86,10 @@ export class Fleet {
     this.#starting = [];
   }
 
-  /** The first one ends, and another takes its place. */
-  async replace(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const old = this.#up.shift();
+  /** It ends, and another takes its place. */
+  async replace(old: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#up = this.#up.filter((each) => each !== old);
     this.start();
-    if (old === undefined) return;
     old.kill(signal);
     if (signal === 'SIGTERM') return;
     await old.ended;
@@ -117,13 +118,14 @@ export async function setStage(seed: number): Promise<Stage> {
     mkdtemp(path.join(tmpdir(), 'acp-invariants-')),
   ]);
   const service_home = path.join(folder, 'home');
-  const script = path.join(folder, 'programs.json');
+  const script = (kind: string) => path.join(folder, `program-${kind}.json`);
   const env = {
     ...baseEnv,
     ...modelEnv(fake.url),
     DATABASE_URL: db.url,
     SERVICE_HOME: service_home,
-    SERVICE_CLI_A_COMMAND: quoted(fakeCliCommand('a', script)),
+    SERVICE_CLI_A_COMMAND: quoted(fakeCliCommand('a', script('a'))),
+    SERVICE_CLI_B_COMMAND: quoted(fakeCliCommand('b', script('b'))),
   };
   const fleet = new Fleet(env);
   fleet.start();
@@ -150,7 +152,8 @@ export async function setStage(seed: number): Promise<Stage> {
     issues: () => issues,
     with_quota: ['Cleo'],
   });
-  await writeFile(script, JSON.stringify({ calls: model.programCalls(300) }));
+  for (const kind of ['a', 'b'])
+    await writeFile(script(kind), JSON.stringify({ calls: model.programCalls(kind, 200) }));
   fake.setScript(model.script);
   const stage: Stage = {
     seed,
@@ -171,8 +174,15 @@ export async function setStage(seed: number): Promise<Stage> {
     limits: [],
     steps: [],
     service_home,
-    program_home: path.join(service_home, 'companies', company.id, 'agents', agents.at(-1)!.id),
+    program_homes: agents
+      .slice(-2)
+      .map(({ id }) => path.join(service_home, 'companies', company.id, 'agents', id)),
     query,
+    async calmDown() {
+      model.calmDown();
+      const calm = JSON.stringify({ calls: [{ texts: ['Done.\n/status done'] }] });
+      for (const kind of ['a', 'b']) await writeFile(script(kind), calm);
+    },
     async close() {
       web.kill('SIGTERM');
       await Promise.all([fleet.stop(), web.ended]);
@@ -181,9 +191,9 @@ export async function setStage(seed: number): Promise<Stage> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-  await bound(stage, 'company', company.id, 4);
-  await bound(stage, 'project', project.id, 2);
-  await bound(stage, 'agent', bob!.id, 1);
+  await bound(stage, 'company', company.id, 10);
+  await bound(stage, 'project', project.id, 5);
+  await bound(stage, 'agent', bob!.id, 2);
   await addRoutines(stage, make);
   for (const [index, { id }] of agents.entries()) {
     const { identifier } = await make<{ identifier: string }>('issues', {
@@ -206,7 +216,8 @@ async function hire(make: Make, provider_id: string): Promise<Named[]> {
     { name: 'Cleo', role: 'engineer', provider_id, model: 'fake-model' },
     { name: 'Dan', role: 'engineer', max_concurrent_runs: 2, max_issues_per_run: 2 },
     { name: 'Eve', role: 'qa', heartbeat_enabled: true, heartbeat_interval_sec: 2 },
-    { name: 'Fay', role: 'devops', adapter_type: 'cli_a_local', adapter_config: { timeout_seconds: 3 } },
+    { name: 'Fay', role: 'devops', adapter_type: 'cli_a_local', adapter_config: { timeout_seconds: 2 } },
+    { name: 'Gus', role: 'devops', adapter_type: 'cli_b_local', adapter_config: { timeout_seconds: 2 } },
   ];
   return Promise.all(agents.map(async (values) => make('agents', values)));
 }
