@@ -12,7 +12,7 @@ import {
 } from './agents.ts';
 import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Text } from './schema-kit.ts';
+import { PageQuery, Text } from './schema-kit.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -29,10 +29,12 @@ export const agentEndpoints = {
     query: Type.Object({
       name: Type.Optional(Type.String({ maxLength: 500 })),
       company_id: Type.Optional(Type.String({ format: 'uuid' })),
+      ...PageQuery,
     }),
     response: Type.Object({ agents: Type.Array(Agent) }),
     status: 200,
     tx: 'none',
+    paged: true,
     doc: 'The agents of the key’s company; with a session those of all the user’s companies, or of `company_id`. `name` matches exactly, whatever the case.',
   }),
   create: endpoint({
@@ -189,10 +191,12 @@ export const agentEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byAgent,
+    query: Type.Object(PageQuery),
     response: Type.Array(AgentKey),
     status: 200,
     tx: 'none',
-    doc: 'Metadata of the agent’s keys, never key material.',
+    paged: true,
+    doc: 'Metadata of the agent’s keys, never key material; newest first, all of it unless `limit` is given.',
   }),
   deleteKey: endpoint({
     id: 'agents.delete-key',

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { Agent, agentRoles, agentStatuses, UpdateAgent } from './agents.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { JsonObject, Nullable, OneOf, Uuid } from './schema-kit.ts';
+import { JsonObject, Nullable, OneOf, PageQuery, Uuid } from './schema-kit.ts';
 
 export const AgentDefaults = Type.Object({
   adapter_type: Type.String(),
@@ -79,7 +79,9 @@ export const agentOrgEndpoints = {
     status: 200,
     id: 'agents.direct-reports',
     path: '/api/companies/{companyId}/agents/{agentId}/direct-reports',
+    query: Type.Object(PageQuery),
     response: Type.Array(Agent),
-    doc: 'The agents that report to this one, by name.',
+    paged: true,
+    doc: 'The agents that report to this one, newest first; all of them unless `limit` is given.',
   }),
 };

@@ -180,10 +180,12 @@ export const approvalEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byApproval,
+    query: Type.Object(PageQuery),
     response: Type.Array(ApprovalComment),
     status: 200,
     tx: 'none',
-    doc: 'Comments, oldest first.',
+    paged: true,
+    doc: 'Comments, oldest first, 50 a page.',
   }),
   createComment: endpoint({
     id: 'approvals.create-comment',

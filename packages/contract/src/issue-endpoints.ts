@@ -13,6 +13,7 @@ import {
   Relation,
   UpdateIssue,
 } from './issues.ts';
+import { PageQuery } from './schema-kit.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -156,10 +157,12 @@ export const issueEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byCompany,
+    query: Type.Object(PageQuery),
     response: Type.Array(Label),
     status: 200,
     tx: 'none',
-    doc: 'The labels of the company, by name.',
+    paged: true,
+    doc: 'The labels of the company, newest first; all of them unless `limit` is given.',
   }),
   createLabel: endpoint({
     id: 'labels.create',
@@ -193,10 +196,12 @@ export const issueEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byIssue,
+    query: Type.Object(PageQuery),
     response: Type.Array(Relation),
     status: 200,
     tx: 'none',
-    doc: 'Relations that start or end at the issue.',
+    paged: true,
+    doc: 'Relations that start or end at the issue, newest first; all of them unless `limit` is given.',
   }),
   createRelation: endpoint({
     id: 'relations.create',

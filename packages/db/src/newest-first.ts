@@ -1,6 +1,6 @@
-/** Pages of a list by (instant, id), newest first: the same place can be found again whatever was added meanwhile. */
+/** Pages of a list by (instant, id): the same place can be found again whatever was added meanwhile. */
 import { decodeCursor, encodeCursor } from '@acp/kernel';
-import { desc, type SQL, sql } from 'drizzle-orm';
+import { asc, desc, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 
 export interface PageRequest {
@@ -38,14 +38,32 @@ const EVERYTHING = 2 ** 31 - 2;
 export function newestFirst(
   at: PgColumn,
   id: PgColumn,
+  request: PageRequest,
+  unasked: number | null,
+): PagePlan {
+  return planOf({ order: [desc(at), desc(id)], beyond: sql`(${at}, ${id}) <` }, request, unasked);
+}
+
+/** The same for conversations, which are read from their beginning. */
+export function oldestFirst(
+  at: PgColumn,
+  id: PgColumn,
+  request: PageRequest,
+  unasked: number | null,
+): PagePlan {
+  return planOf({ order: [asc(at), asc(id)], beyond: sql`(${at}, ${id}) >` }, request, unasked);
+}
+
+function planOf(
+  { order, beyond }: { order: SQL[]; beyond: SQL },
   { limit, cursor }: PageRequest,
   unasked: number | null,
 ): PagePlan {
   const size = limit === undefined ? (unasked ?? EVERYTHING) : Math.min(limit, LARGEST);
   const [instant, after] = cursor === undefined ? [] : decodeCursor(cursor, ['timestamp', 'uuid']);
   return {
-    where: cursor === undefined ? undefined : sql`(${at}, ${id}) < (${instant}::timestamptz, ${after}::uuid)`,
-    order: [desc(at), desc(id)],
+    where: cursor === undefined ? undefined : sql`${beyond} (${instant}::timestamptz, ${after}::uuid)`,
+    order,
     limit: size + 1,
     cut(rows, place, present) {
       const last = rows.length > size ? rows[size - 1] : undefined;

@@ -16,6 +16,7 @@ import {
   agentNamed,
   findAgent,
   listAgents,
+  pageOfAgents,
   pauseAgent,
   resolveBearer,
   resumeAgent,
@@ -324,6 +325,10 @@ describe('listAgents', () => {
     const called = await listAgents(database.db, both, { name: 'ada l' });
     expect(called.agents.map((agent) => agent.name)).toEqual(['ADA l', 'Ada L']);
     expect(await listAgents(database.db, both, { name: 'nobody' })).toEqual({ agents: [] });
+    const first = await pageOfAgents(database.db, both, { limit: 3 });
+    const rest = await pageOfAgents(database.db, both, { limit: 3, cursor: first.next_cursor! });
+    expect([...first.items, ...rest.items]).toEqual((await listAgents(database.db, both)).agents);
+    expect(rest.next_cursor).toBeNull();
   });
 
   it('answers 404 for a company that is not the caller’s, and instance admins may see any that exists', async () => {

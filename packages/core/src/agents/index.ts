@@ -4,7 +4,7 @@
  * while the heartbeat is on; no key outlives its agent; nobody reports to himself, however indirectly.
  * What an ended agent leaves behind further up the slice list (runs, checkouts, wakeups) the job `settle-agent` ends.
  */
-export { agentNamed, findAgent, listAgents, runtimeState } from './read-agents.ts';
+export { agentNamed, findAgent, listAgents, pageOfAgents, runtimeState } from './read-agents.ts';
 export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
 export { agentHome, agentPlace, clearSession, homeOf } from './agent-place.ts';

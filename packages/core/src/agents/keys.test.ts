@@ -38,7 +38,7 @@ describe('agent keys', () => {
     expect(key.raw_key).toMatch(/^sk_[0-9a-f]{64}$/);
     expect(key.key_prefix).toBe(key.raw_key.slice(0, 8));
     const { raw_key, ...metadata } = key;
-    expect(await listAgentKeys(database.db, agent)).toEqual([metadata]);
+    expect((await listAgentKeys(database.db, agent, {})).items).toEqual([metadata]);
     const [stored] = await database.db.select().from(agent_api_keys).where(eq(agent_api_keys.id, key.id));
     expect(stored!.key_hash).toBe(sha256Hex(raw_key));
     expect(JSON.stringify(stored)).not.toContain(raw_key);
@@ -76,7 +76,7 @@ describe('agent keys', () => {
     await mint(board);
     await mint(board);
     await transaction(database, async (tx) => revokeAgentKeys(tx, { company_id: company.id }));
-    expect(await listAgentKeys(database.db, agent)).toEqual([]);
+    expect((await listAgentKeys(database.db, agent, {})).items).toEqual([]);
   });
 });
 
@@ -142,7 +142,7 @@ describe('resolveBearer', () => {
       .returning();
     const { id, key_hash } = await kit.createKeyOf(database.db, agent, { run_id: run!.id });
     expect(await resolveBearer(database.db, key_hash)).toMatchObject({ run_id: run!.id, depth: 4 });
-    expect(await listAgentKeys(database.db, agent)).toEqual([]);
+    expect((await listAgentKeys(database.db, agent, {})).items).toEqual([]);
     expect(await findAgentKey(database.db, id)).toBeUndefined();
     await database.db
       .update(heartbeat_runs)

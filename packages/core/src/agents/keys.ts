@@ -1,7 +1,7 @@
 import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
-import { type Tx, schema, signal } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
-import { and, desc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertNotAbove } from './policy.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
@@ -41,13 +41,19 @@ export async function createAgentKey(
 }
 
 /** Newest first. Ephemeral keys of runs are the engine's own and left out. */
-export async function listAgentKeys(tx: Tx, agent: { id: string }): Promise<AgentKey[]> {
+export async function listAgentKeys(
+  tx: Tx,
+  agent: { id: string },
+  query: PageRequest,
+): Promise<Page<AgentKey>> {
+  const page = newestFirst(agent_api_keys.created_at, agent_api_keys.id, query, null);
   const rows = await tx
     .select()
     .from(agent_api_keys)
-    .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id)))
-    .orderBy(desc(agent_api_keys.created_at), desc(agent_api_keys.id));
-  return rows.map(presentKey);
+    .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentKey);
 }
 
 /** The scope loader's way to a key; undefined also for keys of trashed agents and companies. */

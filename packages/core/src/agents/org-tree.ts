@@ -1,5 +1,5 @@
 import type { Agent, AgentRole, AgentStatus, OrgNode } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, asc, eq, isNull } from 'drizzle-orm';
 import { type AgentRow, presentAgent } from './present.ts';
 
@@ -7,14 +7,16 @@ const { agents } = schema;
 
 type OrgRoot = OrgNode & { role: AgentRole; status: AgentStatus };
 
-/** The agents that report to this one, by name. */
-export async function directReports(tx: Tx, agent: AgentRow): Promise<Agent[]> {
+/** The agents that report to this one, newest first; all of them unless a limit is given (decisions 3). */
+export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest): Promise<Page<Agent>> {
+  const page = newestFirst(agents.created_at, agents.id, query, null);
   const rows = await tx
     .select()
     .from(agents)
-    .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at)))
-    .orderBy(asc(agents.name), asc(agents.id));
-  return rows.map(presentAgent);
+    .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
 /** Those who report to nobody, each with its reports, by name. One statement. */

@@ -32,8 +32,8 @@ describe('the reporting tree', () => {
     expect(await orgTree(database.db, company.id)).toMatchObject([
       { name: 'Ada', reports: [{ name: 'Bob', reports: [{ name: 'Cy', reports: [] }] }] },
     ]);
-    const reports = await directReports(database.db, (await findAgent(database.db, ada.id))!);
-    expect(reports.map(({ id }) => id)).toEqual([bob.id]);
+    const reports = await directReports(database.db, (await findAgent(database.db, ada.id))!, {});
+    expect(reports.items.map(({ id }) => id)).toEqual([bob.id]);
   });
 });
 

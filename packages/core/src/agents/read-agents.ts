@@ -1,11 +1,16 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid, notFound, oneNamed } from '@acp/kernel';
-import { and, desc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
 import { type AgentRow, presentAgent } from './present.ts';
 
 const { agent_runtime_states, agents, companies } = schema;
+
+interface AgentFilter {
+  name?: string;
+  company_id?: string;
+}
 
 /** Trashed agents count as absent, and so does everything in a trashed company (decisions 7.6). */
 const alive = and(isNull(agents.deleted_at), isNull(companies.deleted_at));
@@ -43,10 +48,20 @@ export async function agentNamed(tx: Tx, company_id: string, word: string): Prom
 export async function listAgents(
   tx: Tx,
   actor: Actor,
-  filter: { name?: string; company_id?: string } = {},
+  filter: AgentFilter = {},
 ): Promise<{ agents: Agent[] }> {
+  return { agents: (await pageOfAgents(tx, actor, filter)).items };
+}
+
+/** The same by pages; all of them unless a limit is given (decisions 3). */
+export async function pageOfAgents(
+  tx: Tx,
+  actor: Actor,
+  filter: AgentFilter & PageRequest,
+): Promise<Page<Agent>> {
+  const page = newestFirst(agents.created_at, agents.id, filter, null);
   const company_ids = await companiesInView(tx, actor, filter.company_id);
-  if (company_ids.length === 0) return { agents: [] };
+  if (company_ids.length === 0) return { items: [], next_cursor: null };
   const rows = await tx
     .select(getTableColumns(agents))
     .from(agents)
@@ -56,10 +71,12 @@ export async function listAgents(
         inArray(agents.company_id, company_ids),
         alive,
         filter.name === undefined ? undefined : sql`lower(${agents.name}) = lower(${filter.name})`,
+        page.where,
       ),
     )
-    .orderBy(desc(agents.created_at), desc(agents.id));
-  return { agents: rows.map(presentAgent) };
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
 async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefined): Promise<string[]> {

@@ -145,11 +145,15 @@ describe('an approval', () => {
       await transaction(database, async (tx) =>
         createApprovalComment(tx, actor, row, { body_markdown: 'Hm.' }),
       );
-    const comments = await listApprovalComments(database.db, row);
+    const { items } = await listApprovalComments(database.db, row, {});
     // Those of one millisecond are in no order.
-    const authors = comments.map((comment) => comment.author_user_name ?? comment.author_agent_id);
+    const authors = items.map((comment) => comment.author_user_name ?? comment.author_agent_id);
     expect(authors).toHaveLength(3);
     expect(new Set(authors)).toEqual(new Set([requester.agent_id, 'Grace', 'integration']));
+    const first = await listApprovalComments(database.db, row, { limit: 2 });
+    expect(first.items).toEqual(items.slice(0, 2));
+    const rest = await listApprovalComments(database.db, row, { cursor: first.next_cursor! });
+    expect(rest).toEqual({ items: items.slice(2), next_cursor: null });
   });
 
   it.each([

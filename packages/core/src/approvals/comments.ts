@@ -1,6 +1,6 @@
 import type { Actor, ApprovalComment } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
-import { asc, eq } from 'drizzle-orm';
+import { oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { and, eq } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { type ApprovalRow, presentApprovalComment } from './present.ts';
 
@@ -37,13 +37,24 @@ export async function createApprovalComment(
   return presentApprovalComment(row!, actor.kind === 'user' ? actor.name : null);
 }
 
-/** Oldest first. */
-export async function listApprovalComments(tx: Tx, approval: ApprovalRow): Promise<ApprovalComment[]> {
+/** Oldest first. @param unasked how many where the page gives no limit (decisions 3); null is all */
+export async function listApprovalComments(
+  tx: Tx,
+  approval: ApprovalRow,
+  query: PageRequest,
+  unasked: number | null = 50,
+): Promise<Page<ApprovalComment>> {
+  const page = oldestFirst(approval_comments.created_at, approval_comments.id, query, unasked);
   const rows = await tx
     .select({ comment: approval_comments, user_name: users.display_name })
     .from(approval_comments)
     .leftJoin(users, eq(users.id, approval_comments.author_user_id))
-    .where(eq(approval_comments.approval_id, approval.id))
-    .orderBy(asc(approval_comments.created_at), asc(approval_comments.id));
-  return rows.map((row) => presentApprovalComment(row.comment, row.user_name));
+    .where(and(eq(approval_comments.approval_id, approval.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(
+    rows,
+    ({ comment }) => ({ at: comment.created_at, id: comment.id }),
+    (row) => presentApprovalComment(row.comment, row.user_name),
+  );
 }

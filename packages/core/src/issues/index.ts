@@ -27,5 +27,13 @@ export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, actionableIssues, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';
 export type { AttendedIssue } from './attention.ts';
-export { addLabel, createLabel, deleteLabel, labelsOf, listLabels, removeLabel } from './labels.ts';
+export {
+  addLabel,
+  createLabel,
+  deleteLabel,
+  labelsByName,
+  labelsOf,
+  listLabels,
+  removeLabel,
+} from './labels.ts';
 export { createRelation, deleteRelation, findRelation, listRelations } from './relations.ts';

@@ -1,5 +1,5 @@
 import type { Actor, Label } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -14,8 +14,20 @@ export async function findLabel(tx: Tx, id: string): Promise<LabelRow | undefine
   return row;
 }
 
-/** By name. */
-export async function listLabels(tx: Tx, companyId: string): Promise<Label[]> {
+/** Newest first; all of them unless a limit is given (decisions 3). */
+export async function listLabels(tx: Tx, companyId: string, query: PageRequest): Promise<Page<Label>> {
+  const page = newestFirst(labels.created_at, labels.id, query, null);
+  const rows = await tx
+    .select()
+    .from(labels)
+    .where(and(eq(labels.company_id, companyId), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentLabel);
+}
+
+/** For people to choose from. */
+export async function labelsByName(tx: Tx, companyId: string): Promise<Label[]> {
   const rows = await tx
     .select()
     .from(labels)

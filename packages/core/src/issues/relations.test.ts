@@ -3,7 +3,7 @@ import type { RelationType } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import {
   addLabel,
   createLabel,
@@ -12,6 +12,7 @@ import {
   deleteRelation,
   findRelation,
   type IssueRow,
+  labelsByName,
   listLabels,
   listRelations,
   removeLabel,
@@ -51,10 +52,11 @@ describe('createRelation', () => {
       created_by_user_id: s.user.id,
       created_at: expect.any(Date),
     });
-    for (const issue of [a, b]) expect(await listRelations(database.db, issue)).toEqual([relation]);
+    for (const issue of [a, b])
+      expect((await listRelations(database.db, issue, {})).items).toEqual([relation]);
     const row = await findRelation(database.db, relation.id);
     await transaction(database, (tx) => deleteRelation(tx, s.actor, row!));
-    expect(await listRelations(database.db, a)).toEqual([]);
+    expect((await listRelations(database.db, a, {})).items).toEqual([]);
     await expect(transaction(database, (tx) => deleteRelation(tx, s.actor, row!))).rejects.toMatchObject({
       kind: 'not_found',
     });
@@ -120,13 +122,13 @@ describe('createRelation', () => {
     const [a, b] = [await s.make(), await s.make()];
     const relation = await s.relate(a, b);
     await database.db.update(schema.issues).set({ deleted_at: new Date() }).where(eq(schema.issues.id, b.id));
-    expect(await listRelations(database.db, a)).toEqual([]);
+    expect((await listRelations(database.db, a, {})).items).toEqual([]);
     expect(await findRelation(database.db, relation.id)).toBeUndefined();
   });
 });
 
 describe('labels', () => {
-  it('are unique by name in any case within their company, and listed by name', async () => {
+  it('are unique by name in any case within their company, and listed newest first, to people by name', async () => {
     const [s, other] = [await stage(), await stage()];
     await within((tx) => createLabel(tx, s.actor, s.company.id, { name: ' bug ', color: '#f00' }));
     await within((tx) => createLabel(tx, s.actor, s.company.id, { name: 'Art' }));
@@ -134,10 +136,19 @@ describe('labels', () => {
       within((tx) => createLabel(tx, s.actor, s.company.id, { name: 'BUG' })),
     ).rejects.toMatchObject({ kind: 'conflict' });
     await within((tx) => createLabel(tx, other.actor, other.company.id, { name: 'bug' }));
-    expect(await listLabels(database.db, s.company.id)).toMatchObject([
+    const [art, bug] = [
       { name: 'Art', color: null },
       { name: 'bug', color: '#f00' },
-    ]);
+    ];
+    expect(await labelsByName(database.db, s.company.id)).toMatchObject([art, bug]);
+    await database.db
+      .update(schema.labels)
+      .set({ created_at: new Date(0) })
+      .where(and(eq(schema.labels.company_id, s.company.id), eq(schema.labels.name, 'Art')));
+    const first = await listLabels(database.db, s.company.id, { limit: 1 });
+    expect(first.items).toMatchObject([bug]);
+    const rest = await listLabels(database.db, s.company.id, { cursor: first.next_cursor! });
+    expect(rest).toMatchObject({ items: [art], next_cursor: null });
   });
 
   it('are put on an issue once, taken off once, and go from everywhere when deleted', async () => {
@@ -161,6 +172,6 @@ describe('labels', () => {
     await expect(within((tx) => removeLabel(tx, s.actor, issue, label.id))).rejects.toMatchObject(missing);
     await within((tx) => addLabel(tx, s.actor, issue, label.id));
     await within((tx) => deleteLabel(tx, s.actor, s.company.id, label.id));
-    expect(await listLabels(database.db, s.company.id)).toEqual([]);
+    expect((await listLabels(database.db, s.company.id, {})).items).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import type { Actor, Relation, RelationType } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
-import { type SQL, sql } from 'drizzle-orm';
+import { and, type SQL, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { issueUpdated, presentRelation } from './present.ts';
 import { type IssueRow, notTrashed, type RelationRow, selectIssues, toRelationRow } from './rows.ts';
@@ -21,16 +21,21 @@ export async function findRelation(tx: Tx, id: string): Promise<RelationRow | un
   return row;
 }
 
-/** Relations that start or end at the issue, oldest first. */
-export async function listRelations(tx: Tx, issue: IssueRow): Promise<Relation[]> {
+/** Relations that start or end at the issue, newest first; all of them unless a limit is given (decisions 3). */
+export async function listRelations(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Relation>> {
+  const page = newestFirst(issue_relations.created_at, issue_relations.id, query, null);
   const rows = await tx
     .select()
     .from(issue_relations)
     .where(
-      sql`(${issue_relations.source_issue_id} = ${issue.id} or ${issue_relations.target_issue_id} = ${issue.id}) and ${bothEnds}`,
+      and(
+        sql`(${issue_relations.source_issue_id} = ${issue.id} or ${issue_relations.target_issue_id} = ${issue.id}) and ${bothEnds}`,
+        page.where,
+      ),
     )
-    .orderBy(issue_relations.created_at, issue_relations.id);
-  return rows.map(presentRelation);
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRelation);
 }
 
 const bothEnds = sql`not exists (

@@ -91,7 +91,10 @@ export const labels = pgTable(
     color: text(),
     created_at: createdAt(),
   },
-  (t) => [uniqueIndex('labels_company_name').on(t.company_id, sql`lower(${t.name})`)],
+  (t) => [
+    uniqueIndex('labels_company_name').on(t.company_id, sql`lower(${t.name})`),
+    index('labels_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
 );
 
 export const issue_labels = pgTable(

@@ -16,8 +16,8 @@ import {
   deleteAgentKey,
   directReports,
   listAgentKeys,
-  listAgents,
   orgTree,
+  pageOfAgents,
   pauseAgent,
   presentAgent,
   requestInstallApproval,
@@ -27,11 +27,12 @@ import {
   updateAgentDefaults,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 import type { Services } from '../../http/services.ts';
 import { type AgentCall, agentOf } from './agent-of.ts';
 
 export const agentRoutes: Route[] = [
-  handle(rows.list, (c) => listAgents(c.tx, c.actor, c.query)),
+  handle(rows.list, async (c) => ({ agents: paged(c, await pageOfAgents(c.tx, c.actor, c.query)) })),
   handle(rows.create, (c) => {
     const { actor, company_id, body } = c;
     if (actor.kind !== 'agent' || permits(actor.permissions, 'agents.create'))
@@ -51,14 +52,14 @@ export const agentRoutes: Route[] = [
   handle(rows.testCodexAdapter, (c) => testAdapter(c, 'cli_b_local')),
   handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, agentOf(c))),
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
-  handle(rows.listKeys, (c) => listAgentKeys(c.tx, c.subject)),
+  handle(rows.listKeys, async (c) => paged(c, await listAgentKeys(c.tx, c.subject, c.query))),
   handle(rows.deleteKey, (c) => deleteAgentKey(c.tx, c.actor, c.subject)),
   handle(org.defaults, (c) => agentDefaults(c.tx, c.company_id)),
   handle(org.updateDefaults, (c) =>
     updateAgentDefaults(c.tx, c.actor, c.company_id, c.body, c.services.adapters),
   ),
   handle(org.orgTree, (c) => orgTree(c.tx, c.company_id)),
-  handle(org.directReports, (c) => directReports(c.tx, agentOf(c))),
+  handle(org.directReports, async (c) => paged(c, await directReports(c.tx, agentOf(c), c.query))),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];
 

@@ -11,6 +11,7 @@ import {
   resubmitApproval,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 
 export const approvalRoutes: Route[] = [
   handle(rows.list, async (c) => {
@@ -24,6 +25,6 @@ export const approvalRoutes: Route[] = [
   handle(rows.reject, (c) => reject(c.tx, c.actor, c.subject, c.body)),
   handle(rows.requestRevision, (c) => requestRevision(c.tx, c.actor, c.subject, c.body)),
   handle(rows.resubmit, (c) => resubmitApproval(c.tx, c.actor, c.subject, c.body)),
-  handle(rows.listComments, (c) => listApprovalComments(c.tx, c.subject)),
+  handle(rows.listComments, async (c) => paged(c, await listApprovalComments(c.tx, c.subject, c.query))),
   handle(rows.createComment, (c) => createApprovalComment(c.tx, c.actor, c.subject, c.body)),
 ];

@@ -19,6 +19,7 @@ import {
   updateIssue,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 
 export const issueRoutes: Route[] = [
   handle(rows.list, async (ctx) => {
@@ -39,10 +40,10 @@ export const issueRoutes: Route[] = [
   handle(rows.forceRelease, (ctx) => forceReleaseIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.addLabel, (ctx) => addLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
   handle(rows.removeLabel, (ctx) => removeLabel(ctx.tx, ctx.actor, ctx.subject, ctx.params.labelId!)),
-  handle(rows.listLabels, (ctx) => listLabels(ctx.tx, ctx.company_id)),
+  handle(rows.listLabels, async (ctx) => paged(ctx, await listLabels(ctx.tx, ctx.company_id, ctx.query))),
   handle(rows.createLabel, (ctx) => createLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.body)),
   handle(rows.deleteLabel, (ctx) => deleteLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.params.labelId!)),
-  handle(rows.listRelations, (ctx) => listRelations(ctx.tx, ctx.subject)),
+  handle(rows.listRelations, async (ctx) => paged(ctx, await listRelations(ctx.tx, ctx.subject, ctx.query))),
   handle(rows.createRelation, (ctx) => createRelation(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
   handle(rows.deleteRelation, (ctx) => deleteRelation(ctx.tx, ctx.actor, ctx.subject)),
 ];

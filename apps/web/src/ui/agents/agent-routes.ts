@@ -42,7 +42,7 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
   return {
     agent: presentAgent(subject),
     agents,
-    keys: await listAgentKeys(tx, subject),
+    keys: (await listAgentKeys(tx, subject, {})).items,
     runs: (await listRuns(tx, company_id, { agentId: subject.id, limit: 20 })).items,
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,

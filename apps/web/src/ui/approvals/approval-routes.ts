@@ -96,7 +96,7 @@ async function loadApproval(
   return {
     approval,
     issue: issue ? { id: issue.id, title: issue.title } : null,
-    comments: await listApprovalComments(tx, subject),
+    comments: (await listApprovalComments(tx, subject, {}, null)).items,
     names: await namesIn(context, [approval]),
     can_write: roleIn(user, company_id) !== 'viewer',
     is_requester: approval.requested_by_user_id === user.user_id,

@@ -2,7 +2,7 @@ import { issueEndpoints } from '@acp/contract';
 import {
   type BoardFilter,
   listAgents,
-  listLabels,
+  labelsByName,
   listProjects,
   readBoard,
   readBoardCard,
@@ -35,7 +35,7 @@ export const boardRoutes: UiRoute[] = [
     const filter = filterOf(query);
     const columns = await readBoard(tx, company_id, filter);
     const { agents } = await listAgents(tx, user, { company_id });
-    const labels = await listLabels(tx, company_id);
+    const labels = await labelsByName(tx, company_id);
     const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
     return companyPage(context, {
       title: 'Board',

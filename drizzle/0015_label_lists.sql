@@ -1,0 +1,1 @@
+CREATE INDEX "labels_company" ON "labels" USING btree ("company_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
