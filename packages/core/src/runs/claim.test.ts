@@ -118,6 +118,8 @@ describe('a claim', () => {
       .update(issues)
       .set({ checked_out_by_agent_id: other.id })
       .where(eq(issues.id, issue.id));
+    const dispatches = async () => queuedJobs(database.db, 'dispatch-agent', { agent_id: agent.id });
+    const before = (await dispatches()).length;
     expect(await claim()).toBeUndefined();
     expect(await rowOf(run.id)).toMatchObject({
       status: 'cancelled',
@@ -130,6 +132,8 @@ describe('a claim', () => {
       .where(eq(wakeup_requests.agent_id, agent.id));
     expect(wakeup).toMatchObject({ status: 'pending', run_id: null });
     expect(await queuedJobs(database.db, 'execute-run', { run_id: run.id })).toHaveLength(2);
+    // The room that it gives back may be what other wakeups of the agent have waited for.
+    expect(await dispatches()).toHaveLength(before + 1);
   });
 
   it('costs eight statements, transaction included', async () => {

@@ -7,6 +7,7 @@ import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
 import { checkoutForRun } from '../issues/index.ts';
 import { consumeWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange, startedChange } from './changes.ts';
+import { offerNext } from './end-run.ts';
 import { type Pick, pickRun, runScopes } from './pick.ts';
 import { effectiveAdapter } from './plan.ts';
 import { runRow } from './rows.ts';
@@ -113,14 +114,17 @@ async function completeClaim(tx: Tx, started: Started): Promise<ClaimedRun | und
   return claimed;
 }
 
-/** Another agent took the issue since the admission. The job that brought us here is spent, so the next run gets one. */
+/**
+ * Another agent took the issue since the admission. The job that brought us here is spent, so the next run gets one; and what
+ * waited for the end of this one is dispatched, as after any other end.
+ */
 async function giveUp(tx: Tx, run: RunRow): Promise<void> {
   const { rows } = await tx.execute(sql`
     update heartbeat_runs set status = 'cancelled', error = 'issue is checked out by another agent',
       finished_at = clock_timestamp(), lease_expires_at = null
     where id = ${run.id} returning *`);
   await returnWakeups(tx, run.id);
-  await enqueue(tx, 'execute-run', { run_id: run.id });
+  await offerNext(tx, { run, next_run_id: run.id });
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
 }
 
