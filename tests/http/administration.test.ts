@@ -55,6 +55,16 @@ describe('plain-text references', () => {
     for (const name of ['nonsense.txt', 'llm', 'constructor.txt', '.txt'])
       expect((await get(`/llms/agent-configuration/${name}`, 'agent')).status).toBe(404);
   });
+
+  it('send a browser without a session to the sign-in, and nobody else', async () => {
+    const path = '/llms/agent-icons.txt';
+    const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const { status, headers } = await request(app).get(path).set(browser);
+    expect([status, headers.location]).toEqual([303, `/login?next=${encodeURIComponent(path)}`]);
+    for (const key of ['Bearer sk_wrong', 'Basic eA=='])
+      await request(app).get(path).set(browser).set('Authorization', key).expect(401);
+    await request(app).get('/api/me').set(browser).expect(401);
+  });
 });
 
 describe('instance settings', () => {

@@ -5,6 +5,7 @@ import type { Logger } from '@acp/kernel';
 import type { ErrorRequestHandler } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
+import { sendToLogin, wantsPage } from './to-login.ts';
 
 /** What the caller may be told; null for a defect of ours. */
 export function publicError(error: unknown): ServiceError | null {
@@ -56,6 +57,8 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       response.destroy();
     } else if (known === null) {
       sendJson(response, 500, '{"error":"internal error"}');
+    } else if (known.kind === 'unauthenticated' && wantsPage(request)) {
+      sendToLogin(request, response);
     } else {
       sendError(response, known);
     }

@@ -10,6 +10,7 @@ import { requireRole } from '../../http/roles.ts';
 import { RouteTable } from '../../http/route-table.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Services } from '../../http/services.ts';
+import { sendToLogin } from '../../http/to-login.ts';
 import { errorPage } from './error-page.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext, UiRoute } from './ui-routes.ts';
@@ -143,17 +144,6 @@ function readQuery(request: Request): Record<string, string> {
 function withoutUndefined(values: unknown): unknown {
   if (typeof values !== 'object' || values === null) return values;
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}
-
-function sendToLogin(request: Request, response: Response): void {
-  // The list of companies is where the sign-in leads anyway.
-  const back =
-    request.method === 'GET' && request.originalUrl !== '/companies'
-      ? `?next=${encodeURIComponent(request.originalUrl)}`
-      : '';
-  if (request.get('hx-request') === 'true')
-    response.setHeader('HX-Redirect', `/login${back}`).status(204).end();
-  else response.redirect(303, `/login${back}`);
 }
 
 function answerError(

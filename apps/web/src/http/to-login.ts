@@ -1,0 +1,20 @@
+/** A browser without a session is shown the way to one (specification, Authentication 4). */
+import type { Request, Response } from 'express';
+
+/** Somebody at a browser who opened a page-like path, not a program with or without its key. */
+export function wantsPage(request: Request): boolean {
+  const { accept, authorization } = request.headers;
+  const html = accept?.toLowerCase().includes('text/html') ?? false;
+  return html && authorization === undefined && !request.path.startsWith('/api/');
+}
+
+export function sendToLogin(request: Request, response: Response): void {
+  // The list of companies is where the sign-in leads anyway.
+  const back =
+    request.method === 'GET' && request.originalUrl !== '/companies'
+      ? `?next=${encodeURIComponent(request.originalUrl)}`
+      : '';
+  if (request.get('hx-request') === 'true')
+    response.setHeader('HX-Redirect', `/login${back}`).status(204).end();
+  else response.redirect(303, `/login${back}`);
+}
