@@ -240,7 +240,8 @@ describe('creating an issue with files', () => {
       .attach('first', Buffer.from('1'), 'one.txt')
       .attach('second', Buffer.from('2'), 'two.txt');
     const { body } = await sent.expect(201);
-    expect(Object.keys(body)).toEqual(['issue', 'attachments']);
+    expect(Object.keys(body)).toEqual(['issue', 'attachments', 'attachment_errors']);
+    expect(body.attachment_errors).toBeNull();
     expect(body.issue).toMatchObject({ title: 'From a form', priority: 'high', project_id: null });
     expect(body.attachments).toMatchObject([
       { issue_id: body.issue.id, filename: 'one.txt' },

@@ -22,10 +22,8 @@ export type Attachment = Static<typeof Attachment>;
 export const IssueWithAttachments = Type.Object({
   issue: Issue,
   attachments: Type.Array(Attachment),
-  /** Files that could not be stored; absent where all were. */
-  attachment_errors: Type.Optional(
-    Type.Array(Type.Object({ filename: Type.String(), error: Type.String() })),
-  ),
+  /** Files that could not be stored; null where all were. */
+  attachment_errors: Nullable(Type.Array(Type.Object({ filename: Type.String(), error: Type.String() }))),
 });
 export type IssueWithAttachments = Static<typeof IssueWithAttachments>;
 

@@ -47,7 +47,7 @@ export const issueEndpoints = {
     response: Type.Union([Issue, IssueWithAttachments]),
     status: 201,
     tx: 'write',
-    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]?}`. Files too large or too many: 413, and there is no issue.',
+    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]}`, the errors null where there are none. Files too large or too many: 413, and there is no issue.',
   }),
   get: endpoint({
     id: 'issues.get',

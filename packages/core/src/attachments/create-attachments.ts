@@ -62,7 +62,7 @@ export async function createIssueWithAttachments(
   return {
     issue,
     attachments: row === undefined ? [] : await createAttachments(tx, actor, row, stored),
-    ...(attachment_errors.length > 0 && { attachment_errors }),
+    attachment_errors: attachment_errors.length > 0 ? attachment_errors : null,
   };
 }
 
