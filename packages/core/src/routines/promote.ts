@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { recordChanges } from '../activity/index.ts';
 import type { IssueRow } from '../issues/index.ts';
-import { parseCron } from './cron.ts';
+import { parseCron } from '../settings/index.ts';
 import { presentRoutine } from './present.ts';
 import { changeOf, insertRoutine } from './routines.ts';
 import { changeOfTrigger } from './trigger-store.ts';

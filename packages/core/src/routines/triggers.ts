@@ -9,7 +9,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { invalid, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { parseCron } from './cron.ts';
+import { parseCron } from '../settings/index.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
 import { nextFireNow, type Schedule } from './schedule-triggers.ts';

@@ -72,7 +72,8 @@ describe('instance settings as a map', () => {
     await expect(change({ trash_retention_days: 3, colour: 'red' })).rejects.toMatchObject({
       kind: 'invalid',
     });
-    await expect(change({ trash_retention_days: 0 })).rejects.toMatchObject({ kind: 'invalid' });
+    for (const patch of [{ trash_retention_days: 0 }, { backup_schedule: '99 99 * * *' }])
+      await expect(change(patch)).rejects.toMatchObject({ kind: 'invalid' });
     expect(await readSettings(database.db)).toMatchObject({ trash_retention_days: null });
   });
 });

@@ -6,3 +6,4 @@ export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
 export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';
 export { knowsStorageMarker } from './storage-marker.ts';
+export { type ParsedCron, parseCron } from './cron.ts';

@@ -1,8 +1,11 @@
 import { type SettingKey, type SettingValue, createValidator, instanceSettings } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { eq, sql } from 'drizzle-orm';
+import { parseCron } from './cron.ts';
 
 const { instance_settings } = schema;
+
+const schedulePattern = createValidator(instanceSettings.backup_schedule, 'backup_schedule');
 
 type Validators = { readonly [K in SettingKey]: (value: unknown) => SettingValue<K> };
 
@@ -11,7 +14,7 @@ const validators: Validators = {
   company_creation: createValidator(instanceSettings.company_creation, 'company_creation'),
   trash_retention_days: createValidator(instanceSettings.trash_retention_days, 'trash_retention_days'),
   run_retention_days: createValidator(instanceSettings.run_retention_days, 'run_retention_days'),
-  backup_schedule: createValidator(instanceSettings.backup_schedule, 'backup_schedule'),
+  backup_schedule: backupSchedule,
   default_adapter_type: createValidator(instanceSettings.default_adapter_type, 'default_adapter_type'),
   runs_paused: createValidator(instanceSettings.runs_paused, 'runs_paused'),
   company_max_concurrent_runs: createValidator(
@@ -23,6 +26,11 @@ const validators: Validators = {
 /** @throws invalid when the value is none for this key */
 export function checkedSetting(key: SettingKey, value: unknown): SettingValue<SettingKey> {
   return validators[key](value);
+}
+
+// Beyond what a schema can say: hours and months that exist.
+function backupSchedule(value: unknown): string {
+  return parseCron(schedulePattern(value), 'backup_schedule').expression;
 }
 
 /** Undefined when the instance has no value of its own: the environment's default holds. */

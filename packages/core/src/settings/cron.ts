@@ -27,33 +27,34 @@ export interface ParsedCron {
 /**
  * Reads five fields of numbers, names, lists, ranges and steps. The parser behind it would take six fields, `@daily`,
  * `L`, `#`, `?` and the random `H` too: what is not agreed is refused.
+ * @param field what the text is the value of, for messages
  * @throws invalid
  */
-export function parseCron(text: string): ParsedCron {
+export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
   const words = text.trim().toLowerCase().split(/\s+/);
-  if (words.length !== fields.length) throw invalid('cron_expression: five fields are required');
-  for (const [index, word] of words.entries()) assertField(word, fields[index]!);
+  if (words.length !== fields.length) throw invalid(`${field}: five fields are required`);
+  for (const [index, word] of words.entries()) assertField(word, fields[index]!, field);
   const expression = text.trim().replaceAll(/\s+/g, ' ');
   const after = (wall: Date) => {
     try {
       return CronExpressionParser.parse(expression, { currentDate: wall, tz: 'UTC' });
     } catch (err) {
       // Values out of range, ranges that run backwards, days that no month has.
-      throw invalid(`cron_expression: ${err instanceof Error ? err.message : 'malformed'}`);
+      throw invalid(`${field}: ${err instanceof Error ? err.message : 'malformed'}`);
     }
   };
   after(new Date(0));
   return { expression, every_hour: words[1]!.startsWith('*'), after };
 }
 
-function assertField(word: string, { largestStep, names }: (typeof fields)[number]): void {
+function assertField(word: string, { largestStep, names }: (typeof fields)[number], field: string): void {
   const known: readonly string[] = names;
   for (const part of word.split(',')) {
     const [whole, from, to, step] = item.exec(part) ?? [];
     const unknownName = [from, to].some((value) => value && /[a-z]/.test(value) && !known.includes(value));
     const badStep = step !== undefined && (Number(step) < 1 || Number(step) > largestStep);
     if (whole === undefined || unknownName || badStep) {
-      throw invalid(`cron_expression: ${JSON.stringify(part)} is no value of its field`);
+      throw invalid(`${field}: ${JSON.stringify(part)} is no value of its field`);
     }
   }
 }
