@@ -225,6 +225,18 @@ describe('the live hub', () => {
     expect(hub.metrics.snapshot()[company]?.dropped).toBe(1);
   });
 
+  it('counts what was published while nobody listened', async () => {
+    const company = await createCompany();
+    const hub = await openHub();
+    await publish(company, 3);
+    await waitFor(async () => (await hub.counters())[company]?.published === 3);
+    const ours = reader();
+    await hub.subscribe({ actor: keyOf(company), only: null, sink: ours.sink }, null);
+    await publish(company, 2);
+    await waitFor(() => ours.frames().length === 2);
+    expect((await hub.counters())[company]).toEqual({ published: 5, sent: 2, dropped: 0 });
+  });
+
   it('tells its readers to come back when the process stops', async () => {
     const company = await createCompany();
     const hub = await openHub();

@@ -2,7 +2,9 @@
  * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that
  * may see them. Order is the instance-wide sequence; a stream replays what it missed before it goes live.
  */
+import { liveName } from '@acp/contract';
 import {
+  countEvents,
   replayFloor,
   lastSequence,
   listEventsAfter,
@@ -22,7 +24,7 @@ import {
 } from './frames.ts';
 import { parseRanges } from './ranges.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
-import { StreamMetrics } from './stream-metrics.ts';
+import { type StreamCounters, StreamMetrics } from './stream-metrics.ts';
 
 export interface HubOptions {
   database: Database;
@@ -36,6 +38,7 @@ export interface HubOptions {
 const PAGE = 500;
 const HEARTBEAT_MS = 15_000;
 const VERIFY_MS = 60_000;
+const COUNT_MS = 60_000;
 
 export class LiveHub {
   readonly metrics = new StreamMetrics();
@@ -48,6 +51,8 @@ export class LiveHub {
   /** Newest number that a notification spoke of; null: ask the database. */
   #announced: number | null = null;
   #reading = false;
+  /** Numbers of events that nobody wanted: they are counted when somebody asks, or before they are forgotten. */
+  #unread: { after: number; up_to: number }[] = [];
   #ranges: TranscriptRange[] = [];
   #readingRanges = false;
 
@@ -63,6 +68,7 @@ export class LiveHub {
     this.#timers = [
       setInterval(() => this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
       setInterval(() => void this.#verify([...this.#subscribers]), VERIFY_MS).unref(),
+      setInterval(() => void this.#countInTime(), COUNT_MS).unref(),
     ];
   }
 
@@ -95,6 +101,20 @@ export class LiveHub {
   unsubscribe(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
     subscriber.close();
+  }
+
+  /** The counters by company, what was published while nobody listened included. */
+  async counters(): Promise<Record<string, StreamCounters>> {
+    for (let [stretch] = this.#unread.splice(0, 1); stretch; [stretch] = this.#unread.splice(0, 1)) {
+      try {
+        for (const { company_id, type, count } of await countEvents(this.#options.database.db, stretch))
+          if (liveName(type) !== null) this.metrics.published(company_id, 0, count);
+      } catch (error) {
+        this.#unread.unshift(stretch);
+        throw error;
+      }
+    }
+    return this.metrics.snapshot();
   }
 
   /** Tells all clients to come back after a moment, and lets go of the channels. */
@@ -144,8 +164,15 @@ export class LiveHub {
     }
     if (!Number.isSafeInteger(newest) || newest <= this.#last) return undefined;
     // Nobody reads: nothing to fetch, the number alone is kept.
-    if (this.#subscribers.size === 0) this.#last = newest;
+    if (this.#subscribers.size === 0 && !this.#reading) this.#skipTo(newest);
     else this.#readUpTo(newest);
+  }
+
+  #skipTo(newest: number): void {
+    const latest = this.#unread.at(-1);
+    if (latest?.up_to === this.#last) latest.up_to = newest;
+    else this.#unread.push({ after: this.#last, up_to: newest });
+    this.#last = newest;
   }
 
   /** Notifications may have been missed: the database knows. */
@@ -196,6 +223,14 @@ export class LiveHub {
       }
     }
     this.metrics.published(event.company_id, sent);
+  }
+
+  async #countInTime(): Promise<void> {
+    try {
+      await this.counters();
+    } catch (error) {
+      this.#options.logger.warn('live events could not be counted, and are tried again', { error });
+    }
   }
 
   #queueRanges(items: readonly string[]): void {

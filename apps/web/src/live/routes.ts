@@ -42,7 +42,10 @@ export function liveRoutes(hub: LiveHub): Route[] {
       response.on('close', () => hub.unsubscribe(subscriber));
       if (response.destroyed) hub.unsubscribe(subscriber);
     }),
-    handle(adminEndpoints.streamMetrics, () => ({ streams: hub.size, companies: hub.metrics.snapshot() })),
+    handle(adminEndpoints.streamMetrics, async () => ({
+      streams: hub.size,
+      companies: await hub.counters(),
+    })),
   ];
 }
 

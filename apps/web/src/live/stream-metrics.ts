@@ -12,9 +12,9 @@ const OTHERS = 'others';
 export class StreamMetrics {
   readonly #companies = new Map<string, StreamCounters>();
 
-  published(company_id: string | null, sent: number): void {
+  published(company_id: string | null, sent: number, events = 1): void {
     const counters = this.#of(company_id);
-    counters.published += 1;
+    counters.published += events;
     counters.sent += sent;
   }
 

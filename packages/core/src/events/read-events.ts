@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { and, asc, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, asc, count, gt, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
 
 const { events, event_sequence } = schema;
 
@@ -27,6 +27,18 @@ export async function listEventsAfter(
     .where(and(gt(events.seq, after), tenant))
     .orderBy(asc(events.seq))
     .limit(options.limit);
+}
+
+/** How many events of each type each company has among the numbers above `after`, `up_to` included. */
+export async function countEvents(
+  tx: Tx,
+  { after, up_to }: { after: number; up_to: number },
+): Promise<{ company_id: string | null; type: string; count: number }[]> {
+  return tx
+    .select({ company_id: events.company_id, type: events.type, count: count() })
+    .from(events)
+    .where(and(gt(events.seq, after), lte(events.seq, up_to)))
+    .groupBy(events.company_id, events.type);
 }
 
 /** The number of the newest event; 0 before the first. */
