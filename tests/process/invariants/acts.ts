@@ -263,16 +263,14 @@ export async function liftAll(stage: Stage): Promise<void> {
   const [stopped] = await stage.query(
     `select 1 from instance_settings where key = 'runs_paused' and value = 'true'`,
   );
+  // Ahead of the others: nobody resumes by hand an agent that a budget holds.
+  for (const { policy_id, spent } of breached)
+    stage.steps.push(`lift: ${await setLimit(stage, policy_id, spent + 50)}`);
   const lifts = [
     ...paused.map(
       ({ id }) =>
         async () =>
           told(stage, 'POST', `/api/agents/${id}/resume`),
-    ),
-    ...breached.map(
-      ({ policy_id, spent }) =>
-        async () =>
-          setLimit(stage, policy_id, spent + 50),
     ),
     ...(stopped === undefined ? [] : [async () => told(stage, 'PATCH', settings, { runs_paused: false })]),
     async () => told(stage, 'PATCH', `/api/providers/${provider_id}`, { enabled: true }),

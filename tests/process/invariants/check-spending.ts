@@ -10,25 +10,29 @@ export interface LimitChange {
   answered_at: number;
 }
 
-/** Something that cost money: the beginning of a model call's first attempt, or of a program. */
+/** Something that cost money: a turn of a model, from its first attempt on, or a run of a program. */
 interface Spending {
   what: string;
   at: number;
   most_usd: number;
+  cost_usd: number;
+  /** From when on it counts, as reserved or as spent. */
+  counts_from: number;
   scopes: readonly (string | null)[];
 }
 
-/** Between a reservation and its call, and between an end and its record, on a busy machine. */
-const SLACK_MS = 2000;
+/** Between a reservation and the arrival of its call, on a busy machine. */
+const SLACK_MS = 1000;
 /** What an unmetered agent reserves for its first run (decisions 8.4). */
 const UNMETERED_USD = 1;
 /** Of sums of eight decimals in floats. */
 const DUST_USD = 1e-6;
 
 /**
- * 5. Spending stayed within the cap plus one reservation. Two sides of it, for each policy that pauses:
- * nothing began once what was recorded as spent had reached the limit of that moment; and all that is spent lies below the
- * highest limit under which something began, plus the reservation of that. Ended runs hold nothing.
+ * 5. Spending stayed within the cap plus one reservation. Two sides of it, for each policy that pauses: nothing began once
+ * the cost of what had begun before had reached the limit of that moment, for it was spent by then or reserved; and all
+ * that is spent lies below the highest limit under which something began, plus the reservation of that. What is recorded
+ * as a cost is counted, and ended runs hold nothing.
  */
 export function checkSpending(
   facts: Facts,
@@ -40,35 +44,40 @@ export function checkSpending(
   const left = facts.reservations
     .filter(({ run_id }) => !live.has(run_id))
     .map(({ policy_id, run_id }) => `policy ${policy_id} holds money for run ${run_id}, which has ended`);
-  return [...left, ...facts.policies.flatMap((policy) => checkPolicy(facts, policy, spendings, changes))];
+  const bounded = facts.policies.flatMap((policy) => checkLimits(policy, spendings, changes));
+  return [...left, ...bounded, ...facts.policies.flatMap((policy) => checkSums(facts, policy))];
 }
 
-function checkPolicy(
-  facts: Facts,
-  policy: PolicyFact,
+function checkLimits(
+  { id, scope_id, spent_usd }: PolicyFact,
   spendings: readonly Spending[],
   changes: readonly LimitChange[],
 ): string[] {
-  const { id, scope_id, spent_usd, reserved_usd } = policy;
   const own = changes.filter(({ policy_id }) => policy_id === id);
-  const costs = facts.costs.filter(({ scopes }) => scopes.includes(scope_id));
   const begun = spendings.filter(({ scopes }) => scopes.includes(scope_id));
   let bound = 0;
   const late = begun.flatMap(({ what, at, most_usd }) => {
     const limit = limitAt(own, at);
     bound = Math.max(bound, limit + most_usd);
-    const spent = costs
-      .filter((cost) => cost.at < at - SLACK_MS)
-      .reduce((sum, cost) => sum + cost.cost_usd, 0);
+    const spent = begun
+      .filter(({ counts_from: from }) => from < at - SLACK_MS)
+      .reduce((sum, { cost_usd }) => sum + cost_usd, 0);
     return spent < limit + DUST_USD
       ? []
       : [`${what} began with ${spent} of ${limit} USD of policy ${id} spent`];
   });
-  const idle = !facts.runs.some(isLive);
+  const over = spent_usd > bound + DUST_USD;
+  return [...late, ...(over ? [`policy ${id} let ${spent_usd} USD be spent, ${bound} at most`] : [])];
+}
+
+function checkSums({ runs, costs }: Facts, { id, scope_id, spent_usd, reserved_usd }: PolicyFact): string[] {
+  const recorded = costs
+    .filter(({ scopes }) => scopes.includes(scope_id))
+    .reduce((sum, { cost_usd }) => sum + cost_usd, 0);
+  const held = reserved_usd > DUST_USD && !runs.some(isLive);
   return [
-    ...late,
-    ...(spent_usd > bound + DUST_USD ? [`policy ${id} let ${spent_usd} USD be spent, ${bound} at most`] : []),
-    ...(idle && reserved_usd > DUST_USD ? [`policy ${id} holds ${reserved_usd} USD, and nothing runs`] : []),
+    ...(recorded > spent_usd + DUST_USD ? [`policy ${id} counts ${spent_usd} of ${recorded} USD`] : []),
+    ...(held ? [`policy ${id} holds ${reserved_usd} USD, and nothing runs`] : []),
   ];
 }
 
@@ -84,25 +93,37 @@ function limitAt(changes: readonly LimitChange[], at: number): number {
 function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
   const runOf = attributeCalls(facts, calls);
   const runs = new Map(facts.runs.map((run) => [run.id, run]));
-  const first = new Map<string, Spending>();
+  const turns = new Map<string, Spending>();
   for (const call of calls) {
     const run = runs.get(runOf.get(call.n) ?? '');
     if (run === undefined) continue;
-    const turn = `turn ${call.turn} of run ${run.id}`;
+    const { at, most_usd } = call;
+    const what = `turn ${call.turn} of run ${run.id}`;
     // Its repetitions go on the same reservation.
-    if (first.has(turn)) continue;
-    first.set(turn, { what: turn, at: call.at, most_usd: call.most_usd, scopes: scopesOf(facts, run) });
+    const turn = turns.get(what) ?? {
+      what,
+      at,
+      most_usd,
+      counts_from: at,
+      cost_usd: 0,
+      scopes: scopesOf(facts, run),
+    };
+    // What a run that was lost or called off has cost in the end is not what its model said.
+    const known = call.answered && run.error_category !== 'lost' && /succeeded|failed/.test(run.status);
+    turns.set(what, { ...turn, cost_usd: turn.cost_usd + (known ? call.cost_usd : 0) });
   }
-  return [...first.values()];
+  return [...turns.values()];
 }
 
-/** Runs without a call of the model are programs; they reserve what is usual, and may cost more. */
+/** Runs without a call of the model are programs: they reserve what is usual, may cost more, and are counted at their end. */
 function programSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
   const models = new Set(attributeCalls(facts, calls).values());
   return facts.runs.flatMap((run) => {
-    if (run.started_at === null || run.cost_usd === 0 || models.has(run.id)) return [];
-    const most_usd = Math.max(UNMETERED_USD, run.cost_usd);
-    return [{ what: `run ${run.id}`, at: run.started_at, most_usd, scopes: scopesOf(facts, run) }];
+    const { id, started_at: at, cost_usd } = run;
+    if (at === null || cost_usd === 0 || models.has(id)) return [];
+    const most_usd = Math.max(UNMETERED_USD, cost_usd);
+    const counts_from = run.finished_at ?? Infinity;
+    return [{ what: `run ${id}`, at, most_usd, cost_usd, counts_from, scopes: scopesOf(facts, run) }];
   });
 }
 

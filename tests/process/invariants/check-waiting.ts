@@ -77,3 +77,12 @@ function whyNobodyStarts(facts: Facts, agent: AgentFact, project_id: string | nu
   if (!WAKEABLE.includes(agent.status)) return `the agent is ${agent.status}`;
   return undefined;
 }
+
+/** Once all that held work back was taken away: nobody is paused any more, unless a budget has been used up since. */
+export function checkLetGo({ company_id, agents, held_scopes }: Facts): string[] {
+  return agents
+    .filter(
+      ({ id, status }) => status === 'paused' && !held_scopes.some((each) => [company_id, id].includes(each)),
+    )
+    .map(({ name }) => `agent ${name} is still paused`);
+}

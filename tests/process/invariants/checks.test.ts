@@ -4,7 +4,7 @@ import { checkCheckouts, checkEnds, checkExecutions, checkProcesses } from './ch
 import { checkSpending } from './check-spending.ts';
 import type { LimitChange } from './check-spending.ts';
 import { checkVerbs } from './check-verbs.ts';
-import { checkWaiting, whyWakeupWaits } from './check-waiting.ts';
+import { checkLetGo, checkWaiting, whyWakeupWaits } from './check-waiting.ts';
 import type { Call, Facts, RunFact, WakeupFact } from './facts.ts';
 
 const run = (id: string, values: Partial<RunFact> = {}): RunFact => ({
@@ -30,6 +30,7 @@ const call = (n: number, values: Partial<Call> = {}): Call => ({
   at: 11_000,
   answered: true,
   most_usd: 0.2,
+  cost_usd: 0.1,
   ...values,
 });
 
@@ -239,6 +240,13 @@ describe('the check of what waits', () => {
     expect(whyWakeupWaits(facts, facts.wakeups[0]!)).toBe(reason);
   });
 
+  it('reports agents that are still paused once nothing holds them back', () => {
+    const paused = [{ ...ada, status: 'paused' }];
+    expect(checkLetGo(good())).toEqual([]);
+    expect(checkLetGo(good({ agents: paused }))).toEqual(['agent Ada is still paused']);
+    expect(checkLetGo(good({ agents: paused, held_scopes: ['company'] }))).toEqual([]);
+  });
+
   it('reports queued runs that could start, as many as have no job', () => {
     const queued = [
       run('r3', { status: 'queued', started_at: null }),
@@ -287,6 +295,23 @@ describe('the check of spending', () => {
   it('knows what programs cost, and that a waived breach has no cap', () => {
     expect(checkSpending(good(), [], [limit(0.08)])).toHaveLength(1);
     expect(checkSpending(spent(99), calls, [limit(0.08), limit(Infinity, 9000)])).toEqual([]);
+  });
+
+  it('counts what was reserved before, and not what a lost run was said to have cost', () => {
+    // Twice as much as the limit is under way when Bob's call begins: none of it has ended.
+    const runs = good().runs.map((each) => ({ ...each, started_at: 10_000, finished_at: 40_000 }));
+    const [first, second] = [
+      call(1, { cost_usd: 0.2 }),
+      call(2, { agent: 'Bob', issue: 'ACM-2', at: 13_000 }),
+    ];
+    const found = checkSpending(good({ runs }), [first, second], [limit(0.1)]);
+    expect(found).toEqual(['turn 1 of run r2 began with 0.2 of 0.1 USD of policy p spent']);
+    const lost = runs.map((each) => ({ ...each, status: 'failed', error_category: 'lost' }));
+    expect(checkSpending(good({ runs: lost }), [first, second], [limit(0.1)])).toEqual([]);
+  });
+
+  it('reports a cost that the policy has not counted', () => {
+    expect(checkSpending(spent(0.1), calls, [limit(1)])).toEqual(['policy p counts 0.1 of 0.2 USD']);
   });
 
   it('reports money that is held for nobody', () => {

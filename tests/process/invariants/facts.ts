@@ -102,8 +102,9 @@ export interface Call {
   at: number;
   /** A whole, good answer was sent. */
   answered: boolean;
-  /** What it may have cost at most. */
+  /** What it may have cost at most, and what its answer said that it did. */
   most_usd: number;
+  cost_usd: number;
 }
 
 /** A start of the program of a CLI agent. */

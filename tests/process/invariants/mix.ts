@@ -3,7 +3,7 @@ import { acts, holds, lateActs, liftAll, stopHeartbeats } from './acts.ts';
 import { checkCheckouts, checkEnds, checkExecutions, checkProcesses, countBy } from './check-runs.ts';
 import { checkSpending } from './check-spending.ts';
 import { checkVerbs } from './check-verbs.ts';
-import { checkWaiting, whyRunWaits, whyWakeupWaits } from './check-waiting.ts';
+import { checkLetGo, checkWaiting, whyRunWaits, whyWakeupWaits } from './check-waiting.ts';
 import type { Facts } from './facts.ts';
 import { Random } from './random.ts';
 import { readFacts, readProcesses, readPrograms } from './read-facts.ts';
@@ -39,6 +39,7 @@ export async function runMix(seed: number): Promise<MixOutcome> {
     stage.fleet.start();
     await liftAll(stage);
     facts = await settle(stage, 'let go', violations);
+    violations.push(...checkLetGo(facts));
     summary.push(summarize('let go', facts, stage));
   } catch (err) {
     violations.push(err instanceof Error ? (err.stack ?? err.message) : String(err));

@@ -59,9 +59,12 @@ export class ScriptedModel {
     const call = callOf(request);
     this.#random = Random.of(this.#seed, call.n);
     const failure = this.#calm ? undefined : this.#failure(call.agent);
-    this.#journal.push({ request, call, good: failure === undefined });
     const delay_ms = this.#calm ? 0 : this.#random.int(20, 350);
-    return { ...(failure ?? this.#answer(call)), delay_ms };
+    const reply = failure ?? this.#answer(call);
+    const { input_tokens = 0, output_tokens = 0 } = reply.usage ?? {};
+    const cost_usd = input_tokens * INPUT_USD + output_tokens * OUTPUT_USD;
+    this.#journal.push({ request, call: { ...call, cost_usd }, good: failure === undefined });
+    return { ...reply, delay_ms };
   };
 
   /** The calls of a CLI, which have no journal here but that of the program. */
@@ -106,7 +109,8 @@ export class ScriptedModel {
   #answer({ n, issue }: Call): FakeModelReply {
     const random = this.#random;
     // For nothing: what was raised by a little is enough.
-    if (this.#calm) return { text: `${this.#prose(n)}\n/status done`, usage: { output_tokens: 0 } };
+    if (this.#calm)
+      return { text: `${this.#prose(n)}\n/status done`, usage: { input_tokens: 0, output_tokens: 0 } };
     const usage = { input_tokens: random.int(100, 1000), output_tokens: random.int(100, 8000) };
     const lines = [this.#prose(n), ...this.#verbs(n, issue, random.int(0, 3))];
     if (random.chance(0.5)) lines.push(random.pick(['/get-issue', '/list-issues limit=3'])!);
@@ -170,5 +174,6 @@ function callOf({ n, messages, received_at: at }: FakeModelRequest): Call {
     issue: /^# Your issue\n(\S+): /m.exec(user?.content ?? '')?.[1] ?? null,
     most_usd: Math.ceil(bytes / BYTES_PER_TOKEN) * INPUT_USD + MOST_OUTPUT_TOKENS * OUTPUT_USD,
     answered: false,
+    cost_usd: 0,
   };
 }

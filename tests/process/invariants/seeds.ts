@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** The seeds of `npm test`; INVARIANT_SEEDS names others: a comma list. */
-const FIXED = [1, 4];
+const FIXED = [2, 5];
 const asked = process.env.INVARIANT_SEEDS;
 
 export function seeds(): number[] {
