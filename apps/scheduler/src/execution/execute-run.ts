@@ -1,10 +1,6 @@
-import type { ProviderSpec } from '@acp/adapters';
-import type { Pricing } from '@acp/contract';
 import type { ClaimedRun } from '@acp/core';
-import type { Database } from '@acp/db';
 import { Scrubber } from '@acp/kernel';
-import type { Config, Logger, Vault } from '@acp/kernel';
-import type { Storage } from '@acp/storage';
+import type { ExecutionSettings } from './execution-settings.ts';
 import { writeEnd } from './finish.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
@@ -12,19 +8,6 @@ import { failureOf } from './run-failure.ts';
 import { Transcript } from './transcript.ts';
 import type { TurnsOutcome } from './turn-loop.ts';
 import { workOnRun } from './work-on-run.ts';
-
-export interface ExecutionSettings {
-  database: Database;
-  config: Config;
-  logger: Logger;
-  /** The instance's own provider; null where none is configured. */
-  provider: ProviderSpec | null;
-  pricing: Pricing;
-  /** Opens the secrets that configurations refer to. */
-  vault: Vault;
-  /** Where agents' files lie. */
-  storage: Storage;
-}
 
 /**
  * A claimed run from its prompt to its end. Never rejects: what goes wrong becomes the run's error, and a run that is

@@ -3,7 +3,7 @@ import type { ClaimedRun, RunOutcome } from '@acp/core';
 import { transaction, type Tx } from '@acp/db';
 import type { Scrubber } from '@acp/kernel';
 import { storable } from './clean-text.ts';
-import type { ExecutionSettings } from './execute-run.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';

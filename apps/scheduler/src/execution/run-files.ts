@@ -2,7 +2,7 @@ import type { ClaimedRun } from '@acp/core';
 import { type AgentFolders, dropIfEmpty } from '../programs/agent-folders.ts';
 import { keepFiles, layFiles } from '../programs/home-files.ts';
 import { UnsafePlace } from '../programs/safe-files.ts';
-import type { ExecutionSettings } from './execute-run.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
 import { RunFailure } from './run-failure.ts';
 import type { Transcript } from './transcript.ts';
 

@@ -3,7 +3,7 @@ import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
 import { unavailable } from '@acp/kernel';
 import { executeRun } from './execute-run.ts';
-import type { ExecutionSettings } from './execute-run.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
 import { HeldRun } from './held-run.ts';
 import type { LeaseKeeper } from './lease.ts';
 

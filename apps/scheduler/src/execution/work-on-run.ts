@@ -3,7 +3,7 @@ import { promptFacts } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import type { Scrubber } from '@acp/kernel';
 import { applyAction } from '../verbs/apply.ts';
-import type { ExecutionSettings } from './execute-run.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
 import { planAdapter } from './plan-adapter.ts';

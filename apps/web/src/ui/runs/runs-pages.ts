@@ -77,7 +77,7 @@ const SHOWN = 80;
 /** Of Markdown, as one line of plain words. */
 function firstWords(markdown: string): string {
   const line = markdown
-    .replaceAll(/[*_`#>]+/g, '')
+    .replaceAll(/[*_\u0060#>]+/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
   return line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;

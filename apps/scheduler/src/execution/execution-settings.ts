@@ -1,0 +1,19 @@
+import type { ProviderSpec } from '@acp/adapters';
+import type { Pricing } from '@acp/contract';
+import type { Database } from '@acp/db';
+import type { Config, Logger, Vault } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
+
+/** What a scheduler executes all its runs with. */
+export interface ExecutionSettings {
+  database: Database;
+  config: Config;
+  logger: Logger;
+  /** The instance's own provider; null where none is configured. */
+  provider: ProviderSpec | null;
+  pricing: Pricing;
+  /** Opens the secrets that configurations refer to. */
+  vault: Vault;
+  /** Where agents' files lie. */
+  storage: Storage;
+}
