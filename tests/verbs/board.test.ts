@@ -4,7 +4,7 @@ import { findIssue } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { createAgent, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
+import { createAgent, createCompany, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { verbs } from '../../apps/scheduler/src/verbs/verbs.ts';
 import { createScene, ok, refused, type Scene } from './scene.ts';
@@ -213,6 +213,26 @@ describe('a verb', () => {
     expect(await set.apply('/create-issue X priority=urgent')).toMatchObject({ ok: false });
     expect(await set.apply(`/create-issue ${'x'.repeat(600)}`)).toMatchObject({ ok: false });
     expect(await set.apply(`/create-issue X project=${newId()}`)).toMatchObject({ ok: false });
+  });
+
+  it('create-issue and list-issues name a project of the company by its name or id', async () => {
+    const set = await scene();
+    const theirs = await createCompany(database.db);
+    const [garden, foreign] = await database.db
+      .insert(schema.projects)
+      .values([
+        { company_id: set.company.id, name: 'The Garden' },
+        { company_id: theirs.id, name: 'Theirs' },
+      ])
+      .returning();
+    expect(await set.apply('/create-issue Rake project="the garden"')).toMatchObject({ ok: true });
+    expect(await set.apply(`/create-issue Mow project=${garden!.id}`)).toMatchObject({ ok: true });
+    const listed = await set.apply('/list-issues project="The Garden"');
+    expect(listed.result?.split('\n').map((line) => line.split(' ').at(-1))).toEqual(['Mow', 'Rake']);
+    for (const word of ['Theirs', foreign!.id])
+      expect(await set.apply(`/create-issue X project=${word}`)).toEqual(
+        refused(expect.stringContaining('no project')),
+      );
   });
 
   it('blocks, blocked-by and relates relate the run’s issue to another one, without cycles', async () => {

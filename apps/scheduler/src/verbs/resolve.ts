@@ -2,7 +2,7 @@
 // simply unknown (specification, behaviour rule 7).
 import { permits } from '@acp/contract';
 import type { AgentPermission } from '@acp/contract';
-import { agentNamed, findIssue, findProject, resolveIssueRef } from '@acp/core';
+import { agentNamed, findIssue, projectNamed, resolveIssueRef } from '@acp/core';
 import type { IssueRow } from '@acp/core';
 import { forbidden, invalid, isUuid, notFound } from '@acp/kernel';
 import { inline } from '../execution/untrusted.ts';
@@ -35,10 +35,9 @@ export async function agentOf({ tx, run }: Pick<VerbContext, 'tx' | 'run'>, word
   return agentNamed(tx, run.company_id, word.replace(/^@/, '').trim());
 }
 
-export async function projectOf({ tx, run }: VerbContext, id: string): Promise<Named> {
-  const project = await findProject(tx, run.company_id, id);
-  if (project === undefined) throw notFound(`there is no project ${inline(id, 100)}`);
-  return project;
+/** A project likewise: the prompt tells its name, not its id. */
+export async function projectOf({ tx, run }: VerbContext, word: string): Promise<Named> {
+  return projectNamed(tx, run.company_id, word);
 }
 
 export function requirePermission(run: VerbContext['run'], permission: AgentPermission): void {

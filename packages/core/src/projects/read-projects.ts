@@ -1,7 +1,7 @@
 import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
-import { isUuid } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
+import { isUuid, oneNamed } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { presentProject, type ProjectRow } from './present.ts';
 
 const { companies, projects } = schema;
@@ -25,6 +25,20 @@ export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRo
     .innerJoin(companies, and(eq(companies.id, projects.company_id), isNull(companies.deleted_at)))
     .where(and(eq(projects.id, project_id), isNull(projects.deleted_at)));
   return row;
+}
+
+/**
+ * A project of the company by id, or by its name (in any case, where only one is called so).
+ * @throws notFound, conflict where several have the name
+ */
+export async function projectNamed(tx: Tx, company_id: string, word: string): Promise<ProjectRow> {
+  const named = isUuid(word) ? eq(projects.id, word) : sql`lower(${projects.name}) = lower(${word})`;
+  const found = await tx
+    .select()
+    .from(projects)
+    .where(and(eq(projects.company_id, company_id), isNull(projects.deleted_at), named))
+    .limit(10);
+  return oneNamed('project', word, found, ({ name }) => name);
 }
 
 /** Newest first, 50 a page. @throws invalid for an unknown status */
