@@ -1,4 +1,4 @@
-/** Approvals and budgets over HTTP: who decides, what a withheld hire becomes, what a breach answers. */
+/** Approvals, inbox and budgets over HTTP: who decides, what a withheld hire becomes, what a breach answers. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { schema, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
@@ -53,6 +53,16 @@ describe('an agent that may not hire', () => {
     const listed = await get(`${path}/approvals?status=approved,rejected`, cast.viewer).expect(200);
     expect(listed.body).toMatchObject([{ id: asked.body.id, status: 'approved', decision_note: 'fine' }]);
     await get(`${path}/approvals?status=maybe`, cast.viewer).expect(400);
+  });
+});
+
+describe('the inbox', () => {
+  it('is for people: an agent with a good key is told so, a foreign one finds nothing', async () => {
+    const cast = await createCast(database);
+    const path = `/api/companies/${cast.company_id}/inbox`;
+    await get(path, cast.agent).expect(403, { error: 'not for agents' });
+    await get(path, cast.foreign_agent).expect(404);
+    for (const who of [cast.viewer, cast.board_viewer]) await get(path, who).expect(200);
   });
 });
 

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { Approval } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
-import { endpoint } from './endpoint.ts';
+import { BEARER, endpoint } from './endpoint.ts';
 import { IssueSummary } from './issues.ts';
 import { Wakeup } from './runs.ts';
 
@@ -21,7 +21,8 @@ export type Inbox = Static<typeof Inbox>;
 
 const reading = {
   method: 'POST',
-  auth: ['user', 'board_user'],
+  auth: BEARER,
+  people_only: true,
   role: 'viewer',
   scope: { by: 'issue', param: 'issueId' },
   response: null,
@@ -46,7 +47,8 @@ export const inboxEndpoints = {
     id: 'inbox.get',
     method: 'GET',
     path: '/api/companies/{companyId}/inbox',
-    auth: ['user', 'board_user'],
+    auth: BEARER,
+    people_only: true,
     role: 'viewer',
     scope: { by: 'company', param: 'companyId' },
     response: Inbox,
