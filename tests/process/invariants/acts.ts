@@ -255,17 +255,17 @@ export async function liftAll(stage: Stage): Promise<void> {
     `select id from agents where company_id = $1 and status = 'paused' and not budget_paused order by name`,
     company_id,
   );
-  const breached = await stage.query<{ policy_id: string; spent: number }>(
-    `select distinct policy_id, spent_usd::float8 as spent from budget_incidents
-     where company_id = $1 and status = 'open' and kind = 'breach' order by 1`,
+  // Those that are nearly spent as well: they would hold back the next run.
+  const spent_up = await stage.query<{ id: string; spent: number }>(
+    `select p.id, w.spent_usd::float8 as spent from budget_policies p join budget_windows w on w.policy_id = p.id
+     where p.company_id = $1 and w.spent_usd > p.limit_usd - 1 order by 1`,
     company_id,
   );
   const [stopped] = await stage.query(
     `select 1 from instance_settings where key = 'runs_paused' and value = 'true'`,
   );
   // Ahead of the others: nobody resumes by hand an agent that a budget holds.
-  for (const { policy_id, spent } of breached)
-    stage.steps.push(`lift: ${await setLimit(stage, policy_id, spent + 50)}`);
+  for (const { id, spent } of spent_up) stage.steps.push(`lift: ${await setLimit(stage, id, spent + 50)}`);
   const lifts = [
     ...paused.map(
       ({ id }) =>

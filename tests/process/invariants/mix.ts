@@ -37,6 +37,9 @@ export async function runMix(seed: number): Promise<MixOutcome> {
     summary.push(summarize('held back', facts, stage));
     await stage.calmDown();
     stage.fleet.start();
+    // A start offers all that waits: only what is lifted after it is let go by the lift.
+    await stage.fleet.started();
+    await waitForRest(stage);
     await liftAll(stage);
     facts = await settle(stage, 'let go', violations);
     violations.push(...checkLetGo(facts));

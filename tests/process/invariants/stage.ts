@@ -180,7 +180,8 @@ export async function setStage(seed: number): Promise<Stage> {
     query,
     async calmDown() {
       model.calmDown();
-      const calm = JSON.stringify({ calls: [{ texts: ['Done.\n/status done'] }] });
+      const usage = { input: 0, output: 0, cost_usd: 0 };
+      const calm = JSON.stringify({ calls: [{ texts: ['Done.\n/status done'], usage }] });
       for (const kind of ['a', 'b']) await writeFile(script(kind), calm);
     },
     async close() {
