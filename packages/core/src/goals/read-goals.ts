@@ -1,21 +1,13 @@
 import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNull, type SQL } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 import { type GoalRow, presentGoal } from './present.ts';
 
 const { companies, goals } = schema;
 
-/**
- * Condition on the goal: neither in the trash nor under one that is (decisions 7.6). `union` ends at a circle, which no
- * command makes.
- */
-const present: SQL = sql`${goals.deleted_at} is null and (${goals.parent_goal_id} is null or not exists (
-  with recursive above as (
-    select p.id, p.parent_goal_id, p.deleted_at from goals p where p.id = ${goals.parent_goal_id}
-    union
-    select p.id, p.parent_goal_id, p.deleted_at from above join goals p on p.id = above.parent_goal_id
-  ) select from above where above.deleted_at is not null))`;
+const present: SQL = inNoTrash('goals');
 
 /** Undefined also for another company's and for a trashed one. */
 export async function findGoal(tx: Tx, company_id: string, goal_id: string): Promise<GoalRow | undefined> {

@@ -1,5 +1,6 @@
 import { invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 import { notTrashed } from './rows.ts';
 
 /** Ids in a body that must name something of the same company; null or absent: nothing is named. */
@@ -19,7 +20,7 @@ export function checkedReferences(companyId: string, named: IssueReferences): SQ
   return sql`
     ${exists(named.assignee_agent_id, sql`agents`)} as assignee_known,
     ${exists(named.project_id, sql`projects`)} as project_known,
-    ${exists(named.goal_id, sql`goals`)} as goal_known,
+    ${exists(named.goal_id, sql`goals`, inNoTrash('goals', 'n'))} as goal_known,
     ${exists(named.parent_issue_id, sql`issues`, notTrashed('n'))} as parent_known`;
 }
 

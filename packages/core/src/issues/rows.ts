@@ -1,5 +1,6 @@
 import { type Tx, schema } from '@acp/db';
-import { Column, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { Column, getTableColumns, type SQL } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 
 const { issues } = schema;
 
@@ -39,19 +40,11 @@ function readRow(columns: [string, Column][], raw: Record<string, unknown>): Rec
 }
 
 /**
- * Not in the trash, nor under a parent that is (decisions 7.6: children are not trashed one by one, they come back
- * with their parent). Lists read it for the rows of a page only; an issue without a parent costs nothing.
+ * Not in the trash, nor under a parent that is. Lists read it for the rows of a page only.
  * @param issue alias of the issues table in the statement
  */
 export function notTrashed(issue: string): SQL {
-  const i = sql.identifier(issue);
-  return sql`${i}.deleted_at is null and (${i}.parent_issue_id is null or not exists (
-    with recursive above as (
-      select p.parent_issue_id, p.deleted_at from issues p where p.id = ${i}.parent_issue_id
-      union all
-      select p.parent_issue_id, p.deleted_at from above join issues p on p.id = above.parent_issue_id
-      where above.deleted_at is null
-    ) select from above where deleted_at is not null))`;
+  return inNoTrash('issues', issue);
 }
 
 /** The rows of a statement whose every row is an issue. */

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { createGoal, listGoals, loadGoal, updateGoal } from '../goals/index.ts';
+import { createGoal, deleteGoal, listGoals, loadGoal, updateGoal } from '../goals/index.ts';
+import { createIssue } from '../issues/index.ts';
+import { createRoutine } from '../routines/index.ts';
 import { createProject, deleteProject, listProjects, loadProject, updateProject } from './index.ts';
 
 let database: Database;
@@ -99,6 +101,23 @@ describe('a goal', () => {
     expect(await update(top.id, low.id)).toMatchObject({ parent_goal_id: low.id });
     const { items } = await listGoals(database.db, company.id, { status: 'active' });
     expect(items.map(({ title }) => title)).toEqual(['low', 'top']);
+  });
+
+  it('is unknown to projects, issues and routines while what it lies below is in the trash', async () => {
+    const { company, actor, project, goal } = await setUp();
+    const top = await goal({ title: 'top' });
+    const { id: goal_id } = await goal({ title: 'low', parent_goal_id: top.id });
+    const naming = [
+      () => project({ name: 'P', goal_id }),
+      () => transaction(database, async (tx) => createIssue(tx, actor, company.id, { title: 'I', goal_id })),
+      () =>
+        transaction(database, async (tx) =>
+          createRoutine(tx, actor, company.id, { name: 'R', title_template: 'R', goal_id }),
+        ),
+    ];
+    for (const name of naming) expect(await name()).toMatchObject({ goal_id });
+    await transaction(database, async (tx) => deleteGoal(tx, actor, (await loadGoal(tx, top.id))!));
+    for (const name of naming) await expect(name()).rejects.toThrow('goal_id: unknown goal');
   });
 
   it('closes no circle with another change at the same moment', async () => {

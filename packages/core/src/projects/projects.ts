@@ -3,7 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { moveToTrash } from '../trash/index.ts';
+import { inNoTrash, moveToTrash } from '../trash/index.ts';
 import { presentProject, type ProjectRow, summarizeProject } from './present.ts';
 
 const { companies, projects } = schema;
@@ -94,7 +94,7 @@ async function assertReferences(tx: Tx, company_id: string, named: UpdateProject
   if (!named.goal_id && !named.lead_agent_id) return;
   const known = (table: 'goals' | 'agents', id: string | null | undefined) =>
     id
-      ? sql`exists (select from ${sql.identifier(table)} n where n.id = ${id} and n.company_id = ${company_id} and n.deleted_at is null)`
+      ? sql`exists (select from ${sql.identifier(table)} n where n.id = ${id} and n.company_id = ${company_id} and ${table === 'goals' ? inNoTrash(table, 'n') : sql`n.deleted_at is null`})`
       : sql`true`;
   const [checked] = await tx
     .select({

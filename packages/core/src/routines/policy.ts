@@ -3,6 +3,7 @@ import { type Actor, permits } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { forbidden, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 
 export interface RoutineReferences {
   assignee_agent_id?: string | null;
@@ -25,13 +26,13 @@ export async function assertReferences(
   if (assignee && actor.kind === 'agent' && !permits(actor.permissions, 'issues.assign'))
     throw forbidden('permission issues.assign is off');
   if (!assignee && !project && !goal) return;
-  const known = (id: string | null | undefined, table: SQL) =>
+  const known = (id: string | null | undefined, table: SQL, condition = sql`n.deleted_at is null`) =>
     id
-      ? sql`exists (select from ${table} n where n.id = ${id} and n.company_id = ${company_id} and n.deleted_at is null)`
+      ? sql`exists (select from ${table} n where n.id = ${id} and n.company_id = ${company_id} and ${condition})`
       : sql`true`;
   const { rows } = await tx.execute<{ agent: boolean; project: boolean; goal: boolean }>(sql`
     select ${known(assignee, sql`agents`)} as agent, ${known(project, sql`projects`)} as project,
-      ${known(goal, sql`goals`)} as goal`);
+      ${known(goal, sql`goals`, inNoTrash('goals', 'n'))} as goal`);
   if (!rows[0]?.agent) throw invalid('assignee_agent_id: unknown agent');
   if (!rows[0].project) throw invalid('project_id: unknown project');
   if (!rows[0].goal) throw invalid('goal_id: unknown goal');
