@@ -252,6 +252,27 @@ describe('a pause', () => {
     expect([await minutes(one.id), await minutes(other.id)]).toEqual([1440, 15]);
   });
 
+  it('has the provider’s agents dispatched at its end, and as soon as somebody ends it', async () => {
+    const { company, create, update } = await setUp();
+    const { id } = await create();
+    const { id: agent_id } = await createAgent(database.db, company, { provider_id: id });
+    await createAgent(database.db, company, { provider_id: id, deleted_at: new Date() });
+    const dispatched = async () => {
+      const { rows } = await database.pool.query<{ at: number }>(
+        `select round(extract(epoch from start_after - now()) / 60)::int as at from pgboss.job
+         where name = 'dispatch-agent' and data->>'agent_id' = $1 order by start_after`,
+        [agent_id],
+      );
+      return rows.map(({ at }) => at);
+    };
+    await pause(id, inAnHour());
+    await pause(id);
+    expect(await dispatched()).toEqual([60]);
+    await update(id, { name: 'Other' });
+    await update(id, { enabled: true });
+    expect(await dispatched()).toEqual([0, 60]);
+  });
+
   it('that is over holds nobody back; enabling the provider or a new key ends one', async () => {
     const { create, update, open } = await setUp();
     const { id } = await create();

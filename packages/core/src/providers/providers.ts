@@ -5,6 +5,7 @@ import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/ker
 import { and, eq, getTableColumns, isNull, ne, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertBaseUrl, type ProviderRules } from './base-url.ts';
+import { dispatchUsers } from './dispatch-users.ts';
 import { presentProvider, type ProviderRow } from './present.ts';
 
 const { agents, companies, providers } = schema;
@@ -106,6 +107,7 @@ export async function updateProvider(
       .returning();
     return updated!;
   });
+  if (resumed && before.paused_until !== null) await dispatchUsers(tx, row.id);
   await recordChanges(tx, actor, [changeOf(row, 'provider.updated', { fields: Object.keys(input) })]);
   return presentProvider(row);
 }

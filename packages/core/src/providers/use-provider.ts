@@ -4,6 +4,7 @@ import { type Tx, schema } from '@acp/db';
 import { invalid, type Vault } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { dispatchUsers } from './dispatch-users.ts';
 import { providerPlace } from './providers.ts';
 
 const { providers } = schema;
@@ -78,7 +79,8 @@ const DEFAULT_PAUSE_SEC = 15 * 60;
 const LONGEST_PAUSE_SEC = 24 * 3600;
 
 /**
- * No call is made before the quota's reset; a later one of two resets holds. Admins are told when a pause begins.
+ * No call is made before the quota's reset; a later one of two resets holds. Agents are not woken for it meanwhile, and
+ * dispatched at its end. Admins are told when a pause begins.
  * @param reset_at absent: in a quarter of an hour
  */
 export async function pauseProvider(
@@ -94,13 +96,16 @@ export async function pauseProvider(
     name: string;
     paused_until: string;
     begins: boolean;
+    longer: boolean;
   }>(sql`
     update providers p set
       paused_until = greatest(p.paused_until, ${until}), pause_reason = ${reason}, updated_at = now()
     from (select id, paused_until from providers where id = ${id} for no key update) before
     where p.id = before.id
-    returning p.company_id, p.name, p.paused_until::text, coalesce(before.paused_until <= now(), true) as begins`);
+    returning p.company_id, p.name, p.paused_until::text, coalesce(before.paused_until <= now(), true) as begins,
+      coalesce(before.paused_until < p.paused_until, true) as longer`);
   const [paused] = rows;
+  if (paused?.longer) await dispatchUsers(tx, id, new Date(paused.paused_until));
   if (!paused?.begins) return;
   await recordChanges(tx, systemActor('engine'), [pausedChange(id, paused, reason)]);
 }

@@ -13,7 +13,7 @@ import { and, eq } from 'drizzle-orm';
 import { putSetting, requestWakeups } from '../index.ts';
 import { dispatchAgent, invokeAgent, triggerIssue } from './index.ts';
 
-const { activity, agents, companies, heartbeat_runs, issues, wakeup_requests } = schema;
+const { activity, agents, companies, heartbeat_runs, issues, providers, wakeup_requests } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -46,6 +46,35 @@ const finishAll = async (agent: { id: string }) =>
     .update(heartbeat_runs)
     .set({ status: 'succeeded' })
     .where(eq(heartbeat_runs.agent_id, agent.id));
+
+describe('a paused provider', () => {
+  it('keeps wakeups pending until its quota is reset, and lets a run by hand tell why it fails', async () => {
+    const { company, agent, human, wake, addIssue } = await setUp();
+    const [provider] = await database.db
+      .insert(providers)
+      .values({
+        company_id: company.id,
+        name: 'Main',
+        adapter_type: 'family_chat_a',
+        paused_until: new Date(Date.now() + 60_000),
+      })
+      .returning();
+    await database.db.update(agents).set({ provider_id: provider!.id }).where(eq(agents.id, agent.id));
+    const issue = await addIssue();
+    await wake(issue.id);
+    await wake(null, 'schedule');
+    expect(await dispatch(agent)).toEqual([]);
+    const pending = await database.db
+      .select({ status: wakeup_requests.status, run_id: wakeup_requests.run_id })
+      .from(wakeup_requests)
+      .where(eq(wakeup_requests.agent_id, agent.id));
+    expect(pending).toEqual(Array.from({ length: 2 }, () => ({ status: 'pending', run_id: null })));
+    expect((await trigger(human, await addIssue())).status).toBe('queued');
+    await finishAll(agent);
+    await database.db.update(providers).set({ paused_until: new Date(Date.now() - 1000) });
+    expect(await dispatch(agent)).toMatchObject([{ issue_id: issue.id, wake_reason: 'comment' }]);
+  });
+});
 
 describe('an invoke', () => {
   it('queues a run without an issue for an agent with nothing to do, with job and activity', async () => {

@@ -22,6 +22,8 @@ export interface AgentFacts {
   runs_paused: boolean;
   /** A breached budget of the company or the agent holds it back. */
   over_budget: boolean;
+  /** The quota of its provider is used up, and not reset yet. */
+  provider_paused: boolean;
 }
 
 /** A run that somebody wants. */
@@ -57,6 +59,9 @@ const checks: readonly Check[] = [
   (agent) => (agent.over_budget ? BUDGET_EXCEEDED : undefined),
   (agent) => (isWakeable(agent.status) ? undefined : `agent is ${agent.status.replaceAll('_', ' ')}`),
   (agent) => (agent.runs_paused ? 'runs are paused on this instance' : undefined),
+  // Runs would fail without a call, and the loop breaker would count them. Who asks by hand gets the run, and the reason.
+  ({ provider_paused: paused }, { wake_reason: reason }) =>
+    paused && reason !== 'manual' ? 'the provider is paused until its quota is reset' : undefined,
   (_, { held_by_other: held }) => (held ? 'issue is checked out by another agent' : undefined),
   (_, { depth }) => (depth > MAX_WAKE_DEPTH ? 'too many agents woke each other in a row' : undefined),
   (_, { stalled_runs: stalled, human }) =>

@@ -10,6 +10,7 @@ const agent: Work = {
   max_issues_per_run: 1,
   runs_paused: false,
   over_budget: false,
+  provider_paused: false,
   live_runs: 0,
   wakeups: [],
   issues: [],

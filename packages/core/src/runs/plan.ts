@@ -45,7 +45,8 @@ export const effectiveAdapter = sql`case when a.provider_id is null and a.adapte
 /** Columns of `AgentFacts` where `a` is the agent. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
-  ${budgetHeld(sql`a.id, a.company_id`)} as over_budget`;
+  ${budgetHeld(sql`a.id, a.company_id`)} as over_budget,
+  exists (select from providers p where p.id = a.provider_id and p.paused_until > now()) as provider_paused`;
 
 /** `a` is neither in the trash nor in a trashed company. */
 export const agentPresent = sql`a.deleted_at is null
