@@ -36,6 +36,18 @@ describe('isInsideFolder', () => {
     expect(await isInsideFolder(join(home, path), [home])).toBe(expected);
   });
 
+  it('answers the same while somebody else makes the folders', async () => {
+    for (let n = 0; n < 200; n += 1) {
+      const root = join(base, `made-${n}`);
+      const deep = join(root, 'companies/one/agents/two');
+      const looks = Array.from({ length: 4 }, async () =>
+        isInsideFolder(deep, [join(root, 'companies/one')]),
+      );
+      await mkdir(deep, { recursive: true });
+      expect(await Promise.all(looks)).toEqual([true, true, true, true]);
+    }
+  });
+
   it('follows links in the folder too, and takes any of several folders', async () => {
     expect(await isInsideFolder(join(home, 'inner'), [join(base, 'alias')])).toBe(true);
     expect(await isInsideFolder(join(base, 'outside'), [home, join(base, 'outside')])).toBe(true);

@@ -18,19 +18,22 @@ async function resolveLinks(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch (err) {
-    if (!isMissing(err) || path === dirname(path) || (await exists(path))) return undefined;
+    if (!isMissing(err) || path === dirname(path)) return undefined;
   }
+  const found = await lookAt(path);
+  if (found === 'unknown') return undefined;
+  // Made since the first look, by whoever else prepares it: it is asked again where that leads.
+  if (found === 'made') return resolveLinks(path);
   const parent = await resolveLinks(dirname(path));
   return parent === undefined ? undefined : join(parent, basename(path));
 }
 
-/** A broken link exists, although what it leads to does not. */
-async function exists(path: string): Promise<boolean> {
+/** What lies at a path that led nowhere a moment ago. A broken link exists, although what it leads to does not. */
+async function lookAt(path: string): Promise<'nothing' | 'made' | 'unknown'> {
   try {
-    await lstat(path);
-    return true;
+    return (await lstat(path)).isSymbolicLink() ? 'unknown' : 'made';
   } catch (err) {
-    return !isMissing(err);
+    return isMissing(err) ? 'nothing' : 'unknown';
   }
 }
 
