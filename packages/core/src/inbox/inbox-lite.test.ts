@@ -35,4 +35,21 @@ describe('inboxLite', () => {
       wakeup_requests: [],
     });
   });
+
+  it('keeps still about what lies in the trash, and about what lies below that', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const top = await createIssue(database.db, company, { deleted_at: new Date() });
+    const low = await createIssue(database.db, company, { parent_issue_id: top.id });
+    const wakeups = [null, top.id, low.id].map((issue_id) => ({
+      company_id: company.id,
+      agent_id: agent.id,
+      issue_id,
+      payload: {},
+      reason: 'comment' as const,
+    }));
+    await transaction(database, async (tx) => requestWakeups(tx, actors.system, wakeups));
+    const { wakeup_requests } = await transaction(database, async (tx) => inboxLite(tx, agent));
+    expect(wakeup_requests.map(({ issue_id }) => issue_id)).toEqual([null]);
+  });
 });

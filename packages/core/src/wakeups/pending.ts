@@ -1,10 +1,14 @@
 import { type Tx, schema } from '@acp/db';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
 
 const { wakeup_requests } = schema;
 
 const pending = eq(wakeup_requests.status, 'pending');
+// Issues come later in the order of slices: only their table is read.
+const aboutNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists (
+  select from issues i where i.id = ${wakeup_requests.issue_id} and ${inNoTrash('issues', 'i')}))`;
 
 /** What still needs a run: pending and not yet bound to a queued one, oldest first. */
 export async function pendingWakeups(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
@@ -54,12 +58,15 @@ export async function consumeWakeups(tx: Tx, run_id: string): Promise<WakeupRow[
     .returning();
 }
 
-/** The agent has fetched its inbox: all that was pending is answered, bound to a queued run or not. Oldest first. */
+/**
+ * The agent has fetched its inbox: all that was pending is answered, bound to a queued run or not. Oldest first. What
+ * concerns an issue in the trash is left to `settle-issue`: the agent would find nothing there.
+ */
 export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
   const rows = await tx
     .update(wakeup_requests)
     .set({ status: 'consumed', consumed_at: sql`now()` })
-    .where(and(eq(wakeup_requests.agent_id, agent_id), pending))
+    .where(and(eq(wakeup_requests.agent_id, agent_id), pending, aboutNothingTrashed))
     .returning();
   return rows.toSorted((a, b) => a.created_at.getTime() - b.created_at.getTime());
 }
