@@ -140,6 +140,13 @@ export function checkEnds({ runs, ended, final_entries: entries }: Facts): strin
   });
 }
 
+/** Beside the seven: nothing in a mix is configured wrongly, so no run may fail for that, nor by an internal error. */
+export function checkFaults({ runs }: Facts): string[] {
+  return runs
+    .filter(({ error_category: category }) => category === 'internal' || category === 'config')
+    .map(({ id, error, error_category: category }) => `run ${id} failed (${category}): ${error}`);
+}
+
 /** 6. No child process survived. */
 export function checkProcesses(left: readonly { pid: number; command: string }[]): string[] {
   return left.map(({ pid, command }) => `process ${pid} survived: ${command}`);

@@ -1,6 +1,6 @@
 /** Each check lets a good state pass and reports a doctored one: what can't fail proves nothing. */
 import { describe, expect, it } from '@jest/globals';
-import { checkCheckouts, checkEnds, checkExecutions, checkProcesses } from './check-runs.ts';
+import { checkCheckouts, checkEnds, checkExecutions, checkFaults, checkProcesses } from './check-runs.ts';
 import { checkSpending } from './check-spending.ts';
 import type { LimitChange } from './check-spending.ts';
 import { checkVerbs } from './check-verbs.ts';
@@ -12,6 +12,7 @@ const run = (id: string, values: Partial<RunFact> = {}): RunFact => ({
   agent_id: 'ada',
   issue_id: 'one',
   status: 'succeeded',
+  error: null,
   error_category: null,
   retry_of_run_id: null,
   fence: 2,
@@ -334,6 +335,13 @@ describe('the check of ends', () => {
     expect(checkEnds(good({ runs: [run('r1', { status: 'queued' })], ended: ['r1'] }))).toHaveLength(1);
     expect(checkEnds(good({ final_entries: ['r1', 'r1'] }))).toHaveLength(1);
   });
+});
+
+it('the check of faults reports runs that failed by the service’s own fault, and no others', () => {
+  const failed = (error_category: string) => run('r1', { status: 'failed', error: 'why', error_category });
+  expect(checkFaults(good({ runs: [failed('transient'), failed('lost'), failed('budget')] }))).toEqual([]);
+  expect(checkFaults(good({ runs: [failed('internal')] }))).toEqual(['run r1 failed (internal): why']);
+  expect(checkFaults(good({ runs: [failed('config')] }))).toHaveLength(1);
 });
 
 it('the check of processes reports each that is left', () => {

@@ -21,6 +21,7 @@ export interface RunFact {
   agent_id: string;
   issue_id: string | null;
   status: string;
+  error: string | null;
   error_category: string | null;
   retry_of_run_id: string | null;
   /** 0 as long as nobody has claimed it; the claim and the end add one each. */

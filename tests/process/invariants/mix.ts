@@ -1,6 +1,13 @@
 import { waitFor } from '@acp/testkit';
 import { acts, holds, lateActs, liftAll, stopHeartbeats } from './acts.ts';
-import { checkCheckouts, checkEnds, checkExecutions, checkProcesses, countBy } from './check-runs.ts';
+import {
+  checkCheckouts,
+  checkEnds,
+  checkExecutions,
+  checkFaults,
+  checkProcesses,
+  countBy,
+} from './check-runs.ts';
 import { checkSpending } from './check-spending.ts';
 import { checkVerbs } from './check-verbs.ts';
 import { checkLetGo, checkWaiting, whyRunWaits, whyWakeupWaits } from './check-waiting.ts';
@@ -46,6 +53,7 @@ export async function runMix(seed: number): Promise<MixOutcome> {
     summary.push(summarize('let go', facts, stage));
   } catch (err) {
     violations.push(err instanceof Error ? (err.stack ?? err.message) : String(err));
+    facts = await readFacts(stage.db, stage.company_id);
   } finally {
     await stage.close();
   }
@@ -83,6 +91,7 @@ async function settle(stage: Stage, when: string, violations: string[]): Promise
     ...checkSpending(facts, calls, stage.limits),
     ...checkProcesses(readProcesses(stage.service_home)),
     ...checkEnds(facts),
+    ...checkFaults(facts),
   );
   violations.push(...found.map((each) => `${when}: ${each}`));
   return facts;

@@ -17,7 +17,7 @@ const statements: Record<
   agents: `select id, name, status, max_concurrent_runs from agents where company_id = $1 and deleted_at is null`,
   issues: `select id, identifier, project_id, stalled_runs, checked_out_by_agent_id, checkout_run_id
     from issues where company_id = $1 order by issue_number`,
-  runs: `select id, agent_id, issue_id, status, error_category, retry_of_run_id, fence::int, cost_usd::float8,
+  runs: `select id, agent_id, issue_id, status, error, error_category, retry_of_run_id, fence::int, cost_usd::float8,
     ${ms('started_at')} as started_at, ${ms('finished_at')} as finished_at
     from heartbeat_runs where company_id = $1 order by created_at, id`,
   wakeups: `select id, agent_id, issue_id, run_id, depth from wakeup_requests

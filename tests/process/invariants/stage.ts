@@ -261,13 +261,17 @@ async function addRoutines(
   }
 }
 
-/** Until nothing runs, no job waits, and no living process has one in its hands. */
+/**
+ * Until nothing runs, no job waits, and no living process has one in its hands. The longest wait that is in order is for a
+ * job that failed often, or whose announcement died with its sender: that is found by a look every 30 s.
+ */
 export async function waitForRest({ db, fleet, company_id }: Stage): Promise<void> {
   const busy = async () => {
     const { rows } = await db.database.pool.query<{ busy: string[] }>(
       `select array_remove(array[
         (select 'runs' from heartbeat_runs where company_id = $1 and status = 'running' limit 1),
-        (select name || ' waits' from pgboss.job where state in ('created', 'retry') limit 1),
+        (select format('%s waits (%s) since %s for %s', name, state, created_on, start_after) from pgboss.job
+          where state in ('created', 'retry') order by created_on limit 1),
         (select name || ' is at work' from pgboss.job where state = 'active'
           and extract(epoch from started_on) * 1000 > $2 limit 1),
         (select 'events' from outbox limit 1)
@@ -278,5 +282,5 @@ export async function waitForRest({ db, fleet, company_id }: Stage): Promise<voi
     if (row!.busy.length > 0) throw new Error(row!.busy.join(', '));
     return true;
   };
-  await waitFor(busy, { timeout_ms: 45_000, interval_ms: 50, what: 'rest' });
+  await waitFor(busy, { timeout_ms: 75_000, interval_ms: 50, what: 'rest' });
 }
