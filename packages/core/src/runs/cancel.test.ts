@@ -21,6 +21,7 @@ import {
   dispatchAgent,
   finishRun,
   invokeAgent,
+  listRunEvents,
   settleAgent,
   settleCompany,
   settleIssue,
@@ -73,6 +74,9 @@ describe('a cancel', () => {
     const { run, company, wakeups } = await queued();
     expect(await cancel(run)).toMatchObject({ status: 'cancelled', error: 'cancelled by integration' });
     expect((await rowOf(run.id)).finished_at).toBeInstanceOf(Date);
+    expect(await listRunEvents(database.db, run.id)).toMatchObject([
+      { seq: 1, kind: 'status', payload: { status: 'cancelled' } },
+    ]);
     expect(await wakeups()).toMatchObject([{ status: 'consumed' }]);
     const told = await database.db.select().from(outbox).where(eq(outbox.company_id, company.id));
     expect(told).toMatchObject([{ type: 'heartbeat_completed', data: { status: 'cancelled' } }]);

@@ -9,6 +9,7 @@ import { endedChange, runChange } from './changes.ts';
 import { offerNext } from './end-run.ts';
 import { presentRun } from './present.ts';
 import { runRow } from './rows.ts';
+import type { TranscriptSignal } from './transcript.ts';
 import type { RunRow } from './types.ts';
 
 /**
@@ -48,20 +49,30 @@ async function callOff(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
     with live as materialized (
       select r.id from heartbeat_runs r
       where ${which} and r.status in ('queued', 'running') order by r.id for no key update
+    ), called_off as (
+      update heartbeat_runs r set
+        cancel_requested_at = coalesce(r.cancel_requested_at, now()),
+        status = case r.status when 'queued' then 'cancelled' else r.status end,
+        finished_at = case r.status when 'queued' then now() end,
+        error = case r.status when 'queued' then ${reason} else r.error end
+      from live where r.id = live.id
+      returning r.*
+    ), ending as (
+      insert into run_events (run_id, seq, kind, payload)
+      select id, 1, 'status', '{"status": "cancelled"}' from called_off where status = 'cancelled'
     )
-    update heartbeat_runs r set
-      cancel_requested_at = coalesce(r.cancel_requested_at, now()),
-      status = case r.status when 'queued' then 'cancelled' else r.status end,
-      finished_at = case r.status when 'queued' then now() end,
-      error = case r.status when 'queued' then ${reason} else r.error end
-    from live where r.id = live.id
-    returning r.*`);
+    select * from called_off`);
   return rows.map(runRow);
 }
 
 function calledOffChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
   return rows.map((row) => {
-    if (row.status === 'cancelled') return endedChange(row);
+    if (row.status === 'cancelled') {
+      // It had not begun: this is all of its transcript.
+      const item: TranscriptSignal = { run_id: row.id, company_id: row.company_id, from: 1, to: 1 };
+      signal(tx, 'transcripts', JSON.stringify(item));
+      return endedChange(row);
+    }
     signal(tx, 'control', row.id);
     return runChange(row, 'run.cancel_requested');
   });

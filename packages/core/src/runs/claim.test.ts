@@ -4,7 +4,7 @@ import { openQueue, type Queue } from '@acp/queue';
 import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { putSetting, requestWakeups } from '../index.ts';
-import { claimRun, dispatchAgent, invokeAgent, triggerIssue } from './index.ts';
+import { claimRun, dispatchAgent, invokeAgent, listRunEvents, triggerIssue } from './index.ts';
 
 const { agents, events, heartbeat_runs, issues, outbox, wakeup_requests } = schema;
 
@@ -126,6 +126,7 @@ describe('a claim', () => {
       error: 'issue is checked out by another agent',
       lease_expires_at: null,
     });
+    expect((await listRunEvents(database.db, run.id)).at(-1)!.payload).toEqual({ status: 'cancelled' });
     const [wakeup] = await database.db
       .select()
       .from(wakeup_requests)

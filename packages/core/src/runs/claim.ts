@@ -11,6 +11,7 @@ import { offerNext } from './end-run.ts';
 import { type Pick, pickRun, runScopes } from './pick.ts';
 import { effectiveAdapter } from './plan.ts';
 import { runRow } from './rows.ts';
+import { endTranscript } from './transcript.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
@@ -119,10 +120,12 @@ async function completeClaim(tx: Tx, started: Started): Promise<ClaimedRun | und
  * waited for the end of this one is dispatched, as after any other end.
  */
 async function giveUp(tx: Tx, run: RunRow): Promise<void> {
+  const error = { message: 'issue is checked out by another agent', category: 'conflict' };
   const { rows } = await tx.execute(sql`
-    update heartbeat_runs set status = 'cancelled', error = 'issue is checked out by another agent',
+    update heartbeat_runs set status = 'cancelled', error = ${error.message},
       finished_at = clock_timestamp(), lease_expires_at = null
     where id = ${run.id} returning *`);
+  await endTranscript(tx, run, { error, status: 'cancelled' });
   await returnWakeups(tx, run.id);
   await offerNext(tx, { run, next_run_id: run.id });
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));

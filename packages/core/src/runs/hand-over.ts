@@ -1,10 +1,10 @@
 /** Runs that go on outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them. */
-import { type Tx, signal } from '@acp/db';
+import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { endedChange } from './changes.ts';
 import { afterRun, endRow } from './end-run.ts';
-import type { TranscriptSignal } from './transcript.ts';
+import { endTranscript } from './transcript.ts';
 import type { RunLease } from './types.ts';
 
 const scheduler = systemActor('scheduler');
@@ -40,18 +40,8 @@ export async function endHandedOverRun(
     sql`r.status = 'running' and r.lease_expires_at is null and ${condition}`,
   );
   if (ended === undefined) return false;
-  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
-    with entry as (
-      insert into run_events (run_id, seq, kind, payload)
-      select ${run.id}, coalesce((select max(seq) from run_events where run_id = ${run.id}), 0) + e.place, e.kind, e.payload
-      from (values (1, 'error', ${JSON.stringify({ message: end.error, category: end.error_category })}::jsonb),
-        (2, 'status', ${JSON.stringify({ status: end.status })}::jsonb)) as e(place, kind, payload)
-      returning seq
-    )
-    select min(seq) as "from", max(seq) as "to" from entry`);
-  const told = rows[0]!;
-  const item: TranscriptSignal = { run_id: run.id, company_id: ended.run.company_id, ...told };
-  signal(tx, 'transcripts', JSON.stringify(item));
+  const error = { message: end.error, category: end.error_category };
+  await endTranscript(tx, ended.run, { error, status: end.status });
   const changes = await afterRun(tx, ended, end.status === 'cancelled' ? undefined : { changed: false });
   await recordChanges(tx, scheduler, [...changes, endedChange(ended.run)]);
   return true;

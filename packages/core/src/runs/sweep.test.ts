@@ -106,7 +106,8 @@ describe('a lost run', () => {
     expect(after.issue).toMatchObject({ checked_out_by_agent_id: null, stalled_runs: 0 });
     expect(after.agent.status).toBe('error');
     expect(await listRunEvents(database.db, run.run_id)).toMatchObject([
-      { seq: 1, kind: 'error', payload: { message: 'run lost: scheduler stopped' } },
+      { seq: 1, kind: 'error', payload: { message: 'run lost: scheduler stopped', category: 'lost' } },
+      { seq: 2, kind: 'status', payload: { status: 'failed' } },
     ]);
     expect(await queuedJobs(database.db, 'execute-run', { run_id: retry!.id })).toHaveLength(1);
     expect(await sweep()).toBeUndefined();
@@ -204,7 +205,7 @@ describe('a scheduler that slept past its lease', () => {
     const outcome = { status: 'succeeded', usage: null, changed: true } as const;
     expect(await transaction(database, async (tx) => finishRun(tx, run, outcome))).toBe(false);
     expect(await runsOf(agent.id)).toEqual(before);
-    expect(await listRunEvents(database.db, run.run_id)).toHaveLength(1);
+    expect(await listRunEvents(database.db, run.run_id)).toHaveLength(2);
   });
 
   it('goes on when it wakes before any sweep: the lease is renewed', async () => {

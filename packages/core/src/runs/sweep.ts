@@ -1,4 +1,4 @@
-import { type Tx, signal } from '@acp/db';
+import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -7,7 +7,7 @@ import { admitRuns, type AgentFacts } from './admission.ts';
 import { endedChange } from './changes.ts';
 import { afterRun, endRow, type Ended } from './end-run.ts';
 import { agentFactColumns, agentPresent } from './plan.ts';
-import type { TranscriptSignal } from './transcript.ts';
+import { endTranscript } from './transcript.ts';
 import type { RunRow } from './types.ts';
 
 const LOST = 'run lost: scheduler stopped';
@@ -49,7 +49,9 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
       and (r.cancel_requested_at is not null) = ${lapsed.cancelled}::boolean`,
   );
   if (ended === undefined) return undefined;
-  const applied = await closeTranscript(tx, ended.run);
+  const { id, status } = ended.run;
+  await endTranscript(tx, ended.run, { error: { message: LOST, category: LOST_CATEGORY }, status });
+  const applied = await hadApplied(tx, id);
   const retried = !applied && (await retry(tx, ended));
   const changes: Change[] = await afterRun(tx, ended, retried ? undefined : { changed: applied });
   await recordChanges(tx, scheduler, [...changes, endedChange(ended.run)]);
@@ -63,23 +65,12 @@ interface Lapsed extends Record<string, unknown> {
   cancelled: boolean;
 }
 
-/** Says in the transcript how the run ended. @returns whether a verb of the run had changed something. */
-async function closeTranscript(tx: Tx, run: RunRow): Promise<boolean> {
-  const { rows } = await tx.execute<{ seq: number; applied: boolean }>(sql`
-    insert into run_events (run_id, seq, kind, payload)
-    select ${run.id}, coalesce(max(seq), 0) + 1, 'error', ${JSON.stringify({ message: LOST })}::jsonb
-    from run_events where run_id = ${run.id}
-    returning seq, exists (select from run_actions where run_id = ${run.id} and mutating and ok) as applied`);
-  const [row] = rows;
-  if (row === undefined) return false;
-  const item: TranscriptSignal = {
-    run_id: run.id,
-    company_id: run.company_id,
-    from: row.seq,
-    to: row.seq,
-  };
-  signal(tx, 'transcripts', JSON.stringify(item));
-  return row.applied;
+/** Whether a verb of the run had changed something. */
+async function hadApplied(tx: Tx, run_id: string): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from run_actions where run_id = ${run_id} and mutating and ok limit 1`,
+  );
+  return rows.length > 0;
 }
 
 /** Through the admission like any run; what it refuses leaves the wakeups pending. @returns whether a retry was made. */

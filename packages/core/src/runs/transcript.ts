@@ -1,7 +1,7 @@
 import { type Tx, signal } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { storableJson } from './storable.ts';
-import type { NewRunEvent, RunLease, TranscriptBatch } from './types.ts';
+import type { NewRunEvent, RunLease, RunRow, TranscriptBatch } from './types.ts';
 
 /** An item of the `transcripts` channel, as JSON: rows `from` to `to` of the run can be read. */
 export interface TranscriptSignal {
@@ -69,5 +69,24 @@ export async function storeLastEvents(
     from jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
     on conflict (run_id, seq) do nothing`);
   const item: TranscriptSignal = { run_id, company_id, from: first_seq, to: first_seq + events.length - 1 };
+  signal(tx, 'transcripts', JSON.stringify(item));
+}
+
+/** Ends the transcript of a run that nobody writes any more: why it ended, and how. The transaction has ended the run. */
+export async function endTranscript(
+  tx: Tx,
+  { id, company_id }: Pick<RunRow, 'id' | 'company_id'>,
+  { error, status }: { error: { message: string; category: string }; status: string },
+): Promise<void> {
+  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
+    with entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select ${id}, coalesce((select max(seq) from run_events where run_id = ${id}), 0) + e.place, e.kind, e.payload
+      from (values (1, 'error', ${JSON.stringify(error)}::jsonb),
+        (2, 'status', ${JSON.stringify({ status })}::jsonb)) as e(place, kind, payload)
+      returning seq
+    )
+    select min(seq) as "from", max(seq) as "to" from entry`);
+  const item: TranscriptSignal = { run_id: id, company_id, ...rows[0]! };
   signal(tx, 'transcripts', JSON.stringify(item));
 }
