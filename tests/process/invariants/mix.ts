@@ -39,6 +39,7 @@ export async function runMix(seed: number): Promise<MixOutcome> {
   let facts: Facts | undefined;
   try {
     await drive(stage, new Random(seed));
+    stage.model.quieten();
     await stopHeartbeats(stage);
     facts = await settle(stage, 'held back', violations);
     summary.push(summarize('held back', facts, stage));

@@ -32,6 +32,7 @@ export class ScriptedModel {
   readonly #journal: Answered[] = [];
   readonly #said = { verbs: new Set<string>(), prose: new Set<string>() };
   #calm = false;
+  #quiet = false;
 
   constructor(seed: number, surroundings: Surroundings) {
     this.#seed = seed;
@@ -41,6 +42,11 @@ export class ScriptedModel {
 
   get said(): Said {
     return this.#said;
+  }
+
+  /** From now on nobody wakes others any more: agents that answer each other could go on for long. */
+  quieten(): void {
+    this.#quiet = true;
   }
 
   /** From now on all works at once, and nothing comes of it but its end. */
@@ -123,7 +129,7 @@ export class ScriptedModel {
   #prose(n: number | string): string {
     const marker = `mk-${n}-0`;
     this.#said.prose.add(marker);
-    const mention = !this.#calm && this.#random.chance(0.15) ? `, @${this.#anyone()}` : '';
+    const mention = !this.#quiet && this.#random.chance(0.15) ? `, @${this.#anyone()}` : '';
     return `I have done ${marker}${mention}.`;
   }
 
@@ -138,6 +144,7 @@ export class ScriptedModel {
       this.#said.verbs.add(marker);
       return line;
     };
+    if (this.#quiet) return writing(`/create-issue ${marker}`);
     const mention = random.chance(0.3) ? ` @${this.#anyone()}` : '';
     const comment = JSON.stringify({ issue: issue ?? other, body_markdown: `${marker}${mention}` });
     return random
