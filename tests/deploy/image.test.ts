@@ -14,6 +14,10 @@ const only = (name: string) => instructions.filter((each) => each.name === name)
 const forBrowsers = new Set(['htmx.org']);
 const json = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[];
 
+/** On a busy machine a start may have to wait for connections: its first fetches are repeated. */
+const complains = ({ level, message }: { level: string; message: string }): boolean =>
+  level === 'error' || (level === 'warn' && message !== 'jobs could not be fetched');
+
 describe('the image’s instructions', () => {
   it('copy what exists, and nothing that only tests need', () => {
     for (const { source } of copies(instructions)) {
@@ -139,8 +143,7 @@ describe('the image’s content', () => {
       for (const asset of assets)
         expect([asset, (await fetch(web.url + asset)).status]).toEqual([asset, 200]);
       expect((await fetch(`${scheduler.url}/healthz/ready`)).status).toBe(200);
-      for (const { log } of tiers)
-        expect(log.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+      for (const { log } of tiers) expect(log.filter(complains)).toEqual([]);
     });
 
     it('ends cleanly on SIGTERM', async () => {
