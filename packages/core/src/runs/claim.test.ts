@@ -4,7 +4,7 @@ import { openQueue, type Queue } from '@acp/queue';
 import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { putSetting, requestWakeups } from '../index.ts';
-import { claimRun, dispatchAgent, invokeAgent, listRunEvents, triggerIssue } from './index.ts';
+import { claimRun, dispatchAgent, finishRun, invokeAgent, listRunEvents, triggerIssue } from './index.ts';
 
 const { agents, events, heartbeat_runs, issues, outbox, wakeup_requests } = schema;
 
@@ -204,6 +204,26 @@ describe('what a claim passes over', () => {
     expect((await claim())?.agent_id).toBe(agent.id);
     expect((await claim())?.agent_id).toBe(elsewhere.id);
     expect(await claim()).toBeUndefined();
+  });
+
+  it('a company at that limit, also when its agents’ runs are claimed at once, until one of them ends', async () => {
+    const company = await createCompany(database.db);
+    await putSetting(database.db, 'company_max_concurrent_runs', 2);
+    for (let n = 0; n < 6; n += 1) await invoke(await createAgent(database.db, company));
+    const claims = await Promise.all(Array.from({ length: 6 }, async (_, n) => claim(`scheduler-${n}`)));
+    const [first, ...others] = claims.filter((run) => run !== undefined);
+    expect(others).toHaveLength(1);
+    const [next] = await database.db
+      .select()
+      .from(heartbeat_runs)
+      .where(waiting)
+      .orderBy(heartbeat_runs.created_at);
+    const offers = async () => queuedJobs(database.db, 'execute-run', { run_id: next!.id });
+    const before = (await offers()).length;
+    const outcome = { status: 'succeeded', comment: null, usage: null, changed: true } as const;
+    expect(await transaction(database, async (tx) => finishRun(tx, first!, outcome))).toBe(true);
+    expect(await offers()).toHaveLength(before + 1);
+    expect(await claim()).toBeDefined();
   });
 });
 

@@ -41,8 +41,10 @@ export async function claimRun(
     const pick: Pick = await pickRun(tx, wait);
     waiting = pick.waiting_run_id;
     if (waiting === null) return undefined;
-    if (pick.agent_id !== null) {
-      const started = await startRun(tx, pick.agent_id, options);
+    const { agent_id, company_limit } = pick;
+    if (agent_id !== null) {
+      const alone = company_limit === null || (await holdCompany(tx, agent_id, attempt === 1));
+      const started = alone && (await startRun(tx, agent_id, { ...options, company_limit }));
       if (started) return completeClaim(tx, started);
       wait = false;
     } else if (attempt === 1) {
@@ -58,13 +60,25 @@ export async function claimRun(
 }
 
 /**
+ * One claim of a company at a time, where companies have a limit: its agents' locks are several, and what is counted
+ * under one of them may change under another.
+ * @param wait only for who holds no other company yet: two that wait for each other's would do so for ever.
+ */
+async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boolean> {
+  const lock = sql.raw(wait ? 'pg_advisory_xact_lock' : 'pg_try_advisory_xact_lock');
+  const { rows } = await tx.execute<{ held: unknown }>(sql`
+    select ${lock}(hashtextextended('runs of ' || a.company_id, 0)) as held from agents a where a.id = ${agent_id}`);
+  return wait || rows[0]?.held === true;
+}
+
+/**
  * The oldest queued run of the agent that no budget holds back. Under the agent's lock no other claim and no end of a run of this agent can come
  * in between: what is checked here holds. The issue's row is locked ahead of the run's (agent > issue > run).
  */
 async function startRun(
   tx: Tx,
   agent_id: string,
-  options: { claimed_by: string; lease_sec: number },
+  options: { claimed_by: string; lease_sec: number; company_limit: number | null },
 ): Promise<Started | undefined> {
   const { rows } = await tx.execute(sql`
     with oldest as materialized (
@@ -82,6 +96,8 @@ async function startRun(
     where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'
       and a.deleted_at is null and a.status in ('idle', 'active', 'running', 'error')
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
+      and (${options.company_limit}::int is null or (select count(*) from heartbeat_runs x
+        where x.company_id = r.company_id and x.status = 'running') < ${options.company_limit}::int)
     returning r.*, a.name as agent_name, a.permissions as agent_permissions,
       exists (select from wakeup_requests w where w.run_id = r.id and w.status = 'pending') as has_wakeups,
       exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted`);

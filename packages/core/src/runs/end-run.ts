@@ -23,7 +23,7 @@ export interface Ended {
   run: RunRow;
   /** As it stood at the end, null without one or where it lies in the trash. */
   issue: IssueRow | null;
-  /** A queued run of the same agent, which the limit may have kept from being claimed. */
+  /** A queued run of the same agent, or, where companies have a limit, of the company, which it may have held back. */
   next_run_id: string | null;
   /** The company has budgets: what the run cost and held is to be charged. */
   budgeted: boolean;
@@ -58,9 +58,12 @@ export async function endRow(
     )${usage ? sql`, cost as (${insertRunCost('ended', usage)})` : sql``}
     select ended.*, to_jsonb(issue) as issue, issue.project_id,
       exists (select from budget_policies p where p.company_id = ended.company_id) as budgeted,
-      (select q.id from heartbeat_runs q
+      coalesce((select q.id from heartbeat_runs q
         where q.agent_id = ended.agent_id and q.status = 'queued' and q.id <> ended.id
-        order by q.created_at, q.id limit 1) as next_run_id
+        order by q.created_at, q.id limit 1), (select q.id from heartbeat_runs q
+        where q.company_id = ended.company_id and q.status = 'queued' and q.id <> ended.id
+          and exists (select from instance_settings where key = 'company_max_concurrent_runs')
+        order by q.created_at, q.id limit 1)) as next_run_id
     from ended left join issue on true`);
   const [raw] = rows;
   if (raw === undefined) return undefined;

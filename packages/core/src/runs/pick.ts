@@ -6,6 +6,8 @@ import { budgetHeld } from '../agents/index.ts';
 export interface Pick {
   agent_id: string | null;
   waiting_run_id: string | null;
+  /** How many runs of one company may run at once (decisions 7.7); null: as many as there are. */
+  company_limit: number | null;
 }
 
 /** What a budget may bound of the run `r`. */
@@ -26,7 +28,7 @@ const PER_COMPANY = 4;
  */
 export async function pickRun(tx: Tx, wait: boolean): Promise<Pick> {
   const { rows } = await tx.execute<{ [K in keyof Pick]: Pick[K] }>(pickStatement(wait));
-  return rows[0] ?? { agent_id: null, waiting_run_id: null };
+  return rows[0] ?? { agent_id: null, waiting_run_id: null, company_limit: null };
 }
 
 export function pickStatement(wait: boolean): SQL {
@@ -66,7 +68,7 @@ export function pickStatement(wait: boolean): SQL {
         order by r.created_at, r.id limit ${PER_COMPANY}
       ) q
     )
-    select picked.agent_id, (select id from candidate limit 1) as waiting_run_id
+    select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
     from (select) as one left join (
       select c.agent_id from candidate c join agents a on a.id = c.agent_id
       order by c.runs, c.created_at, c.id limit 1
