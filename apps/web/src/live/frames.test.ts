@@ -34,15 +34,21 @@ describe('frames', () => {
     expect(eventFrame({ ...event, type: 'routine_fired' })).toBeNull();
   });
 
-  it('split a long transcript text at 16 KB, between characters, without an id', () => {
-    const text = '😀'.repeat(20_000);
-    const frames = transcriptFrames(entry({ text }));
-    expect(frames).not.toMatch(/^id:/m);
-    const parts = payloads(frames);
-    expect(parts.length).toBeGreaterThan(2);
-    expect(parts.map(({ payload }) => payload.text).join('')).toBe(text);
-    expect(parts.every(({ seq, payload }) => seq === 7 && payload.text.length <= 16_384)).toBe(true);
-  });
+  it.each(['😀', 'é', 'a', 'ab😀'])(
+    'split a long text of %s at 16 KB, between characters, without an id',
+    (piece) => {
+      const text = piece.repeat(40_000);
+      const frames = transcriptFrames(entry({ text }));
+      expect(frames).not.toMatch(/^id:/m);
+      const parts = payloads(frames);
+      expect(parts.length).toBeGreaterThan(2);
+      expect(parts.map(({ payload }) => payload.text).join('')).toBe(text);
+      expect(parts.every(({ seq, payload }) => seq === 7 && Buffer.byteLength(payload.text) <= 16_384)).toBe(
+        true,
+      );
+      expect(frames).not.toMatch(/\\ud[89a-f]/i);
+    },
+  );
 
   it('leave a short payload as it is', () => {
     expect(payloads(transcriptFrames(entry({ text: 'hello', turn: 1 })))).toEqual([

@@ -2,8 +2,9 @@
 import { type LiveEvent, liveName } from '@acp/contract';
 import type { SequencedEvent, TranscriptEntry } from '@acp/core';
 
-/** Longest text of one transcript frame, in characters; longer output is split over several with the same `seq`. */
+/** Longest text of one transcript frame, in bytes; longer output is split over several with the same `seq`. */
 const MAX_TEXT = 16_384;
+const encoder = new TextEncoder();
 
 /**
  * Null for what is not sent to live streams. `occurred_at` of events from before a restart of the hub is a Date too:
@@ -42,13 +43,14 @@ export function transcriptFrames(entry: TranscriptEntry): string {
 /** A payload with a long `text` as several with a part of it each, in order, cut between characters. */
 function splitPayload(payload: Record<string, unknown>): Record<string, unknown>[] {
   const { text } = payload;
-  if (typeof text !== 'string' || text.length <= MAX_TEXT) return [payload];
+  if (typeof text !== 'string' || Buffer.byteLength(text) <= MAX_TEXT) return [payload];
   const parts: Record<string, unknown>[] = [];
+  const room = new Uint8Array(MAX_TEXT);
   for (let start = 0; start < text.length;) {
-    let end = Math.min(start + MAX_TEXT, text.length);
-    if (end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1]!)) end -= 1;
-    parts.push({ ...payload, text: text.slice(start, end), part: parts.length });
-    start = end;
+    // Whole characters only: what is left of a pair at the end of the slice would take more bytes than there are.
+    const { read } = encoder.encodeInto(text.slice(start, start + MAX_TEXT), room);
+    parts.push({ ...payload, text: text.slice(start, start + read), part: parts.length });
+    start += read;
   }
   return parts;
 }
