@@ -261,8 +261,11 @@ async function addRoutines(
   }
 }
 
+/** Longer than a failed job waits for its next attempt. What is due later waits for a provider's pause to be over. */
+const SOON_SEC = 20;
+
 /**
- * Until nothing runs, no job waits, and no living process has one in its hands. The longest wait that is in order is for a
+ * Until nothing runs, no job that is due soon waits, and no living process has one in its hands. The longest wait that is in order is for a
  * job that failed often, or whose announcement died with its sender: that is found by a look every 30 s.
  */
 export async function waitForRest({ db, fleet, company_id }: Stage): Promise<void> {
@@ -271,16 +274,16 @@ export async function waitForRest({ db, fleet, company_id }: Stage): Promise<voi
       `select array_remove(array[
         (select 'runs' from heartbeat_runs where company_id = $1 and status = 'running' limit 1),
         (select format('%s waits (%s) since %s for %s', name, state, created_on, start_after) from pgboss.job
-          where state in ('created', 'retry') order by created_on limit 1),
+          where state in ('created', 'retry') and start_after < now() + make_interval(secs => $3) order by created_on limit 1),
         (select name || ' is at work' from pgboss.job where state = 'active'
           and extract(epoch from started_on) * 1000 > $2 limit 1),
         (select 'events' from outbox limit 1)
       ], null) as busy`,
-      [company_id, fleet.killed_at],
+      [company_id, fleet.killed_at, SOON_SEC],
     );
     const [row] = rows;
     if (row!.busy.length > 0) throw new Error(row!.busy.join(', '));
     return true;
   };
-  await waitFor(busy, { timeout_ms: 75_000, interval_ms: 50, what: 'rest' });
+  await waitFor(busy, { timeout_ms: 45_000, interval_ms: 50, what: 'rest' });
 }
