@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { toolTable } from '@acp/contract';
 import { callTool, createNote, readYaml } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { ServiceError } from '@acp/kernel';
+import { newId, ServiceError } from '@acp/kernel';
 import { actors, databaseWithQueue } from '@acp/testkit';
 import * as fc from 'fast-check';
-import { installs } from '../../apps/scheduler/src/installs/installs.ts';
+import { installAppliers, installs } from '../../apps/scheduler/src/installs/installs.ts';
 import { createScene, fenced, ok, refused, rowsOf as readRows, type Scene } from './scene.ts';
 
 let database: Database;
@@ -68,6 +68,7 @@ describe('the install verbs', () => {
     );
     const skill = '---\nname: Painting\ndescription: How we paint\n---\nTwo coats.';
     expect(await set.apply(fenced('/install-skill', skill))).toEqual(ok('skill painting installed'));
+    expect((await set.apply('/use-skill painting')).result).toContain('Two coats.');
     const routine =
       'name: Sweep\nassignee: grace hopper\ncron_expression: 0 9 * * 1\ntimezone: Europe/Berlin';
     expect(await set.apply(fenced('/install-routine', routine))).toEqual(ok('routine Sweep installed'));
@@ -125,6 +126,18 @@ describe('the install verbs', () => {
     expect(
       await rowsOf(`select id from agents where name = 'Bob' and company_id = $1`, set.company.id),
     ).toEqual([]);
+  });
+
+  it('give a skill to who asked for it, also where a person approved it', async () => {
+    const set = await scene({ 'skills.manage': false });
+    const [content, board] = [
+      '---\nname: Painting\ndescription: How\n---\nTwo coats.',
+      actors.board(set.company),
+    ];
+    const target = { company_id: set.company.id, approval_id: newId(), agent_id: set.ada.id, body: content };
+    await transaction(database, async (tx) => installAppliers.skill!(tx, board, target));
+    expect((await set.apply('/use-skill painting')).result).toContain('Two coats.');
+    expect(await rowsOf('select agent_id from agent_skills where agent_id = $1', set.grace.id)).toEqual([]);
   });
 
   it('tell what is wrong before anybody is asked, and change nothing', async () => {

@@ -8,7 +8,15 @@ import {
   type InstallKind,
   InstallRoutine,
 } from '@acp/contract';
-import { createAgent, createNote, createRoutine, createScheduledRoutine, createSkill } from '@acp/core';
+import {
+  attachSkill,
+  createAgent,
+  createNote,
+  createRoutine,
+  createScheduledRoutine,
+  createSkill,
+  findAgent,
+} from '@acp/core';
 import type { InstallAppliers } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
@@ -22,8 +30,11 @@ export interface Install {
   fields: readonly string[];
   /** Throws `invalid` for a body that can't be carried out. */
   check: (body: Body) => void;
-  /** Makes it, by the command behind that resource's POST. @returns what it is called */
-  make: (tx: Tx, actor: Actor, company_id: string, body: Body) => Promise<string>;
+  /**
+   * Makes it, by the command behind that resource's POST. @returns what it is called
+   * @param asker the agent that wanted it
+   */
+  make: (tx: Tx, actor: Actor, company_id: string, body: Body, asker: string | null) => Promise<string>;
 }
 
 const agent = createValidator(CreateAgent, 'body');
@@ -57,8 +68,7 @@ export const installs: Readonly<Record<InstallableKind, Install>> = {
     permission: 'skills.manage',
     fields: fieldsOf(CreateSkill),
     check: skillOf,
-    make: async (tx, actor, company_id, body) =>
-      (await createSkill(tx, actor, company_id, skillOf(body))).slug,
+    make: makeSkill,
   },
   routine: {
     permission: 'routines.manage',
@@ -81,9 +91,23 @@ export const installs: Readonly<Record<InstallableKind, Install>> = {
 export const installAppliers: InstallAppliers = Object.fromEntries(
   Object.entries(installs).map(([kind, { make }]): [string, NonNullable<InstallAppliers[InstallKind]>] => [
     kind,
-    async (tx, actor, { company_id, body }) => make(tx, actor, company_id, body),
+    async (tx, actor, { company_id, agent_id, body }) => make(tx, actor, company_id, body, agent_id),
   ]),
 );
+
+/** Who asked for a skill gets it: it would be of no use to that agent otherwise. */
+async function makeSkill(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  body: Body,
+  asker: string | null,
+): Promise<string> {
+  const { id, slug } = await createSkill(tx, actor, company_id, skillOf(body));
+  const agent = asker === null ? undefined : await findAgent(tx, asker);
+  if (agent !== undefined) await attachSkill(tx, actor, agent, id);
+  return slug;
+}
 
 async function makeRoutine(tx: Tx, actor: Actor, company_id: string, body: Body): Promise<string> {
   const { cron_expression, timezone, ...input } = routine(fields(body));

@@ -20,7 +20,13 @@ export type InstallAppliers = Partial<
     (
       tx: Tx,
       actor: Actor,
-      target: { company_id: string; approval_id: string; body: Record<string, unknown> | string },
+      target: {
+        company_id: string;
+        approval_id: string;
+        /** Who asked for it, where that was an agent. */
+        agent_id: string | null;
+        body: Record<string, unknown> | string;
+      },
     ) => Promise<unknown>
   >
 >;
@@ -45,7 +51,8 @@ export async function applyApproval(
   const applier = appliers[kind];
   if (applier === undefined) throw invalid(`this instance cannot install: ${kind}`);
   const actor = await decider(tx, row);
-  await applier(tx, actor, { company_id: row.company_id, approval_id: row.id, body });
+  const { company_id, requested_by_agent_id: agent_id } = row;
+  await applier(tx, actor, { company_id, approval_id: row.id, agent_id, body });
   const [applied] = await tx
     .update(approvals)
     .set({ applied_at: sql`now()`, updated_at: sql`now()` })

@@ -32,7 +32,7 @@ function install(kind: InstallableKind): Verb {
         const { title } = await requestInstallApproval(tx, run.actor, { company_id, issue_id, kind, body });
         return { text: `a human is asked to approve: ${inline(title, 200)}`, changed: true };
       }
-      const name = await make(tx, run.actor, run.company_id, body);
+      const name = await make(tx, run.actor, run.company_id, body, run.agent_id);
       const unknown =
         typeof body === 'string' ? [] : Object.keys(body).filter((key) => !fields.includes(key));
       const notice = unknown.length === 0 ? '' : `; not understood: ${inline(unknown.join(', '), 200)}`;
