@@ -104,8 +104,8 @@ async function makeSkill(
   asker: string | null,
 ): Promise<string> {
   const { id, slug } = await createSkill(tx, actor, company_id, skillOf(body));
-  const agent = asker === null ? undefined : await findAgent(tx, asker);
-  if (agent !== undefined) await attachSkill(tx, actor, agent, id);
+  const user = asker === null ? undefined : await findAgent(tx, asker);
+  if (user !== undefined) await attachSkill(tx, actor, user, id);
   return slug;
 }
 
