@@ -4,7 +4,7 @@ import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId } from '@acp/kernel';
-import { databaseWithQueue } from '@acp/testkit';
+import { databaseWithQueue, nextInstant } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -115,7 +115,9 @@ describe('a routine', () => {
   });
 
   it('is listed newest first, by page and by status', async () => {
-    const made = [await make({ status: 'archived' }), await make({ status: 'archived' }), await make()];
+    const made = [await make({ status: 'archived' })];
+    await nextInstant();
+    made.push(await make({ status: 'archived' }), await make());
     const path = `/api/companies/${cast.company_id}/routines?status=archived&limit=1`;
     const first = await call('get', path);
     expect(first.body).toEqual([made[1]]);
@@ -167,6 +169,7 @@ describe('a fire by hand', () => {
       status: 'enqueued',
       run: { payload: { n: 1 }, source: 'manual', routine_id: id },
     });
+    await nextInstant();
     const second = await ok('post', `${path}/fire`);
     expect(second).toMatchObject({ status: 'skipped', run: { payload: null } });
     const page = await call('get', `${path}/runs?limit=1`);

@@ -5,6 +5,7 @@ export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';
 export { startStatementCounter } from './statement-counter.ts';
 export type { StatementCounter } from './statement-counter.ts';
+export { nextInstant } from './next-instant.ts';
 export { waitFor } from './wait-for.ts';
 export type { WaitForOptions } from './wait-for.ts';
 export { forkFakeModel, startFakeModel } from './fake-model.ts';

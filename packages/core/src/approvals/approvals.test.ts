@@ -10,6 +10,7 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  nextInstant,
 } from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import { createAgent as hire, pendingWakeups } from '../index.ts';
@@ -125,6 +126,7 @@ describe('an approval', () => {
   it('is listed newest first, by status, page by page', async () => {
     const { company, human, ask } = await setUp();
     const first = await ask();
+    await nextInstant();
     const second = await ask();
     await decide(reject, human, first);
     const list = async (filter: Parameters<typeof listApprovals>[2]) =>

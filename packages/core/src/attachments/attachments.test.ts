@@ -9,6 +9,7 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  nextInstant,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
@@ -104,7 +105,10 @@ describe('findAttachment', () => {
 
   it('lists newest first, paged where a limit is given', async () => {
     const s = await stage();
-    for (const name of ['1', '2', '3']) await s.attach(await s.file(name));
+    for (const name of ['1', '2', '3']) {
+      await s.attach(await s.file(name));
+      await nextInstant();
+    }
     const first = await listAttachments(database.db, s.issue, { limit: 2 });
     expect(first.items.map((each) => each.filename)).toEqual(['3', '2']);
     const rest = await listAttachments(database.db, s.issue, { limit: 2, cursor: first.next_cursor! });

@@ -10,6 +10,7 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  nextInstant,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
@@ -184,7 +185,10 @@ describe('listComments', () => {
     const s = await stage();
     const issue = await s.make();
     const actorsInTurn = [s.human, actors.agent(s.ada), actors.board(s.company), actors.system];
-    for (const [index, actor] of actorsInTurn.entries()) await say(actor, issue, `${index}`);
+    for (const [index, actor] of actorsInTurn.entries()) {
+      await say(actor, issue, `${index}`);
+      await nextInstant();
+    }
     const all = await listComments(database.db, issue, {});
     expect(all.next_cursor).toBeNull();
     expect(all.items.map((comment) => [comment.body_markdown, comment.author_user_name])).toEqual([

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { encodeCursor, newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  nextInstant,
+} from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
 import { findDocument, listDocuments, listRevisions, putDocument, restoreRevision } from './index.ts';
@@ -137,7 +145,10 @@ describe('restoreRevision', () => {
 describe('lists', () => {
   it('documents newest first, revisions by number; paged where a limit is given', async () => {
     const s = await stage();
-    for (const key of ['a', 'b', 'c']) await s.put(key, key);
+    for (const key of ['a', 'b', 'c']) {
+      await s.put(key, key);
+      await nextInstant();
+    }
     const first = await listDocuments(database.db, s.issue, { limit: 2 });
     expect(first.items.map((each) => each.key)).toEqual(['c', 'b']);
     const rest = await listDocuments(database.db, s.issue, { limit: 2, cursor: first.next_cursor! });

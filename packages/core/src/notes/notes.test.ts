@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreateNote, ListNotes } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
-import { actors, createAgent, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  nextInstant,
+} from '@acp/testkit';
 import {
   archiveNote,
   createNote,
@@ -72,7 +80,10 @@ describe('notes', () => {
 
   it('are listed newest first, page by page, by kind, and not from the trash', async () => {
     const { actor, write, row, list, titles } = await setUp();
-    for (const title of ['1', '2', '3']) await write({ title, kind: title === '2' ? 'memory' : 'note' });
+    for (const title of ['1', '2', '3']) {
+      await write({ title, kind: title === '2' ? 'memory' : 'note' });
+      await nextInstant();
+    }
     const page = await list({ limit: 2 });
     expect(page.items.map(({ title }) => title)).toEqual(['3', '2']);
     expect(await titles({ limit: 2, cursor: page.next_cursor! })).toEqual(['1']);

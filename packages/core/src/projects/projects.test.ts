@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
-import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
+import { actors, createAgent, createCompany, databaseWithQueue, nextInstant } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { createGoal, deleteGoal, listGoals, loadGoal, updateGoal } from '../goals/index.ts';
 import { createIssue } from '../issues/index.ts';
@@ -66,7 +66,9 @@ describe('a project', () => {
   it('is listed newest first, by status, and not from the trash', async () => {
     const { company, actor, project } = await setUp();
     await project({ name: '1' });
+    await nextInstant();
     await project({ name: '2', status: 'paused' });
+    await nextInstant();
     const third = await project({ name: '3' });
     const names = async (query: Parameters<typeof listProjects>[2] = {}) =>
       (await listProjects(database.db, company.id, query)).items.map(({ name }) => name);

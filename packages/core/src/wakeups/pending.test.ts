@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  databaseWithQueue,
+  nextInstant,
+} from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import {
   agentsWaiting,
@@ -86,6 +93,7 @@ describe('the life of a wakeup', () => {
   it('is consumed by the agent that reads its inbox, bound or not, oldest first', async () => {
     const { agent, issue, ask } = await setUp();
     const first = await ask(issue.id);
+    await nextInstant();
     const second = await ask(null);
     await bindWakeups(database.db, newId(), [first]);
     expect((await consumeInbox(database.db, agent.id)).map((row) => row.id)).toEqual([first, second]);

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  nextInstant,
+} from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import {
   createExecutionDecision,
@@ -118,7 +126,10 @@ describe('work products', () => {
 
   it('lists newest first, paged where a limit is given', async () => {
     const s = await stage();
-    for (const title of ['1', '2', '3']) await s.create({ title });
+    for (const title of ['1', '2', '3']) {
+      await s.create({ title });
+      await nextInstant();
+    }
     const first = await listWorkProducts(database.db, s.issue, { limit: 2 });
     expect(first.items.map((each) => each.title)).toEqual(['3', '2']);
     const rest = await listWorkProducts(database.db, s.issue, { limit: 2, cursor: first.next_cursor! });
@@ -135,6 +146,7 @@ describe('execution decisions', () => {
         createExecutionDecision(tx, actor, s.issue, { decision_type: 'escalate', reason }),
       );
     await decide(s.human, 'because');
+    await nextInstant();
     await decide(actors.agent(agent), null);
     const { items } = await listExecutionDecisions(database.db, s.issue, {});
     expect(items).toMatchObject([
