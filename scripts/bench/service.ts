@@ -25,10 +25,15 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+const folders: string[] = [];
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 /** A folder that goes with this process. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 
