@@ -8,6 +8,9 @@ import { changeInstanceSettings } from './index.ts';
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
+  // What other tests left waiting in this database comes before: one stop's end offers so many and no more.
+  await database.db.execute(sql`delete from heartbeat_runs where status = 'queued'`);
+  await database.db.execute(sql`delete from wakeup_requests where status = 'pending'`);
 });
 
 const pause = async (runs_paused: boolean | null) =>

@@ -23,13 +23,14 @@ import { createIssue } from '@acp/testkit';
 
 let database: Database;
 const actor: Actor = actors.system;
+const switchAllOff = async () =>
+  database.pool.query('update routine_triggers set enabled = false, next_fire_at = null');
 beforeAll(async () => {
   database = await databaseWithQueue();
+  await switchAllOff();
 });
 // What one test leaves due would be the next one's first.
-afterEach(async () => {
-  await database.pool.query('update routine_triggers set enabled = false, next_fire_at = null');
-});
+afterEach(switchAllOff);
 
 const inTx = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
 const fireAll = async () => {
