@@ -176,7 +176,7 @@ describe('a body', () => {
   it('of whatever kind is understood or refused in words, and never anything else', () => {
     const told = (kind: (typeof kinds)[number], body: string): unknown => {
       try {
-        installs[kind].check(readYaml(body, 'the body'));
+        installs[kind].read(readYaml(body, 'the body'));
         return undefined;
       } catch (err) {
         return err instanceof ServiceError ? err.kind : err;

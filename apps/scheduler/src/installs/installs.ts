@@ -23,18 +23,23 @@ import { invalid } from '@acp/kernel';
 
 type Body = Record<string, unknown> | string;
 
+/** For whom something is installed, and in whose name. */
+export interface InstallTarget {
+  company_id: string;
+  /** The agent that wanted it. */
+  agent_id: string | null;
+}
+
+/** Makes what a body says, by the command behind that resource's POST. @returns what it is called */
+type Make = (tx: Tx, actor: Actor, target: InstallTarget) => Promise<string>;
+
 /** One kind of thing that agents install: by a verb, or by an approval where the permission is withheld. */
 export interface Install {
   permission: AgentPermission;
   /** Fields that its body may have, for telling what was not understood. */
   fields: readonly string[];
   /** Throws `invalid` for a body that can't be carried out. */
-  check: (body: Body) => void;
-  /**
-   * Makes it, by the command behind that resource's POST. @returns what it is called
-   * @param asker the agent that wanted it
-   */
-  make: (tx: Tx, actor: Actor, company_id: string, body: Body, asker: string | null) => Promise<string>;
+  read: (body: Body) => Make;
 }
 
 const agent = createValidator(CreateAgent, 'body');
@@ -42,80 +47,63 @@ const note = createValidator(CreateNote, 'body');
 const skill = createValidator(CreateSkill, 'body');
 const routine = createValidator(InstallRoutine, 'body');
 
-const memory = (body: Body) => note({ ...fields(body), kind: 'memory' });
-// A skill may come as the text of its SKILL.md.
-const skillOf = (body: Body) => skill(typeof body === 'string' ? { content: body } : body);
 const fieldsOf = (schema: { properties: object }) => Object.keys(schema.properties);
 
 export type InstallableKind = Exclude<InstallKind, 'federation'>;
 
 export const installs: Readonly<Record<InstallableKind, Install>> = {
-  note: {
-    permission: 'notes.write',
-    fields: fieldsOf(CreateNote),
-    check: (body) => note(fields(body)),
-    make: async (tx, actor, company_id, body) =>
-      (await createNote(tx, actor, company_id, note(fields(body)))).title,
-  },
+  note: { permission: 'notes.write', fields: fieldsOf(CreateNote), read: (body) => readNote(fields(body)) },
   memory: {
     permission: 'notes.write',
     fields: fieldsOf(CreateNote),
-    check: memory,
-    make: async (tx, actor, company_id, body) =>
-      (await createNote(tx, actor, company_id, memory(body))).title,
+    read: (body) => readNote({ ...fields(body), kind: 'memory' }),
   },
-  skill: {
-    permission: 'skills.manage',
-    fields: fieldsOf(CreateSkill),
-    check: skillOf,
-    make: makeSkill,
-  },
-  routine: {
-    permission: 'routines.manage',
-    fields: fieldsOf(InstallRoutine),
-    check: (body) => routine(fields(body)),
-    make: makeRoutine,
-  },
-  agent: {
-    permission: 'agents.create',
-    fields: fieldsOf(CreateAgent),
-    check: (body) => agent(fields(body)),
-    make: async (tx, actor, company_id, body) => {
-      const hired = await createAgent(tx, actor, company_id, agent(fields(body)));
-      return 'agent' in hired ? hired.agent.name : hired.name;
-    },
-  },
+  skill: { permission: 'skills.manage', fields: fieldsOf(CreateSkill), read: readSkill },
+  routine: { permission: 'routines.manage', fields: fieldsOf(InstallRoutine), read: readRoutine },
+  agent: { permission: 'agents.create', fields: fieldsOf(CreateAgent), read: readAgent },
 };
 
 /** What carries out an approved install. */
 export const installAppliers: InstallAppliers = Object.fromEntries(
-  Object.entries(installs).map(([kind, { make }]): [string, NonNullable<InstallAppliers[InstallKind]>] => [
+  Object.entries(installs).map(([kind, { read }]): [string, NonNullable<InstallAppliers[InstallKind]>] => [
     kind,
-    async (tx, actor, { company_id, agent_id, body }) => make(tx, actor, company_id, body, agent_id),
+    async (tx, actor, { body, ...target }) => read(body)(tx, actor, target),
   ]),
 );
 
-/** Who asked for a skill gets it: it would be of no use to that agent otherwise. */
-async function makeSkill(
-  tx: Tx,
-  actor: Actor,
-  company_id: string,
-  body: Body,
-  asker: string | null,
-): Promise<string> {
-  const { id, slug } = await createSkill(tx, actor, company_id, skillOf(body));
-  const user = asker === null ? undefined : await findAgent(tx, asker);
-  if (user !== undefined) await attachSkill(tx, actor, user, id);
-  return slug;
+function readNote(body: Record<string, unknown>): Make {
+  const input = note(body);
+  return async (tx, actor, { company_id }) => (await createNote(tx, actor, company_id, input)).title;
 }
 
-async function makeRoutine(tx: Tx, actor: Actor, company_id: string, body: Body): Promise<string> {
+/** Who asked for a skill gets it: it would be of no use to that agent otherwise. It may come as the text of its SKILL.md. */
+function readSkill(body: Body): Make {
+  const input = skill(typeof body === 'string' ? { content: body } : body);
+  return async (tx, actor, { company_id, agent_id }) => {
+    const { id, slug } = await createSkill(tx, actor, company_id, input);
+    const user = agent_id === null ? undefined : await findAgent(tx, agent_id);
+    if (user !== undefined) await attachSkill(tx, actor, user, id);
+    return slug;
+  };
+}
+
+function readRoutine(body: Body): Make {
   const { cron_expression, timezone, ...input } = routine(fields(body));
-  const made =
-    cron_expression === undefined
-      ? await createRoutine(tx, actor, company_id, input)
-      : await createScheduledRoutine(tx, actor, company_id, { ...input, cron_expression, timezone });
-  return made.name;
+  return async (tx, actor, { company_id }) => {
+    const made =
+      cron_expression === undefined
+        ? await createRoutine(tx, actor, company_id, input)
+        : await createScheduledRoutine(tx, actor, company_id, { ...input, cron_expression, timezone });
+    return made.name;
+  };
+}
+
+function readAgent(body: Body): Make {
+  const input = agent(fields(body));
+  return async (tx, actor, { company_id }) => {
+    const hired = await createAgent(tx, actor, company_id, input);
+    return 'agent' in hired ? hired.agent.name : hired.name;
+  };
 }
 
 function fields(body: Body): Record<string, unknown> {

@@ -16,7 +16,7 @@ const agentFields: Partial<Record<InstallableKind, readonly string[]>> = {
 
 /** Makes the resource of the body; where a permission is withheld, an approval asks for it (decisions 5). */
 function install(kind: InstallableKind): Verb {
-  const { permission, fields, check, make } = table[kind];
+  const { permission, fields, read } = table[kind];
   return {
     apply: async (context) => {
       const { tx, run, action } = context;
@@ -26,13 +26,13 @@ function install(kind: InstallableKind): Verb {
         kind === 'skill' && hasFrontMatter(text)
           ? text
           : await withIds(context, kind, readYaml(text, 'the body'));
-      check(body);
+      const make = read(body);
       if (!permits(run.actor.permissions, permission)) {
         const { company_id, issue_id } = run;
         const { title } = await requestInstallApproval(tx, run.actor, { company_id, issue_id, kind, body });
         return { text: `a human is asked to approve: ${inline(title, 200)}`, changed: true };
       }
-      const name = await make(tx, run.actor, run.company_id, body, run.agent_id);
+      const name = await make(tx, run.actor, run);
       const unknown =
         typeof body === 'string' ? [] : Object.keys(body).filter((key) => !fields.includes(key));
       const notice = unknown.length === 0 ? '' : `; not understood: ${inline(unknown.join(', '), 200)}`;
