@@ -4,7 +4,16 @@
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { endpoints, eventTable, jobCatalogue, liveName, toolTable, verbTable } from '@acp/contract';
+import {
+  endpoints,
+  eventTable,
+  jobCatalogue,
+  liveName,
+  toolFields,
+  toolTable,
+  verbForm,
+  verbTable,
+} from '@acp/contract';
 import { configReference } from '@acp/kernel';
 
 const root = resolve(import.meta.dirname, '..');
@@ -85,11 +94,10 @@ function verbPage(): string {
   const verbs = verbTable
     .filter(({ available }) => available)
     .map((verb) => {
-      const form = verb.name === 'mcp:' ? `/mcp:${verb.grammar}` : `/${verb.name} ${verb.grammar}`.trim();
       const aliases = verb.aliases.map((alias) => `\`/${alias}\``).join(', ');
       const body = verb.body === 'none' ? '' : verb.body;
       return row(
-        `\`${form}\``,
+        `\`${verbForm(verb)}\``,
         aliases,
         body,
         verb.read ? 'next turn' : '',
@@ -97,11 +105,9 @@ function verbPage(): string {
         verb.doc,
       );
     });
-  const tools = toolTable.map(({ name, input, permission, read_only, doc }) => {
-    const required = new Set<string>(input.required ?? []);
-    const fields = Object.keys(input.properties).map((field) => (required.has(field) ? field : `${field}?`));
-    return row(`\`${name}\``, fields.join(', '), read_only ? '' : (permission ?? ''), doc);
-  });
+  const tools = toolTable.map((tool) =>
+    row(`\`${tool.name}\``, toolFields(tool), tool.read_only ? '' : (tool.permission ?? ''), tool.doc),
+  );
   return [
     '# Action verbs and tools',
     '',

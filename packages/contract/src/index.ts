@@ -46,7 +46,7 @@ export * from './runs.ts';
 export * from './run-endpoints.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';
-export { verbByName, verbLine, verbTable } from './verbs.ts';
+export { verbByName, verbForm, verbLine, verbTable } from './verbs.ts';
 export type { VerbRow } from './verbs.ts';
 export * from './inbox.ts';
 export * from './jobs.ts';

@@ -159,3 +159,8 @@ export function verbLine({ verb, args }: { verb?: unknown; args?: unknown }): st
 export const verbByName: ReadonlyMap<string, VerbRow> = new Map(
   verbTable.flatMap((verb) => [verb.name, ...verb.aliases].map((name) => [name, verb] as const)),
 );
+
+/** The form of a verb's line: `/status STATUS [ISSUE]`. */
+export function verbForm({ name, grammar }: Pick<VerbRow, 'name' | 'grammar'>): string {
+  return verbLine({ verb: name, args: { line: grammar } });
+}

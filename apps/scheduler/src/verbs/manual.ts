@@ -1,7 +1,7 @@
 // The verbs manual: the part of every prompt that tells an agent how to act. Generated, so that it never names a
 // verb that the engine would not obey.
 
-import { type ToolRow, toolTable, verbTable, type VerbRow } from '@acp/contract';
+import { toolFields, type ToolRow, toolTable, verbForm, verbTable, type VerbRow } from '@acp/contract';
 
 const rules = `You act by action verbs. A verb stands alone on its line, at the very start of the line, outside code blocks.
 Everything else that you write is posted as a comment on your issue.
@@ -11,21 +11,17 @@ Everything else that you write is posted as a comment on your issue.
 - A body is a fenced block right after the verb's line. Use a longer fence (\`\`\`\`) when the body itself has \`\`\` in it.`;
 
 function describe(verb: VerbRow): string {
-  const form =
-    verb.name === 'mcp:' ? `/${verb.name}${verb.grammar}` : `/${verb.name} ${verb.grammar}`.trimEnd();
   const notes = [
     verb.body === 'none' ? '' : `Takes a body${verb.body === 'optional' ? ' (optional)' : ''}.`,
     verb.read ? 'The answer comes in your next turn.' : '',
     verb.aliases.length === 0 ? '' : `Also ${verb.aliases.map((alias) => `/${alias}`).join(', ')}.`,
   ];
-  return [`${form}: ${verb.doc}`, ...notes.filter((note) => note !== '')].join(' ');
+  return [`${verbForm(verb)}: ${verb.doc}`, ...notes.filter((note) => note !== '')].join(' ');
 }
 
 /** `create_note(title, body_markdown?)`: names say enough, and what is wrong with a value the answer says. */
-function describeTool({ name, input, doc }: ToolRow): string {
-  const required = new Set<string>(input.required ?? []);
-  const fields = Object.keys(input.properties).map((field) => (required.has(field) ? field : `${field}?`));
-  return `- ${name}(${fields.join(', ')}): ${doc}`;
+function describeTool(tool: ToolRow): string {
+  return `- ${tool.name}(${toolFields(tool)}): ${tool.doc}`;
 }
 
 /** The text for the prompt, with the values that the vocabulary of the board allows. */
