@@ -1,6 +1,6 @@
 /** Least roles (specification, Authentication 6; decisions 7.1): what the `role` of endpoints and tools means. */
 import { forbidden } from '@acp/kernel';
-import { type Actor, type CompanyRole, permits } from './actor.ts';
+import { type Actor, type AgentPermission, type CompanyRole, permits } from './actor.ts';
 import type { EndpointRow } from './endpoint.ts';
 
 const ranks: Record<CompanyRole, number> = { viewer: 0, member: 1, admin: 2 };
@@ -36,7 +36,11 @@ export function requireRole(
     if (role === undefined || ranks[role] < ranks[row.role]) throw forbidden(`${row.role} role required`);
   }
   if (row.people_only && actor.kind === 'agent') throw forbidden('not for agents');
-  if (row.permission && actor.kind === 'agent' && !permits(actor.permissions, row.permission)) {
-    throw forbidden(`permission withheld: ${row.permission}`);
-  }
+  if (row.permission) requirePermission(actor, row.permission);
+}
+
+/** Permissions bound agents only. Throws 403. */
+export function requirePermission(actor: Actor, permission: AgentPermission): void {
+  if (actor.kind === 'agent' && !permits(actor.permissions, permission))
+    throw forbidden(`permission withheld: ${permission}`);
 }

@@ -1,6 +1,6 @@
-import { type Actor, type AgentFile, type FsSkill, permits } from '@acp/contract';
+import { type Actor, type AgentFile, type FsSkill, requirePermission } from '@acp/contract';
 import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, decodeCursor, encodeCursor, forbidden, notFound } from '@acp/kernel';
+import { conflict, decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import type { AgentRow } from '../agents/index.ts';
@@ -150,7 +150,7 @@ async function put(
   { storage_key, size_bytes, sha256 }: StoredFile,
   fresh = false,
 ): Promise<AgentFileRow> {
-  assertMayWrite(actor);
+  requirePermission(actor, 'files.write');
   // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
@@ -178,7 +178,7 @@ async function put(
 }
 
 async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
-  assertMayWrite(actor);
+  requirePermission(actor, 'files.write');
   const [row] = await tx
     .delete(agent_files)
     .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)))
@@ -186,11 +186,6 @@ async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: str
   if (!row) throw notFound();
   await recordChanges(tx, actor, [changeOf(row, 'deleted')]);
   return row.storage_key;
-}
-
-function assertMayWrite(actor: Actor): void {
-  if (actor.kind === 'agent' && !permits(actor.permissions, 'files.write'))
-    throw forbidden('permission withheld: files.write');
 }
 
 function presentFile({ path, size_bytes, updated_at }: AgentFileRow): AgentFile {

@@ -3,10 +3,10 @@ import {
   type Approval,
   type CreateApproval,
   type InstallKind,
-  permits,
+  requirePermission,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, forbidden } from '@acp/kernel';
+import { cutText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { createApproval } from './create-approval.ts';
 import { hasEffect } from './payload.ts';
@@ -59,8 +59,7 @@ export async function requestApproval(
   company_id: string,
   input: CreateApproval,
 ): Promise<{ approval: Approval; asked_before: boolean }> {
-  if (!permits(actor.permissions, 'approvals.request'))
-    throw forbidden('permission withheld: approvals.request');
+  requirePermission(actor, 'approvals.request');
   const { type, title, payload = {}, issue_id = null } = input;
   const [pending] = await tx
     .select()

@@ -3,10 +3,10 @@ import {
   type Attachment,
   type CreateIssue,
   type IssueWithAttachments,
-  permits,
+  requirePermission,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { forbidden, notFound } from '@acp/kernel';
+import { notFound } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { createIssue, findIssue, type IssueRow, issueUpdated } from '../issues/index.ts';
@@ -28,8 +28,7 @@ export async function createAttachments(
   files: readonly StoredFile[],
 ): Promise<Attachment[]> {
   if (files.length === 0) return [];
-  if (actor.kind === 'agent' && !permits(actor.permissions, 'files.write'))
-    throw forbidden('permission withheld: files.write');
+  requirePermission(actor, 'files.write');
   const keys = files.map((file) => file.storage_key);
   await keepStorageKeys(tx, keys);
   const rows = inOrder(keys, await insertRows(tx, actor, issue, files));
