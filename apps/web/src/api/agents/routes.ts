@@ -1,11 +1,4 @@
-import {
-  type Actor,
-  type AdapterTest,
-  type AdapterType,
-  agentEndpoints as rows,
-  agentOrgEndpoints as org,
-  permits,
-} from '@acp/contract';
+import { agentEndpoints as rows, agentOrgEndpoints as org, permits } from '@acp/contract';
 import {
   agentDefaults,
   clearSession,
@@ -28,8 +21,8 @@ import {
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
-import type { Services } from '../../http/services.ts';
-import { type AgentCall, agentOf } from './agent-of.ts';
+import { agentOf } from './agent-of.ts';
+import { testAdapter } from './test-adapter.ts';
 
 export const agentRoutes: Route[] = [
   handle(rows.list, async (c) => ({ agents: paged(c, await pageOfAgents(c.tx, c.actor, c.query)) })),
@@ -48,8 +41,8 @@ export const agentRoutes: Route[] = [
   handle(rows.pause, (c) => pauseAgent(c.tx, c.actor, c.subject, c.body?.reason)),
   handle(rows.resume, (c) => resumeAgent(c.tx, c.actor, c.subject)),
   handle(rows.runtimeState, (c) => runtimeState(c.tx, c.subject)),
-  handle(rows.testAdapter, (c) => testAdapter(c)),
-  handle(rows.testCodexAdapter, (c) => testAdapter(c, 'cli_b_local')),
+  handle(rows.testAdapter, (c) => testAdapter(c.services, c.actor, agentOf(c))),
+  handle(rows.testCodexAdapter, (c) => testAdapter(c.services, c.actor, agentOf(c), 'cli_b_local')),
   handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, agentOf(c))),
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.listKeys, async (c) => paged(c, await listAgentKeys(c.tx, c.subject, c.query))),
@@ -62,13 +55,3 @@ export const agentRoutes: Route[] = [
   handle(org.directReports, async (c) => paged(c, await directReports(c.tx, agentOf(c), c.query))),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];
-
-async function testAdapter(
-  c: AgentCall & { actor: Actor; services: Services },
-  adapter_type?: AdapterType,
-): Promise<AdapterTest> {
-  const { id: agent_id, company_id } = agentOf(c);
-  const command = { agent_id, ...(adapter_type === undefined ? {} : { adapter_type }) };
-  // What the scheduler's handler gives back: its row holds answers to the schema.
-  return (await c.services.command('test-adapter', command, { actor: c.actor, company_id })) as AdapterTest;
-}

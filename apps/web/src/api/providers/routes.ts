@@ -1,10 +1,11 @@
 import { providerEndpoints as rows } from '@acp/contract';
-import type { InstanceProviderTests, ProviderTest } from '@acp/contract';
+import type { InstanceProviderTests } from '@acp/contract';
 import { createProvider, deleteProvider, listProviders, presentProvider, updateProvider } from '@acp/core';
 import { sendJson } from '../../http/answer.ts';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { instanceTestPage } from '../../ui/admin/instance-test-page.ts';
+import { testProvider } from './test-provider.ts';
 
 export const providerRoutes: Route[] = [
   handle(rows.list, async (c) => paged(c, await listProviders(c.tx, c.company_id, c.query))),
@@ -16,11 +17,7 @@ export const providerRoutes: Route[] = [
     updateProvider(c.tx, c.actor, c.subject, c.body, c.services.vault, c.services.providers),
   ),
   handle(rows.delete, (c) => deleteProvider(c.tx, c.actor, c.subject)),
-  handle(rows.test, async ({ actor, company_id, subject, services }) => {
-    const command = { provider_id: subject.id };
-    // What the scheduler's handler gives back: its row holds answers to the schema.
-    return (await services.command('test-provider', command, { actor, company_id })) as ProviderTest;
-  }),
+  handle(rows.test, (c) => testProvider(c.services, c.actor, c.subject)),
   handle(rows.testInstance, async ({ actor, company_id, services, query, request, response }) => {
     const caller = { actor, company_id };
     const tests = (await services.command('test-instance-providers', {}, caller)) as InstanceProviderTests;

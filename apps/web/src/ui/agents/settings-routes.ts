@@ -23,6 +23,7 @@ import {
   userNames,
 } from '@acp/core';
 import { storeSkill } from '../../api/agents/store-skill.ts';
+import { testAdapter } from '../../api/agents/test-adapter.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -130,10 +131,7 @@ export const agentSettingsRoutes: UiRoute[] = [
     failed,
   }),
   action('/agents/{agentId}/test-adapter', agentEndpoints.testAdapter, {
-    run: async ({ services, user, subject, company_id }) => {
-      const command = { agent_id: subject.id };
-      return (await services.command('test-adapter', command, { actor: user, company_id })) as AdapterTest;
-    },
+    run: (c) => testAdapter(c.services, c.user, c.subject),
     next: (c, tested) => settingsPage(c, null, tested),
     failed,
   }),

@@ -1,5 +1,6 @@
 import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
 import { createProvider, deleteProvider, listProviders, presentProvider, updateProvider } from '@acp/core';
+import { testProvider } from '../../api/providers/test-provider.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -88,10 +89,7 @@ export const providerRoutes: UiRoute[] = [
   }),
   // What came of it is the answer itself: nothing keeps it.
   action('/providers/{providerId}/test', rows.test, {
-    run: async ({ user, company_id, subject, services }) => {
-      const command = { provider_id: subject.id };
-      return (await services.command('test-provider', command, { actor: user, company_id })) as ProviderTest;
-    },
+    run: (c) => testProvider(c.services, c.user, c.subject),
     next: (c, tested) => providerPage(c, null, null, tested),
   }),
   action('/providers/{providerId}/delete', rows.delete, {

@@ -1,0 +1,13 @@
+import type { Actor, ProviderTest } from '@acp/contract';
+import type { ProviderRow } from '@acp/core';
+import type { Services } from '../../http/services.ts';
+
+/** Has a scheduler ask the provider for its models. For the API and the provider's page. */
+export async function testProvider(
+  services: Services,
+  actor: Actor,
+  { id: provider_id, company_id }: Pick<ProviderRow, 'id' | 'company_id'>,
+): Promise<ProviderTest> {
+  // What the scheduler's handler gives back: its row holds answers to the schema.
+  return (await services.command('test-provider', { provider_id }, { actor, company_id })) as ProviderTest;
+}
