@@ -14,11 +14,7 @@ import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 
 export const approvalRoutes: Route[] = [
-  handle(rows.list, async (c) => {
-    const page = await listApprovals(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.list, async (c) => paged(c, await listApprovals(c.tx, c.company_id, c.query))),
   handle(rows.create, (c) => createApproval(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.get, (c) => presentApproval(c.subject)),
   handle(rows.approve, (c) => approve(c.tx, c.actor, c.subject, c.body)),

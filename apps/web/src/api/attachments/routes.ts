@@ -1,14 +1,11 @@
 import { attachmentEndpoints as rows } from '@acp/contract';
 import { createAttachments, deleteAttachment, listAttachments } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 import { sendFile } from '../../http/send-file.ts';
 
 export const attachmentRoutes: Route[] = [
-  handle(rows.list, async (c) => {
-    const page = await listAttachments(c.tx, c.subject, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.list, async (c) => paged(c, await listAttachments(c.tx, c.subject, c.query))),
   handle(rows.create, async (c) => {
     const made = await createAttachments(c.tx, c.actor, c.subject, c.files);
     return made.length === 1 ? made[0]! : made;

@@ -11,27 +11,16 @@ import {
   updateBudgetPolicy,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 
 export const budgetRoutes: Route[] = [
-  handle(rows.listPolicies, async (c) => {
-    const page = await listBudgetPolicies(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listPolicies, async (c) => paged(c, await listBudgetPolicies(c.tx, c.company_id, c.query))),
   handle(rows.createPolicy, (c) => createBudgetPolicy(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.updatePolicy, (c) => updateBudgetPolicy(c.tx, c.actor, c.subject, c.body)),
   handle(rows.deletePolicy, (c) => deleteBudgetPolicy(c.tx, c.actor, c.subject)),
-  handle(rows.listIncidents, async (c) => {
-    const page = await listBudgetIncidents(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listIncidents, async (c) => paged(c, await listBudgetIncidents(c.tx, c.company_id, c.query))),
   handle(rows.resolveIncident, (c) => resolveBudgetIncident(c.tx, c.actor, c.subject, c.body)),
-  handle(rows.listCostEvents, async (c) => {
-    const page = await listCostEvents(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listCostEvents, async (c) => paged(c, await listCostEvents(c.tx, c.company_id, c.query))),
   handle(rows.createCostEvent, (c) => reportCost(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.summary, (c) => summarizeCosts(c.tx, c.company_id, c.query)),
 ];

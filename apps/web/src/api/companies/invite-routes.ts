@@ -9,23 +9,18 @@ import {
   revokeInvite,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 import { requireUser, roleIn } from '../../http/roles.ts';
 
 export const inviteRoutes: Route[] = [
   handle(rows.list, async (c) => {
     const shows_tokens = roleIn(c.actor, c.company_id) === 'admin';
-    const page = await listInvites(c.tx, c.company_id, c.query, { shows_tokens });
-    c.nextPage(page.next_cursor);
-    return page.items;
+    return paged(c, await listInvites(c.tx, c.company_id, c.query, { shows_tokens }));
   }),
   handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.revoke, (c) => revokeInvite(c.tx, c.actor, c.company_id, c.params.inviteId!)),
   handle(rows.accept, (c) => acceptInvite(c.tx, requireUser(c.actor), c.params.token!)),
-  handle(rows.listJoinRequests, async (c) => {
-    const page = await listJoinRequests(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listJoinRequests, async (c) => paged(c, await listJoinRequests(c.tx, c.company_id, c.query))),
   handle(rows.requestToJoin, async (c) => {
     const { request, created } = await requestToJoin(c.tx, requireUser(c.actor), c.body);
     c.status(created ? 201 : 200);

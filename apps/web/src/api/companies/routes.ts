@@ -13,32 +13,21 @@ import {
   updateCompany,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 
 export const companyRoutes: Route[] = [
   handle(rows.create, (c) => createCompany(c.tx, c.actor, c.body)),
   handle(rows.update, (c) => updateCompany(c.tx, c.actor, c.company_id, c.body, c.services.homes)),
   handle(rows.delete, (c) => deleteCompany(c.tx, c.actor, c.company_id)),
-  handle(rows.listMembers, async (c) => {
-    const page = await listMembers(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listMembers, async (c) => paged(c, await listMembers(c.tx, c.company_id, c.query))),
   handle(rows.addMember, (c) => addMember(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.changeMember, (c) => changeMember(c.tx, c.actor, c.company_id, c.params.userId!, c.body)),
   handle(rows.removeMember, (c) => removeMember(c.tx, c.actor, c.company_id, c.params.userId!)),
-  handle(rows.listUsers, async (c) => {
-    const page = await listCompanyUsers(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listUsers, async (c) => paged(c, await listCompanyUsers(c.tx, c.company_id, c.query))),
   handle(rows.addUser, (c) => addMember(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.changeUser, (c) => changeMember(c.tx, c.actor, c.company_id, c.params.userId!, c.body)),
   handle(rows.removeUser, (c) => removeMember(c.tx, c.actor, c.company_id, c.params.userId!)),
-  handle(keys.list, async (c) => {
-    const page = await listBoardUserKeys(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(keys.list, async (c) => paged(c, await listBoardUserKeys(c.tx, c.company_id, c.query))),
   handle(keys.mint, (c) => mintBoardUserKey(c.tx, c.actor, c.company_id, c.body)),
   handle(keys.delete, (c) => deleteBoardUserKey(c.tx, c.actor, c.company_id, c.subject.id)),
 ];

@@ -15,6 +15,7 @@ import {
 } from '@acp/core';
 import { notFound, unauthenticated } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 import { requireUser } from '../../http/roles.ts';
 import { changeOwnPassword } from './change-own-password.ts';
 
@@ -29,11 +30,7 @@ export const identityRoutes: Route[] = [
     await changeOwnPassword(c.tx, c.services, requireUser(c.actor), c.body);
     return { message: 'password changed' };
   }),
-  handle(rows.listUsers, async (c) => {
-    const page = await listUsers(c.tx, c.query, presentUser);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listUsers, async (c) => paged(c, await listUsers(c.tx, c.query, presentUser))),
   handle(rows.createUser, async (c) => {
     const { email, display_name, password, instance_role = 'member' } = c.body;
     const password_hash = await hashPassword(password);
@@ -52,10 +49,6 @@ export const identityRoutes: Route[] = [
     await c.services.transaction((tx) => resetPassword(tx, c.actor, c.params.userId!, password_hash));
     return { message: 'password reset' };
   }),
-  handle(rows.listInstanceRoles, async (c) => {
-    const page = await listUsers(c.tx, c.query, presentUserRole);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listInstanceRoles, async (c) => paged(c, await listUsers(c.tx, c.query, presentUserRole))),
   handle(rows.changeInstanceRole, (c) => changeInstanceRole(c.tx, c.actor, c.params.userId!, c.body.role)),
 ];

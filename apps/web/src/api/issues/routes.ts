@@ -22,11 +22,7 @@ import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 
 export const issueRoutes: Route[] = [
-  handle(rows.list, async (ctx) => {
-    const page = await listIssues(ctx.tx, ctx.company_id, ctx.query);
-    ctx.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.list, async (ctx) => paged(ctx, await listIssues(ctx.tx, ctx.company_id, ctx.query))),
   handle(rows.create, ({ tx, actor, company_id, body, files }) =>
     files === undefined
       ? createIssue(tx, actor, company_id, body)

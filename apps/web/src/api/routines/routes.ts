@@ -16,14 +16,11 @@ import {
   updateTrigger,
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 import { receiveWebhook } from './webhook.ts';
 
 export const routineRoutes: Route[] = [
-  handle(rows.list, async (c) => {
-    const page = await listRoutines(c.tx, c.company_id, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.list, async (c) => paged(c, await listRoutines(c.tx, c.company_id, c.query))),
   handle(rows.create, (c) => createRoutine(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.get, (c) => presentRoutine(c.subject)),
   handle(rows.update, (c) => updateRoutine(c.tx, c.actor, c.subject, c.body)),
@@ -32,16 +29,8 @@ export const routineRoutes: Route[] = [
     const { status, run } = await fireRoutine(c.tx, c.actor, c.subject, c.body);
     return { status, run };
   }),
-  handle(rows.listRuns, async (c) => {
-    const page = await listRoutineRuns(c.tx, c.subject, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
-  handle(rows.listTriggers, async (c) => {
-    const page = await listTriggers(c.tx, c.subject, c.query);
-    c.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.listRuns, async (c) => paged(c, await listRoutineRuns(c.tx, c.subject, c.query))),
+  handle(rows.listTriggers, async (c) => paged(c, await listTriggers(c.tx, c.subject, c.query))),
   handle(rows.createTrigger, (c) => createTrigger(c.tx, c.actor, c.subject, c.body, c.services.vault)),
   handle(rows.promote, (c) => promoteRoutine(c.tx, c.actor, c.subject, c.body)),
   handle(triggers.update, (c) => updateTrigger(c.tx, c.actor, c.subject, c.body)),

@@ -1,16 +1,13 @@
 import { runEndpoints as rows } from '@acp/contract';
 import { cancelRun, invokeAgent, listRunEvents, listRuns, presentRun, triggerIssue } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
 
 export const runRoutes: Route[] = [
   handle(rows.invoke, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.invokeMe, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.triggerIssue, (ctx) => triggerIssue(ctx.tx, ctx.actor, ctx.subject)),
-  handle(rows.list, async (ctx) => {
-    const page = await listRuns(ctx.tx, ctx.company_id, ctx.query);
-    ctx.nextPage(page.next_cursor);
-    return page.items;
-  }),
+  handle(rows.list, async (ctx) => paged(ctx, await listRuns(ctx.tx, ctx.company_id, ctx.query))),
   handle(rows.get, (ctx) => presentRun(ctx.subject)),
   handle(rows.cancel, (ctx) => cancelRun(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.events, (ctx) => listRunEvents(ctx.tx, ctx.subject.id, ctx.query)),
