@@ -1,14 +1,12 @@
 /** (a) The JSON API against a bare Express handler with the same SQL, in short alternating rounds. */
-import autocannon from 'autocannon';
 import { cloneDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
+import { CONNECTIONS, load as fire } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 import { startService, temporaryFolder } from './service.ts';
 import { median } from './statistics.ts';
-
-const CONNECTIONS = 10;
 
 interface Act {
   name: string;
@@ -59,7 +57,9 @@ export async function benchApi(report: Report, options: BenchOptions): Promise<v
   try {
     const [rounds, seconds] = options.smoke ? [1, 1] : [7, 3];
     for (const act of acts) {
-      const load = async (url: string): Promise<number> => fire(url, act, scene, seconds);
+      const { method, path, body } = act;
+      const request = { method, path: path(scene), ...(body && { body: body(scene) }) };
+      const load = async (url: string): Promise<number> => fire(url, scene.agent_key, [request], seconds);
       // Compiled code, connections and plans are what a service has after its first seconds.
       for (const url of [service.url, bare.greeting, remembering.greeting]) await load(url);
       const ours: number[] = [];
@@ -89,23 +89,4 @@ export async function benchApi(report: Report, options: BenchOptions): Promise<v
     await Promise.all([service.stop(), bare.stop(), remembering.stop()]);
     await database.close();
   }
-}
-
-/** Requests per second. Throws where an answer is no success: a fast refusal is no figure. */
-async function fire(url: string, act: Act, scene: Scene, seconds: number): Promise<number> {
-  const body = act.body?.(scene);
-  const result = await autocannon({
-    url: url + act.path(scene),
-    method: act.method,
-    connections: CONNECTIONS,
-    duration: seconds,
-    headers: {
-      authorization: `Bearer ${scene.agent_key}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body }),
-  });
-  if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)
-    throw new Error(`${act.name}: ${result.non2xx} refusals, ${result.errors} errors at ${url}`);
-  return result.requests.total / result.duration;
 }

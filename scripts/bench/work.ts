@@ -1,9 +1,9 @@
 /** (e) Routines, and what a run with ten verbs costs beside one with none. */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import autocannon from 'autocannon';
 import { cloneDatabase, forkFakeModel, startStatementCounter, waitFor } from '@acp/testkit';
 import type { ForkedFakeModel, StatementCounter, TestDatabase } from '@acp/testkit';
+import { CONNECTIONS, load as fire, type LoadRequest } from './load.ts';
 import { ONLY_LOOK, TEN_VERBS } from './quick-model.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { finishedRuns, quiet, tiers, trigger } from './runs.ts';
@@ -11,7 +11,6 @@ import { createScene, type Scene } from './scene.ts';
 import { startService } from './service.ts';
 import { median } from './statistics.ts';
 
-const CONNECTIONS = 10;
 const VERBS = 10;
 
 export async function benchWork(report: Report, options: BenchOptions): Promise<void> {
@@ -59,17 +58,22 @@ async function benchFires(
         }),
       ),
     );
-    const create = {
+    const create: LoadRequest = {
+      method: 'POST',
       path: `/api/companies/${scene.company_id}/issues`,
       body: JSON.stringify({
         title: 'Paint the shed behind the house',
         body_markdown: 'It has lost its colour on the side of the weather.',
       }),
     };
-    const fires = routines.map(({ id }) => ({ path: `/api/routines/${id}/fire`, body: '{}' }));
+    const fires = routines.map(({ id }): LoadRequest => ({
+      method: 'POST',
+      path: `/api/routines/${id}/fire`,
+      body: '{}',
+    }));
     const [rounds, seconds] = smoke ? [1, 1] : [7, 3];
-    const load = async (requests: readonly { path: string; body: string }[]): Promise<number> =>
-      fire(web.url, scene, requests, seconds);
+    const load = async (requests: readonly LoadRequest[]): Promise<number> =>
+      fire(web.url, scene.board_key, requests, seconds);
     await load([create]);
     await load(fires);
     const rates: number[] = [];
@@ -200,24 +204,6 @@ async function countRun(
   const from = counter.total();
   await measureRun(database, url, scene, scene.issue_ids.length - 1);
   return counter.total() - from;
-}
-
-async function fire(
-  url: string,
-  { board_key }: Scene,
-  requests: readonly { path: string; body: string }[],
-  seconds: number,
-): Promise<number> {
-  const result = await autocannon({
-    url,
-    connections: CONNECTIONS,
-    duration: seconds,
-    headers: { authorization: `Bearer ${board_key}`, 'content-type': 'application/json' },
-    requests: requests.map((request) => ({ method: 'POST', ...request })),
-  });
-  if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)
-    throw new Error(`${result.non2xx} refusals, ${result.errors} errors at ${url}`);
-  return result.requests.total / result.duration;
 }
 
 async function post<T>(url: string, { board_key }: Scene, where: string, body: object): Promise<T> {

@@ -1,0 +1,36 @@
+/** Requests at full speed over ten connections. */
+import autocannon from 'autocannon';
+
+export const CONNECTIONS = 10;
+
+export interface LoadRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+}
+
+/**
+ * Requests per second, each connection taking them in turn. Throws where an answer is no success: a fast refusal is no
+ * figure.
+ */
+export async function load(
+  url: string,
+  key: string,
+  requests: readonly LoadRequest[],
+  seconds: number,
+): Promise<number> {
+  const withBody = requests.some(({ body }) => body !== undefined);
+  const result = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    duration: seconds,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(withBody ? { 'content-type': 'application/json' } : {}),
+    },
+    requests: [...requests],
+  });
+  if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)
+    throw new Error(`${requests[0]?.path}: ${result.non2xx} refusals, ${result.errors} errors at ${url}`);
+  return result.requests.total / result.duration;
+}
