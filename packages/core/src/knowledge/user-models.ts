@@ -88,7 +88,7 @@ export interface UserModel {
 
 /** What agents have written down of a user, by company: for that user's own eyes. */
 export async function userModelsOf(tx: Tx, user_id: string): Promise<UserModel[]> {
-  const rows = await tx
+  return tx
     .select({
       company_id: user_models.company_id,
       company_name: companies.name,
@@ -101,5 +101,4 @@ export async function userModelsOf(tx: Tx, user_id: string): Promise<UserModel[]
     .leftJoin(agents, eq(agents.id, user_models.updated_by_agent_id))
     .where(eq(user_models.user_id, user_id))
     .orderBy(companies.name);
-  return rows;
 }
