@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, id, instant } from './columns.ts';
+import { bigint, boolean, check, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
 
 /** Events of committed transactions that the sequencer has not numbered yet. Written with the business rows. */
 export const outbox = pgTable('outbox', {
@@ -36,6 +36,18 @@ export const event_sequence = pgTable(
     last: bigint({ mode: 'number' }).notNull().default(0),
   },
   (t) => [check('event_sequence_only_row', sql`${t.only_row}`)],
+);
+
+/** Durable cursors: up to which number each reader has taken effect (decisions 10.12). */
+export const event_cursors = pgTable(
+  'event_cursors',
+  {
+    consumer: text().notNull(),
+    name: text().notNull(),
+    seq: bigint({ mode: 'number' }).notNull(),
+    updated_at: updatedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.consumer, t.name] })],
 );
 
 /** Awaited commands: a request of the web tier that a scheduler answers within its deadline (decisions 6). */
