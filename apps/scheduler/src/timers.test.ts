@@ -1,9 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { readTicks } from '@acp/core';
+import { putSetting, readTicks } from '@acp/core';
 import { schema } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
-import { createAgent, createCompany, databaseWithQueue, queuedJobs, testLogger } from '@acp/testkit';
+import {
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  databaseWithQueue,
+  queuedJobs,
+  testLogger,
+} from '@acp/testkit';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
@@ -106,5 +113,27 @@ describe('the timers', () => {
       [[lost, old]],
     );
     expect(rows).toEqual([{ id: lost, status: 'failed', error: 'run lost: scheduler stopped' }]);
+  });
+
+  it('forget events after as many days as the setting says, a week without one', async () => {
+    const test = await cloneDatabase('event_retention');
+    const context = { ...(await contextOf()), database: test.database };
+    const { db } = test.database;
+    await db.insert(schema.events).values(
+      [8, 5, 2].map((days, index) => ({
+        seq: index + 1,
+        id: newId(),
+        type: 'issue_updated',
+        data: {},
+        occurred_at: past(days),
+      })),
+    );
+    const left = async () =>
+      (await db.select({ seq: schema.events.seq }).from(schema.events)).map(({ seq }) => seq);
+    await tick(context, 'event-retention');
+    expect(await left()).toEqual([2, 3]);
+    await putSetting(db, 'event_retention_days', 3);
+    await tick(context, 'event-retention');
+    expect(await left()).toEqual([3]);
   });
 });

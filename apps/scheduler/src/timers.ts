@@ -9,6 +9,7 @@ import {
   deleteRoutineRunsBefore,
   deleteRunsBefore,
   dueWork,
+  EVENTS_KEPT_DAYS,
   getSetting,
   purgeOutlived,
   rollOverBudgets,
@@ -40,8 +41,7 @@ interface TimerRow {
 
 const HEARTBEAT_BATCH = 500;
 const RUN_BATCH = 200;
-/** Live streams replay 10 minutes (decisions 4); the rest is for whoever looks into what happened. */
-const EVENTS_KEPT_SEC = 3600;
+const EVENT_BATCH = 2000;
 
 export const timerTable: readonly TimerRow[] = [
   // The only one that an idle instance feels: one statement a second for all that is due to the second.
@@ -98,6 +98,7 @@ export const timerTable: readonly TimerRow[] = [
     },
   },
   { name: 'retention', interval_sec: 300, work: forget },
+  { name: 'event-retention', interval_sec: 300, work: forgetEvents },
   { name: 'trash-retention', interval_sec: 3600, work: forgetTrash },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
@@ -167,7 +168,14 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteOldLoginFailures(db);
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
-  await deleteEventsBefore(db, EVENTS_KEPT_SEC);
+}
+
+/** In bites: what a busy instance makes in five minutes may be a lot. */
+async function forgetEvents({ database: { db } }: TimerContext, signal: AbortSignal): Promise<void> {
+  const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
+  let deleted = EVENT_BATCH;
+  while (deleted === EVENT_BATCH && !signal.aborted)
+    deleted = await deleteEventsBefore(db, days, EVENT_BATCH);
 }
 
 /** In small bites, so that no statement holds rows for long. */

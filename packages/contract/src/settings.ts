@@ -8,6 +8,8 @@ export const instanceSettings = {
   company_creation: OneOf(['admins']),
   trash_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
   run_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+  /** How long cursors of plugins, channels and webhooks may lag behind (decisions 10.12). */
+  event_retention_days: Type.Integer({ minimum: 1, maximum: 366 }),
   /** Cron expression of five fields. */
   backup_schedule: Type.String({ pattern: '^\\S+( \\S+){4}$', maxLength: 200 }),
   default_adapter_type: Type.String({ minLength: 1, maxLength: 100 }),
@@ -28,6 +30,7 @@ const nullableSettings = {
   company_creation: Nullable(instanceSettings.company_creation),
   trash_retention_days: Nullable(instanceSettings.trash_retention_days),
   run_retention_days: Nullable(instanceSettings.run_retention_days),
+  event_retention_days: Nullable(instanceSettings.event_retention_days),
   backup_schedule: Nullable(instanceSettings.backup_schedule),
   default_adapter_type: Nullable(instanceSettings.default_adapter_type),
   runs_paused: Nullable(instanceSettings.runs_paused),

@@ -1,5 +1,11 @@
-/** Owns reading and forgetting of the sequenced events; the rows themselves are moved there by `sequence_outbox`. */
-export { countEvents, deleteEventsBefore, lastSequence, listEventsAfter } from './read-events.ts';
+/**
+ * Owns reading and forgetting of the sequenced events, and `event_cursors`: the places of readers that may miss none
+ * (decisions 10.12). The events themselves are moved there by `sequence_outbox`.
+ */
+export { advanceCursor, closeCursor, openCursor, readCursor } from './cursors.ts';
+export type { CursorBatch, CursorName } from './cursors.ts';
+export { deleteEventsBefore, EVENTS_KEPT_DAYS } from './retention.ts';
+export { countEvents, lastSequence, listEventsAfter } from './read-events.ts';
 export { deleteOldIdempotencyKeys } from './idempotency-keys.ts';
 export { replayFloor } from './replay.ts';
 export type { SequencedEvent } from './read-events.ts';

@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { and, asc, count, gt, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { and, asc, count, gt, inArray, isNull, lte, or, sql } from 'drizzle-orm';
 
 const { events, event_sequence } = schema;
 
@@ -45,12 +45,4 @@ export async function countEvents(
 export async function lastSequence(tx: Tx): Promise<number> {
   const [row] = await tx.select({ last: event_sequence.last }).from(event_sequence);
   return row?.last ?? 0;
-}
-
-/** Retention: events older than the replay window serve nobody. Answers how many went. */
-export async function deleteEventsBefore(tx: Tx, age_sec: number): Promise<number> {
-  const result = await tx
-    .delete(events)
-    .where(lt(events.occurred_at, sql`now() - make_interval(secs => ${age_sec})`));
-  return result.rowCount ?? 0;
 }

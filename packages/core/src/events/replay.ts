@@ -8,11 +8,12 @@ const REPLAY_WINDOW = sql`interval '10 minutes'`;
 
 /**
  * Where a replay can begin: the number before the oldest event of the last 10 minutes, or the newest number where
- * there is none. A client whose last number lies before it has missed what is not replayed any more.
+ * there is none. Found by time, not as the least number: days of older events lie before it. A client whose last number lies before it has missed what is not replayed any more.
  */
 export async function replayFloor(tx: Tx): Promise<{ floor: number; last: number }> {
   const { rows } = await tx.execute<{ floor: string; last: string }>(sql`
-    select s.last, coalesce((select min(e.seq) - 1 from ${events} e where e.occurred_at > now() - ${REPLAY_WINDOW}), s.last) as floor
+    select s.last, coalesce((
+      select e.seq - 1 from ${events} e where e.occurred_at > now() - ${REPLAY_WINDOW} order by e.occurred_at, e.seq limit 1), s.last) as floor
     from ${event_sequence} s`);
   return { floor: Number(rows[0]?.floor ?? 0), last: Number(rows[0]?.last ?? 0) };
 }

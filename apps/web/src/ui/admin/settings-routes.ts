@@ -16,6 +16,7 @@ const texts = ['instance_name', 'backup_schedule', 'default_adapter_type'] as co
 const numbers = [
   { name: 'company_max_concurrent_runs', label: 'Runs of a company at once' },
   { name: 'run_retention_days', label: 'Days that runs are kept' },
+  { name: 'event_retention_days', label: 'Days that events are kept' },
   { name: 'trash_retention_days', label: 'Days that the trash is kept' },
 ] as const;
 
