@@ -1,7 +1,7 @@
 /** Notes: what people and agents write down (decisions 3, Note). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const noteKinds = ['note', 'finding', 'memory'] as const;
 export type NoteKind = (typeof noteKinds)[number];
@@ -24,8 +24,8 @@ export type Note = Static<typeof Note>;
 
 export const UpdateNote = Patch({
   title: Name,
-  /** Half a million characters at most: beyond its limit PostgreSQL's text search would refuse the row. */
-  body_markdown: Type.String({ maxLength: 500_000, pattern: '^[^\\u0000]*$' }),
+  /** The search looks at the first 200,000 characters of title and text. */
+  body_markdown: Text,
   kind: OneOf(noteKinds),
   tags: Type.Array(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }), {
     maxItems: 50,

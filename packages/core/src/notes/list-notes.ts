@@ -58,6 +58,14 @@ export async function listNotes(tx: Tx, company_id: string, query: ListNotes): P
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentNote);
 }
 
+/**
+ * The query's words cut up as the database cuts up the text (`searchable_text`): only quotes, and `-` before a word, mean
+ * something.
+ */
+function searchableWords(q: string): string {
+  return q.replaceAll(/[!#-,./:;<=>?@[\\\]^_`{|}~]/g, ' ').replaceAll(/(?<=[^\s"])-|-(?=[\s-]|$)/g, ' ');
+}
+
 interface Match extends Record<string, unknown> {
   id: string;
   score: number;
@@ -86,8 +94,8 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
  * 1000 for the likeness of the best part of the title. The indexes `notes_text` and `notes_title` serve the matches.
  */
 function search(filters: SQL, q: string, limit: number, after: readonly CursorValue[] | undefined): SQL {
-  const text = sql`to_tsvector('simple', ${notes.title} || ' ' || ${notes.body_markdown})`;
-  const words = sql`websearch_to_tsquery('simple', ${q})`;
+  const text = sql`${notes}.words`;
+  const words = sql`websearch_to_tsquery('simple', ${searchableWords(q)})`;
   const contains = sql`${notes.title} ilike ${`%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`;
   const page = after
     ? sql`where (score, created_at, id) < (${after[0]}::bigint, ${after[1]}::timestamptz, ${after[2]}::uuid)`

@@ -10,6 +10,7 @@ import {
   databaseWithQueue,
   nextInstant,
 } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
 import {
   archiveNote,
   createNote,
@@ -132,4 +133,32 @@ describe('search', () => {
     expect([seen.length, new Set(seen).size]).toEqual([5, 5]);
     await expect(list({ q: 'report', cursor: 'nonsense' })).rejects.toMatchObject({ kind: 'invalid' });
   });
+
+  it('finds the parts of addresses, paths and tags, written as in the text or bare', async () => {
+    const { write, titles } = await setUp();
+    await write({
+      title: 'A',
+      body_markdown: 'see <b>src/main_loop.ts</b>, mail ada.l@example.com, well-known',
+    });
+    for (const q of ['src/main_loop.ts', 'main_loop', 'loop', 'ada.l@example.com', 'example', 'well-known'])
+      expect([q, await titles({ q })]).toEqual([q, ['A']]);
+    expect(await titles({ q: 'well -known' })).toEqual([]);
+  });
+
+  it.each(['a_', '~/', '<!--', 'a@', 'http://a.', '&#', '-1e', '\u00e9'])(
+    'a text of nothing but %j, or of a million letters of unique words, is stored and searched within seconds',
+    async (part) => {
+      const { company, actor } = await setUp();
+      const unique = Array.from({ length: 120_000 }, (_each, index) => (index + 60_000_000).toString(36));
+      await transaction(database, async (tx) => {
+        // With PostgreSQL's own words each of these would take minutes, or be refused.
+        await tx.execute(sql`set local statement_timeout = '10s'`);
+        const bodies = [part.repeat(1_000_000 / part.length), unique.join(` ${part} `).slice(0, 1_000_000)];
+        for (const body_markdown of bodies)
+          await createNote(tx, actor, company.id, { title: `${part} T`, body_markdown });
+        expect((await listNotes(tx, company.id, { q: unique[1]! })).items).toHaveLength(1);
+        expect((await listNotes(tx, company.id, { q: part.repeat(500 / part.length) })).items).toBeDefined();
+      });
+    },
+  );
 });

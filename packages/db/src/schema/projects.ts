@@ -1,5 +1,7 @@
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { agents } from './agents.ts';
 import { companies } from './companies.ts';
+import { goals } from './goals.ts';
 import { createdAt, deletedAt, id, updatedAt } from './columns.ts';
 
 export const projects = pgTable(
@@ -12,8 +14,8 @@ export const projects = pgTable(
     name: text().notNull(),
     description: text(),
     status: text().notNull().default('active'),
-    goal_id: uuid(),
-    lead_agent_id: uuid(),
+    goal_id: uuid().references(() => goals.id, { onDelete: 'set null' }),
+    lead_agent_id: uuid().references(() => agents.id, { onDelete: 'set null' }),
     repo_url: text(),
     file_backend: text().notNull().default('local'),
     module_endpoint: text(),
@@ -22,5 +24,9 @@ export const projects = pgTable(
     updated_at: updatedAt(),
     deleted_at: deletedAt(),
   },
-  (t) => [index('projects_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('projects_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('projects_goal').on(t.goal_id),
+    index('projects_lead').on(t.lead_agent_id),
+  ],
 );

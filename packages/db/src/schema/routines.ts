@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { agents } from './agents.ts';
 import { companies } from './companies.ts';
+import { goals } from './goals.ts';
+import { projects } from './projects.ts';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 
 export const routines = pgTable(
@@ -12,9 +15,9 @@ export const routines = pgTable(
       .references(() => companies.id, { onDelete: 'cascade' }),
     name: text().notNull(),
     description: text(),
-    assignee_agent_id: uuid(),
-    project_id: uuid(),
-    goal_id: uuid(),
+    assignee_agent_id: uuid().references(() => agents.id, { onDelete: 'set null' }),
+    project_id: uuid().references(() => projects.id, { onDelete: 'set null' }),
+    goal_id: uuid().references(() => goals.id, { onDelete: 'set null' }),
     title_template: text().notNull(),
     body_template: text(),
     priority: text().notNull().default('medium'),
@@ -25,7 +28,13 @@ export const routines = pgTable(
     updated_at: updatedAt(),
     deleted_at: deletedAt(),
   },
-  (t) => [index('routines_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('routines_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    // For what they refer to, when it goes.
+    index('routines_assignee').on(t.assignee_agent_id),
+    index('routines_project').on(t.project_id),
+    index('routines_goal').on(t.goal_id),
+  ],
 );
 
 export const routine_triggers = pgTable(
