@@ -18,7 +18,7 @@ import { createGoal, deleteGoal, loadGoal } from '../goals/index.ts';
 import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
 import { createProject, deleteProject, loadProject } from '../projects/index.ts';
-import { createRoutine, deleteRoutine, findRoutine } from '../routines/index.ts';
+import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
 import { settleCompany } from '../runs/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { listTrash } from '../trash/index.ts';
@@ -237,6 +237,45 @@ describe('purging', () => {
     await purge(agent.id);
     expect(await findIssue(database.db, issue.id)).toMatchObject({ assignee_agent_id: null });
     expect(await database.db.$count(agents, eq(agents.id, agent.id))).toBe(0);
+  });
+
+  it('of an agent, a project, a goal or an issue leaves nothing that refers to it, and routines fire on', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const issue = await createIssue(database.db, company);
+    const goal = await within(async (tx) =>
+      createGoal(tx, admin, company.id, { title: 'G', owner_agent_id: agent.id }),
+    );
+    const goal_id = goal.id;
+    const other = await within(async (tx) => createGoal(tx, admin, company.id, { title: 'O' }));
+    const place = await within(async (tx) =>
+      createProject(tx, admin, company.id, { name: 'P', goal_id, lead_agent_id: agent.id }),
+    );
+    const kept = await within(async (tx) => createProject(tx, admin, company.id, { name: 'Q', goal_id }));
+    const note = await within(async (tx) =>
+      createNote(tx, admin, company.id, { title: 'N', issue_id: issue.id }),
+    );
+    const named = { assignee_agent_id: agent.id, project_id: place.id, goal_id: other.id };
+    const routine = await within(async (tx) =>
+      createRoutine(tx, admin, company.id, { name: 'R', title_template: 'T', ...named }),
+    );
+    const fire = async () => within(async (tx) => fireRoutine(tx, admin, routine));
+    const free = { assignee_agent_id: null, project_id: null, goal_id: null };
+    await within(async (tx) => {
+      await deleteAgent(tx, admin, agent);
+      await deleteProject(tx, admin, (await loadProject(tx, place.id))!);
+      for (const { id } of [goal, other]) await deleteGoal(tx, admin, (await loadGoal(tx, id))!);
+      await deleteIssue(tx, admin, issue);
+    });
+    // In the trash they are as absent as later.
+    const first = await fire();
+    expect(await findIssue(database.db, first.run.issue_id!)).toMatchObject(free);
+    await within(async (tx) => deleteIssue(tx, admin, (await findIssue(tx, first.run.issue_id!))!));
+    for (const { id } of [agent, place, goal, other, issue]) await purge(id);
+    expect(await findRoutine(database.db, routine.id)).toMatchObject(free);
+    expect(await loadProject(database.db, kept.id)).toMatchObject({ goal_id: null });
+    expect(await findNote(database.db, note.id)).toMatchObject({ issue_id: null });
+    expect((await fire()).status).toBe('enqueued');
   });
 
   it('of a company leaves no row of it in any table, and everything of the others', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { type Actor, type UpdateRoutineTrigger } from '@acp/contract';
 import { Vault } from '@acp/kernel';
-import { actors, createCompany, databaseWithQueue } from '@acp/testkit';
+import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import { asc, eq } from 'drizzle-orm';
 import { dueWork } from '../runs/index.ts';
 import {
@@ -166,8 +166,10 @@ describe('a schedule', () => {
 
   it('that can not do what the routine says leaves a failed run, and the others fire', async () => {
     const [broken, sound] = [await scene(), await scene()];
-    await database.pool.query('update routines set assignee_agent_id = gen_random_uuid() where id = $1', [
+    const stranger = await createAgent(database.db, await createCompany(database.db));
+    await database.pool.query('update routines set assignee_agent_id = $2 where id = $1', [
       broken.routine.id,
+      stranger.id,
     ]);
     await broken.due("now() - interval '2 minutes'");
     await sound.due("now() - interval '1 minute'");

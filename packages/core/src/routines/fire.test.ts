@@ -142,9 +142,13 @@ describe('a fire', () => {
     expect(await findRoutine(database.db, orphaned.routine.id)).toBeUndefined();
   });
 
-  it('whose assignee is gone is refused, and nothing is left of it', async () => {
-    const { ada, fire, runs, issues } = await scene();
-    await database.pool.query('update agents set deleted_at = now() where id = $1', [ada.id]);
+  it('whose assignee is of another company is refused, and nothing is left of it', async () => {
+    const { routine, fire, runs, issues } = await scene();
+    const stranger = await createAgent(database.db, await createCompany(database.db));
+    await database.pool.query('update routines set assignee_agent_id = $2 where id = $1', [
+      routine.id,
+      stranger.id,
+    ]);
     await expect(fire()).rejects.toThrow('assignee_agent_id: unknown agent');
     expect([await runs(), await issues()]).toEqual([[], []]);
   });

@@ -1,5 +1,6 @@
 import { type Tx, schema } from '@acp/db';
 import { type Column, getTableColumns, sql } from 'drizzle-orm';
+import { inNoTrash } from '../trash/index.ts';
 
 const { routine_runs, routine_triggers, routines } = schema;
 
@@ -42,13 +43,16 @@ export interface LockedRoutine {
 }
 
 /**
- * Locks the routine: its fires come one after the other, so that each sees the runs and issues of those before.
- * Undefined where it is in the trash, or its company is. In front of all other row locks but that of its trigger.
+ * Locks the routine: its fires come one after the other, so that each sees the runs and issues of those before. What it
+ * refers to and lies in the trash reads as null (decisions 10.6), so that the issue can be made all the same. Undefined where it is in the trash, or its company is. In front of all other row locks but that of its trigger.
  */
 export async function lockRoutine(tx: Tx, id: string): Promise<LockedRoutine | undefined> {
   const { rows } = await tx.execute(sql`
-    select r.*, now() as locked_at from routines r
+    select r.*, a.id as assignee_agent_id, p.id as project_id, g.id as goal_id, now() as locked_at from routines r
     join companies c on c.id = r.company_id and c.deleted_at is null
+    left join agents a on a.id = r.assignee_agent_id and a.deleted_at is null
+    left join projects p on p.id = r.project_id and p.deleted_at is null
+    left join goals g on g.id = r.goal_id and ${inNoTrash('goals', 'g')}
     where r.id = ${id} and r.deleted_at is null for no key update of r`);
   const [raw] = rows;
   if (!raw) return undefined;
