@@ -145,6 +145,46 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     expect(kinds).toEqual(expect.arrayContaining(['prompt', 'output', 'tool', 'action', 'status']));
   });
 
+  it('is answered what its verbs read, in the same session, and its turns end', async () => {
+    await start([{ texts: ['/list-issues'] }, { texts: ['/get-issue'] }, { texts: ['Seen.\n/status done'] }]);
+    const set = await scene({ adapter_type });
+    const run = await complete(set);
+    expect(run).toMatchObject({ status: 'succeeded', input_tokens: 300, output_tokens: 30 });
+    const [first, second, third] = await fakeCliJournal(set.home);
+    expect(first?.stdin).toContain('Paint the shed');
+    expect(second?.stdin).toMatch(/^Answers[^]*Answer to \/list-issues:[^]*Paint the shed/);
+    expect(third?.stdin).toMatch(/Answer to \/get-issue/);
+    expect(third?.stdin).not.toContain('/list-issues');
+    expect(third?.args.join(' ')).toContain((await stateOf(set)).session_id);
+    expect((await commentsOf(set)).map(({ body_markdown }) => body_markdown)).toEqual(['Seen.']);
+  });
+
+  it('that reports what no database holds ends all the same, with its text and a price', async () => {
+    const usage = { input: -1, output: 1e21, cost_usd: -1e21 };
+    await start([{ texts: ['The shed is red.\n/status done'], usage, session_id: 'a\0b' }]);
+    const set = await scene({ adapter_type });
+    const run = await complete(set);
+    expect(run).toMatchObject({ status: 'succeeded', usage_missing: true, summary: 'The shed is red.' });
+    expect(Number(run.cost_usd)).toBeGreaterThan(0);
+    expect(await fakeCliJournal(set.home)).toHaveLength(1);
+  });
+
+  it('whose comment the database refuses ends with its price and that reason, not as lost', async () => {
+    await db.database.pool.query(`
+      create or replace function refuse() returns trigger language plpgsql as 'begin raise exception ''no such text''; end';
+      create or replace trigger refuse before insert on comments for each row
+        when (new.body_markdown like '%unheard-of%') execute function refuse()`);
+    await start([{ texts: ['An unheard-of thing.'] }]);
+    const run = await complete(await scene({ adapter_type }));
+    expect(run).toMatchObject({
+      status: 'failed',
+      error_category: 'internal',
+      summary: 'An unheard-of thing.',
+    });
+    expect(run.error).toBe('what the run came to could not be stored');
+    expect(run.input_tokens).toBe(100);
+  });
+
   it('gets the environment that decisions 9 lists, and a key that opens only while it runs', async () => {
     await start([{ hang: 'polite' }]);
     const set = await scene({ adapter_type });

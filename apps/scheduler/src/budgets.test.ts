@@ -144,6 +144,24 @@ describe('a budget', () => {
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'budget exceeded' });
   });
 
+  it.each([
+    ['never stops', { chunks: Array.from({ length: 3000 }, () => 'word '.repeat(20)), usage: null }],
+    ['reports what cannot be', { text: 'ok', usage: { input_tokens: 1e9, output_tokens: 2e7 } }],
+  ])('is overshot by no more than one reservation where the endpoint %s', async (_, reply) => {
+    await start();
+    const set = await scene(0.01);
+    model.setScript(() => reply);
+    const run = await ended((await invoke(set)).id);
+    const { messages } = model.requests.at(-1)!;
+    const prompt = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+    // At the default price, with what is reserved for roles and templates.
+    const reserved = ((prompt + 2100) * 0.003 + 8192 * 0.015) / 1000;
+    expect(run.status).toBe('succeeded');
+    expect(Number(run.cost_usd)).toBeGreaterThan((8192 * 0.015) / 1000);
+    expect(Number(run.cost_usd)).toBeLessThanOrEqual(reserved);
+    await expect(invoke(set)).rejects.toMatchObject({ message: 'budget exceeded' });
+  });
+
   it('shared by many runs of two schedulers ends within the cap plus one reservation', async () => {
     await start();
     await start();

@@ -1,3 +1,5 @@
+import { cutText, storableText } from '@acp/kernel';
+
 /**
  * What went wrong with a model call, in the terms that decide what happens next: `quota` pauses the
  * provider until `reset_at`, where known, `transient` may be tried again, the rest ends the run.
@@ -14,6 +16,9 @@ export interface AdapterErrorDetails {
   status?: number;
 }
 
+/** In bytes. */
+const LONGEST_MESSAGE = 8000;
+
 /** Carries no cause: the model library's errors hold whole prompts and answers. Messages never hold a secret. */
 export class AdapterError extends Error {
   readonly category: AdapterErrorCategory;
@@ -22,10 +27,11 @@ export class AdapterError extends Error {
   readonly status?: number;
 
   constructor(category: AdapterErrorCategory, message: string, details: AdapterErrorDetails = {}) {
-    super(message);
+    super(cutText(storableText(message), LONGEST_MESSAGE));
     this.name = 'AdapterError';
     this.category = category;
-    this.reset_at = details.reset_at;
+    // A made-up wait may lead to a date that there is not.
+    if (!Number.isNaN(details.reset_at?.getTime())) this.reset_at = details.reset_at;
     this.retry_after_sec = details.retry_after_sec;
     this.status = details.status;
   }

@@ -3,7 +3,9 @@ import { dialectB } from './cli/dialect-b.ts';
 import { executeCli } from './cli/execute-cli.ts';
 import { executeLambda } from './cloud/execute-lambda.ts';
 import { executeDocker } from './container/execute-docker.ts';
+import { cleanEvents } from './clean-events.ts';
 import { executeLlm } from './llm/execute-llm.ts';
+import { callLimit } from './llm/usage.ts';
 import type { AdapterEvent, AdapterTask } from './task.ts';
 
 type Adapter = (task: AdapterTask, signal: AbortSignal) => AsyncIterable<AdapterEvent>;
@@ -24,9 +26,10 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
 
 /**
  * Runs one turn of an agent through its adapter (specification, behaviour rule 2): a provider decides first, then
- * the adapter type; an empty or unknown type is `llm`. Throws AdapterError.
+ * the adapter type; an empty or unknown type is `llm`. What comes is clean and bounded. Throws AdapterError.
  */
 export function execute(task: AdapterTask, signal: AbortSignal): AsyncIterable<AdapterEvent> {
-  const adapter = task.provider === null ? adapters.get(task.adapter_type) : undefined;
-  return (adapter ?? executeLlm)(task, signal);
+  const program = task.provider === null ? adapters.get(task.adapter_type) : undefined;
+  const adapter = program ?? executeLlm;
+  return cleanEvents(task, adapter(task, signal), adapter === executeLlm ? callLimit(task) : null);
 }

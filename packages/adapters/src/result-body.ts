@@ -1,5 +1,5 @@
 import { AdapterError } from './adapter-error.ts';
-import { count, object, text } from './cli/fields.ts';
+import { cost, count, object, text } from './cli/fields.ts';
 import { isObject, jsonObject } from './process/lines.ts';
 import type { AdapterEvent } from './task.ts';
 
@@ -11,7 +11,6 @@ export function resultEvents(output: string, model: string): AdapterEvent[] {
   const body = parseResult(output);
   if (typeof body?.summary !== 'string')
     throw new AdapterError('permanent', 'the output is no result body: a JSON object with a summary');
-  const cost = body.cost_usd;
   const usage = ['model', 'input_tokens', 'output_tokens', 'cost_usd'].some(
     (field) => body[field] !== undefined,
   );
@@ -22,10 +21,10 @@ export function resultEvents(output: string, model: string): AdapterEvent[] {
           {
             kind: 'usage' as const,
             model: text(body.model) || model || 'unknown',
-            input_tokens: Math.trunc(count(body.input_tokens)),
-            output_tokens: Math.trunc(count(body.output_tokens)),
-            cached_tokens: Math.trunc(count(body.cached_tokens)),
-            ...(typeof cost === 'number' ? { cost_usd: count(cost) } : {}),
+            input_tokens: count(body.input_tokens),
+            output_tokens: count(body.output_tokens),
+            cached_tokens: count(body.cached_tokens),
+            cost_usd: cost(body.cost_usd),
           },
         ]
       : []),

@@ -9,3 +9,26 @@ export function cutText(text: string, bytes: number): string {
   while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1;
   return encoded.toString('utf8', 0, end);
 }
+
+/** Text of models and programs as PostgreSQL can hold it, in text and in jsonb: no NUL, no half surrogate pairs. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** As deep as JSON may be that comes from outside: what walks it later is recursive. */
+export const MAX_JSON_DEPTH = 64;
+
+/**
+ * A JSON value with every text in it, names of fields too, as `clean` makes it.
+ * @throws RangeError for one that is nested more deeply than MAX_JSON_DEPTH.
+ */
+export function mapTexts(value: unknown, clean: (text: string) => string, depth = 0): unknown {
+  if (typeof value === 'string') return clean(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_JSON_DEPTH) throw new RangeError('nested too deeply');
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, clean, depth + 1));
+  // fromEntries defines fields: `__proto__` becomes one of them and nobody's prototype.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [clean(name), mapTexts(inner, clean, depth + 1)]),
+  );
+}

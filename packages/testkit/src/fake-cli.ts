@@ -16,6 +16,10 @@ export interface FakeCliCall {
   usage?: { input?: number; cached?: number; output?: number; cost_usd?: number };
   /** Lines that are no JSON, or none that a reader knows. */
   garbage?: boolean;
+  /** Lines as they stand, before its own. */
+  raw?: string[];
+  /** Its session in place of one that it makes up. */
+  session_id?: string;
   /** Starts a program in a session of its own, which goes on when all else ends. */
   stray?: boolean;
   /** Never ends by itself, after its messages; `stubborn` not even by SIGTERM. */
@@ -232,10 +236,11 @@ async function play(kind: 'a' | 'b', call: FakeCliCall, resumed: string | undefi
     process.exitCode = 1;
     return;
   }
-  const session: Session = { id: resumed ?? randomUUID(), before, now: { ...before } };
+  const session: Session = { id: call.session_id ?? resumed ?? randomUUID(), before, now: { ...before } };
   if (call.garbage)
     process.stdout.write('a launcher says hello\n{"type":"new","since":"tomorrow"}\n[1]\n{"broken\n');
   format.begin(session);
+  for (const line of call.raw ?? []) process.stdout.write(`${line}\n`);
   const texts = call.texts ?? ['ok'];
   for (const [index, text] of texts.entries()) {
     const { input = 100, cached = 0, output = 10, cost_usd = 0.01 } = call.usage ?? {};
@@ -246,7 +251,7 @@ async function play(kind: 'a' | 'b', call: FakeCliCall, resumed: string | undefi
     format.message(session, text, index, { input, cached, output, cost: cost_usd });
     if (index < texts.length - 1) format.tool(session, index);
   }
-  saveSession(session.id, session.now);
+  if (call.session_id === undefined) saveSession(session.id, session.now);
   if (call.hang === 'stubborn') process.on('SIGTERM', () => undefined);
   if (call.hang !== undefined) await delay(600_000);
   format.end(session, texts.at(-1) ?? '', call.fail);

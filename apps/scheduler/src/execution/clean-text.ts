@@ -1,15 +1,15 @@
+import { mapTexts, storableText } from '@acp/kernel';
 import type { Scrubber } from '@acp/kernel';
 
-/** Text as PostgreSQL stores it, in text and in jsonb: no NUL, no lone surrogate. */
-export function storable(text: string): string {
-  return text.replaceAll('\u0000', '').toWellFormed();
-}
-
-/** A JSON object whose every text is storable and without secrets. */
+/** A JSON object whose every text, names of fields too, is storable and without secrets. */
 export function scrubbedJson(value: Record<string, unknown>, scrubber: Scrubber): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(value), (_key, each: unknown) =>
-    typeof each === 'string' ? storable(scrubber.scrub(each)) : each,
-  );
+  const clean = (text: string) => storableText(scrubber.scrub(text));
+  try {
+    return mapTexts(JSON.parse(JSON.stringify(value)), clean) as Record<string, unknown>;
+  } catch {
+    // Nested too deeply to be walked: what it says is no loss.
+    return { message: 'an entry that could not be recorded' };
+  }
 }
 
 /** At most `limit` characters; what is cut off is said. Never tears a surrogate pair. */

@@ -1,8 +1,8 @@
 import { finishRun, pauseProvider } from '@acp/core';
-import type { ClaimedRun, RunOutcome } from '@acp/core';
+import type { ClaimedRun, RunOutcome, TranscriptBatch } from '@acp/core';
 import { transaction, type Tx } from '@acp/db';
+import { storableText } from '@acp/kernel';
 import type { Scrubber } from '@acp/kernel';
-import { storable } from './clean-text.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
@@ -33,14 +33,40 @@ export async function writeEnd(settings: ExecutionSettings, end: RunEnd): Promis
   if (outcome.error) transcript.add('error', { message: outcome.error, category: outcome.error_category });
   transcript.add('status', { status: outcome.status });
   const rest = await transcript.takeRest();
-  try {
-    await writeOutcome(settings, end, { ...outcome, transcript: rest });
-  } catch (err) {
-    if (err instanceof RunStopped) throw err;
-    // A transcript with a gap is better than a run that does not end for its transcript.
-    await writeOutcome(settings, end, outcome);
-    settings.logger.error('transcript entries were not stored', { run_id: held.run_id, error: err });
+  let refusal: unknown;
+  for (const { lost, told } of endings(outcome, rest)) {
+    try {
+      await writeOutcome(settings, end, told);
+      if (lost !== '') settings.logger.error(`${lost} not stored`, { run_id: held.run_id, error: refusal });
+      return;
+    } catch (err) {
+      if (err instanceof RunStopped) throw err;
+      refusal = err;
+    }
   }
+  throw refusal;
+}
+
+/**
+ * What is tried in turn: an end with a gap is better than none, which would leave the run to be found lost and its model
+ * to be called again.
+ */
+function endings(outcome: RunOutcome, transcript: TranscriptBatch): { lost: string; told: RunOutcome }[] {
+  const { status, usage, changed, summary = null, error, error_category } = outcome;
+  const reason = error ?? 'what the run came to could not be stored';
+  const bare: RunOutcome = {
+    status: status === 'cancelled' ? status : 'failed',
+    changed,
+    error: reason,
+    error_category: error_category ?? 'internal',
+    usage,
+  };
+  return [
+    { lost: '', told: { ...outcome, transcript } },
+    { lost: 'transcript entries were', told: outcome },
+    { lost: 'comment, session and transcript of a run were', told: { ...bare, summary } },
+    { lost: 'text, session, usage and transcript of a run were', told: { ...bare, usage: null } },
+  ];
 }
 
 async function writeOutcome(
@@ -89,6 +115,6 @@ function outcomeOf({ pricing, logger }: ExecutionSettings, end: RunEnd): RunOutc
   if (outcome.failure === null) return { ...common, status: 'succeeded', summary: comment, comment };
   const { category, message, cause } = outcome.failure;
   if (cause !== undefined) logger.error('a run failed', { run_id: run.run_id, error: cause });
-  const error = storable(scrubber.scrub(message));
+  const error = storableText(scrubber.scrub(message));
   return { ...common, status: 'failed', error, error_category: category, summary: comment, comment };
 }

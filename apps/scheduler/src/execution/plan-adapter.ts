@@ -126,13 +126,17 @@ async function planProgram(
     },
     provider: run.adapter_type,
     provider_id: null,
-    // A CLI takes as many of its own turns as it wants.
-    max_turns: 1,
+    // A CLI goes on in its session; other programs keep nothing to answer to.
+    max_turns: isCli(run.adapter_type) ? MAX_TURNS : 1,
     metered: false,
     secrets: [...passedSecrets(config), ...(run.api_key === null ? [] : [run.api_key])],
     folders,
     session_version: place.session_version,
   };
+}
+
+function isCli(adapter_type: string): boolean {
+  return adapter_type.startsWith('cli_');
 }
 
 function programOf(
@@ -142,15 +146,15 @@ function programOf(
   { folders, place, timeout_sec }: { folders: AgentFolders; place: AgentPlace; timeout_sec: number },
 ): ProgramSpec {
   const adapter = run.adapter_type;
-  const isCli = adapter.startsWith('cli_');
+  const cli = isCli(adapter);
   const inContainer = adapter === 'docker' || adapter.endsWith('_sandbox');
   const command = adapter.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
   return {
-    command: isCli ? command : [],
+    command: cli ? command : [],
     ...folders,
     env: programEnvironment(config, folders.home, run),
     timeout_sec,
-    session: isCli ? sessionOf(place.session) : null,
+    session: cli ? sessionOf(place.session) : null,
     container: inContainer ? containerOf(config, adapter_config) : null,
   };
 }

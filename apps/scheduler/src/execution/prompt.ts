@@ -27,8 +27,8 @@ export type PromptReader = 'model' | 'program';
 
 const beginnings: Record<PromptReader, string> = {
   model: `You are woken to work on one issue. You have at most ${MAX_TURNS} turns; then you rest until something wakes you again.`,
-  program: `You are woken to work on one issue, in a folder of your own, with the tools that you have. Nobody answers you meanwhile; when you have finished you rest until something wakes you again.
-- Write verbs into your last message: they take effect after your work. Nobody answers verbs that read: ask the API instead, at $SERVICE_BASE_URL (/api/openapi.json describes it) with the header "Authorization: Bearer $SERVICE_API_KEY".`,
+  program: `You are woken to work on one issue, in a folder of your own, with the tools that you have. No human answers you meanwhile; when you have finished you rest until something wakes you again.
+- Write verbs into your last message: they take effect after your work. Verbs that read are answered by one more turn, at most ${MAX_TURNS} in all. For much reading ask the API instead, at $SERVICE_BASE_URL (/api/openapi.json describes it) with the header "Authorization: Bearer $SERVICE_API_KEY".`,
 };
 
 const operatingRules = (reader: PromptReader) => `${beginnings[reader]}

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { callLimit } from '@acp/adapters';
 import type { AdapterTask } from '@acp/adapters';
 import type { Pricing } from '@acp/contract';
 import { BUDGET_CATEGORY, BUDGET_EXCEEDED, priceOf, reportSpending, reserveCall } from '@acp/core';
@@ -25,8 +26,6 @@ export interface RunBudgetSettings {
   metered: boolean;
 }
 
-/** No tokenizer is asked: text in any language has fewer tokens than a third of its bytes, but for rare scripts. */
-const BYTES_PER_TOKEN = 3;
 /** Other calls hold what is left: one of them may give something back. Longer the slot is needed elsewhere. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 500;
@@ -71,16 +70,11 @@ export async function reserveTurn(
   }
 }
 
-/** What the turn costs when the model says as much as it may. */
+/** What the turn costs when the model reads and says as much as it may; the adapter reports no more than that. */
 function mostOf(
   { pricing, model }: RunBudgetSettings,
-  { system_prompt, messages }: Pick<AdapterTask, 'system_prompt' | 'messages'>,
+  turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
 ): string {
-  const texts = [system_prompt, ...messages.map(({ content }) => content)];
-  const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
-  return priceOf(pricing, model, {
-    input_tokens: Math.ceil(bytes / BYTES_PER_TOKEN),
-    output_tokens: MAX_OUTPUT_TOKENS,
-    cached_tokens: 0,
-  });
+  const most = callLimit({ ...turn, max_output_tokens: MAX_OUTPUT_TOKENS });
+  return priceOf(pricing, model, { ...most, cached_tokens: 0 });
 }

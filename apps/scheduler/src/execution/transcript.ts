@@ -2,8 +2,9 @@ import type { RunEventKind } from '@acp/contract';
 import { storeRunEvents } from '@acp/core';
 import type { NewRunEvent, TranscriptBatch } from '@acp/core';
 import type { Database } from '@acp/db';
+import { storableText } from '@acp/kernel';
 import type { Logger, Scrubber, ScrubberStream } from '@acp/kernel';
-import { scrubbedJson, storable } from './clean-text.ts';
+import { scrubbedJson } from './clean-text.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
@@ -106,7 +107,7 @@ export class Transcript {
     const half = !all && /[\ud800-\udbff]$/.test(this.#text);
     const text = half ? this.#text.slice(0, -1) : this.#text;
     this.#text = half ? this.#text.slice(-1) : '';
-    const clean = storable(text);
+    const clean = storableText(text);
     if (clean !== '') this.#pending.push({ kind: 'output', payload: { text: clean } });
   }
 }

@@ -1,10 +1,11 @@
 import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
 import { verbByName, verbLine } from '@acp/contract';
+import { storableText } from '@acp/kernel';
 import type { Scrubber } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import { parse } from '../verbs/parse.ts';
 import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
-import { bounded, storable } from './clean-text.ts';
+import { bounded } from './clean-text.ts';
 import type { HeldRun } from './held-run.ts';
 import type { Prompt } from './prompt.ts';
 import { failureOf } from './run-failure.ts';
@@ -149,7 +150,7 @@ async function callModel(
     transcript.endOutput();
   }
   held.assertHeld();
-  return texts.map((text) => storable(scrubber.scrub(text)));
+  return texts.map((text) => storableText(scrubber.scrub(text)));
 }
 
 async function applyAll(

@@ -14,12 +14,18 @@ export interface TurnUsage {
   cost_usd?: number | undefined;
 }
 
+/** What a column of the database holds. */
+const MOST_TOKENS = 2 ** 31 - 1;
+
 /** The run's usage: the sum of its turns, each at its own model's price; null where no model was called. */
 export function totalUsage(provider: string, turns: readonly TurnUsage[], pricing: Pricing): RunUsage | null {
   const last = turns.at(-1);
   if (last === undefined) return null;
   const sum = (field: 'input_tokens' | 'output_tokens' | 'cached_tokens') =>
-    turns.reduce((total, turn) => total + turn[field], 0);
+    Math.min(
+      MOST_TOKENS,
+      turns.reduce((total, turn) => total + turn[field], 0),
+    );
   return {
     provider,
     model: last.model,

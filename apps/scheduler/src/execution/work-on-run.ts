@@ -7,7 +7,7 @@ import type { ExecutionSettings } from './execution-settings.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
 import { planAdapter } from './plan-adapter.ts';
-import type { AdapterPlan } from './plan-adapter.ts';
+import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { handOver } from './remote.ts';
 import { reserveTurn } from './run-budget.ts';
 import { RunFailure } from './run-failure.ts';
@@ -53,6 +53,7 @@ export async function workOnRun(
   outcome.session_version = plan.session_version;
   const { prompt, task } = await tellTask(settings, run, facts, plan);
   const files = plan.folders === null ? null : await layOut(settings, run, plan.folders);
+  const began = performance.now();
   try {
     await runTurns(
       {
@@ -61,7 +62,7 @@ export async function workOnRun(
         scrubber,
         model,
         max_turns: plan.max_turns,
-        execute: (turn, signal) => execute({ ...turn, ...task }, signal),
+        execute: (turn, signal) => execute({ ...turn, ...goingOn(task, outcome, began) }, signal),
         apply: async (action) => applyAction({ database, logger, run, held, scrubber, storage }, action),
         reserve: async (turn, usage) => reserveTurn({ ...budget, model, metered: plan.metered }, turn, usage),
       },
@@ -72,6 +73,17 @@ export async function workOnRun(
     await files?.putAway(transcript);
   }
   forgetBrokenSession(plan, outcome);
+}
+
+/** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
+function goingOn(task: PlannedTask, { session }: TurnsOutcome, began: number): PlannedTask {
+  const { program } = task;
+  if (program === undefined) return task;
+  const timeout_sec = Math.max(1, program.timeout_sec - (performance.now() - began) / 1000);
+  return {
+    ...task,
+    program: { ...program, timeout_sec, session: session === undefined ? program.session : session },
+  };
 }
 
 const noTurn = { system_prompt: '', messages: [] };

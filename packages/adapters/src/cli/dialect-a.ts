@@ -2,10 +2,13 @@ import type { AdapterError } from '../adapter-error.ts';
 import type { ProgramEnd } from '../process/run-program.ts';
 import type { AdapterEvent, SessionTotals, UsageEvent } from '../task.ts';
 import { type CliCall, type CliDialect, type CliOutcome, type CliReader, noTotals } from './cli-dialect.ts';
-import { count, cut, object, objects, shown, text } from './fields.ts';
+import { cost, count, cut, object, objects, shown, text } from './fields.ts';
 import { failureOf, failureOfEnd } from './failures.ts';
 
 type Line = Record<string, unknown>;
+
+/** That one run tells of. */
+const MOST_MODELS = 50;
 
 /** The first CLI: `-p --output-format stream-json`. */
 export const dialectA: CliDialect = {
@@ -146,14 +149,15 @@ class ReaderA implements CliReader {
         input_tokens: count(usage.inputTokens) + count(usage.cacheCreationInputTokens) + cached,
         output_tokens: count(usage.outputTokens),
         cached_tokens: cached,
-        cost_usd: count(usage.costUSD),
+        cost_usd: cost(usage.costUSD),
       });
     }
     if (models.length > 0 || line.usage === undefined) return;
     const usage = object(line.usage);
     const { input, cached } = inputOf(usage);
     // Of the whole session, unlike the tokens beside it.
-    const cost = Math.max(0, count(line.total_cost_usd) - (this.#call.resume?.totals.cost_usd ?? 0));
+    const total = cost(line.total_cost_usd);
+    const known = this.#call.resume?.totals.cost_usd ?? 0;
     this.#perModel.clear();
     this.#add({
       kind: 'usage',
@@ -161,12 +165,13 @@ class ReaderA implements CliReader {
       input_tokens: input,
       output_tokens: count(usage.output_tokens),
       cached_tokens: cached,
-      cost_usd: cost,
+      cost_usd: total === undefined || total < known ? total : total - known,
     });
   }
 
   #add(usage: UsageEvent): void {
     const known = this.#perModel.get(usage.model);
+    if (known === undefined && this.#perModel.size >= MOST_MODELS) return;
     this.#perModel.set(usage.model, known === undefined ? usage : added(known, usage));
   }
 
@@ -200,7 +205,7 @@ class ReaderA implements CliReader {
 
   #totals(): SessionTotals {
     const known = this.#call.resume?.totals ?? noTotals;
-    return { ...known, cost_usd: count(this.#result?.total_cost_usd) || known.cost_usd };
+    return { ...known, cost_usd: cost(this.#result?.total_cost_usd) ?? known.cost_usd };
   }
 
   /** Cut off before its result: the input of the calls that were seen, the output by its length. */
@@ -232,7 +237,8 @@ function added(a: UsageEvent, b: UsageEvent): UsageEvent {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     cached_tokens: a.cached_tokens + b.cached_tokens,
-    cost_usd: (a.cost_usd ?? 0) + (b.cost_usd ?? 0),
+    // One without leaves the sum to the model's price.
+    cost_usd: a.cost_usd === undefined || b.cost_usd === undefined ? undefined : a.cost_usd + b.cost_usd,
   };
 }
 

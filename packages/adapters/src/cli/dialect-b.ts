@@ -120,10 +120,16 @@ class ReaderB implements CliReader {
     const known = this.#threadId === resume?.id ? (resume?.totals ?? noTotals) : noTotals;
     return {
       usage: this.#usage(known),
-      session: this.#threadId === null ? null : { id: this.#threadId, totals: this.#totals ?? known },
+      session: this.#threadId === null ? null : { id: this.#threadId, totals: this.#counted(known) },
       lost_session,
       failure: this.#failure(end),
     };
+  }
+
+  /** Up to where the next run subtracts; from a count that is none it could not. */
+  #counted(known: SessionTotals): SessionTotals {
+    const totals = this.#totals;
+    return totals === null || Object.values(totals).some(Number.isNaN) ? known : totals;
   }
 
   #failure(end: ProgramEnd): AdapterError | null {

@@ -148,6 +148,53 @@ describe.each<Kind>(['a', 'b'])('CLI %s', (kind) => {
     expect(texts(events)).toEqual(['ok']);
   });
 
+  it('leaves out what is nested so deeply that walking it would take the process down', async () => {
+    const deep = '{"a":'.repeat(30_000) + '1' + '}'.repeat(30_000);
+    const raw = [`{"type":"new","detail":${deep}}`, `{"type":"user","x":${'['.repeat(200_000)}`];
+    const { events, failure } = await collect(await taskOf(kind, [{ raw }]));
+    expect(failure).toBeUndefined();
+    expect(texts(events)).toEqual(['ok']);
+    expect(events.filter((event) => event.kind === 'log')).toEqual([]);
+  });
+
+  it.each([
+    ['negative', { input: -5, output: -7, cost_usd: -1 }],
+    ['fractions', { input: 0.5, output: 1.5, cost_usd: 1e21 }],
+    ['beyond all bounds', { input: 2 ** 31, output: 1e21, cost_usd: Number.MAX_VALUE }],
+  ])('is booked by an estimate where its counts are %s', async (_, usage) => {
+    const { events, failure } = await collect(await taskOf(kind, [{ texts: ['x'.repeat(400)], usage }]));
+    expect(failure).toBeUndefined();
+    const [booked] = usageOf(events);
+    expect(booked).toMatchObject({ output_tokens: 100, cached_tokens: 0, usage_missing: true });
+    expect(booked?.input_tokens).toBeGreaterThan(5);
+    expect(booked?.cost_usd).toBeUndefined();
+    const totals = Object.values(sessionOf(events)!.totals);
+    expect(totals.every((total) => total >= 0 && Number.isFinite(total))).toBe(true);
+  });
+
+  it('has no session to go on from where its id is none that can be kept', async () => {
+    for (const session_id of ['a\0b', 'x'.repeat(10_000)]) {
+      const { events, failure } = await collect(await taskOf(kind, [{ session_id }]));
+      expect(failure).toBeUndefined();
+      expect(sessionOf(events)).toBeNull();
+    }
+  });
+
+  it('is answered in its session, which has heard the rest', async () => {
+    const task = await taskOf(kind, [{ texts: ['/list-issues'] }, {}]);
+    const first = await collect(task);
+    const messages = [
+      ...task.messages,
+      { role: 'assistant' as const, content: '/list-issues' },
+      { role: 'user' as const, content: '/list-issues failed: no' },
+    ];
+    await collect({ ...resumed(task, sessionOf(first.events)), messages });
+    await collect({ ...task, messages });
+    const [, second, afresh] = await fakeCliJournal(task.program!.home);
+    expect(second?.stdin).toBe('Answers to your verbs\n\n/list-issues failed: no');
+    expect(afresh?.stdin).toMatch(/Paint the shed[^]*failed: no/);
+  });
+
   it.each([
     [401, 'auth'],
     [404, 'config'],
@@ -165,6 +212,13 @@ describe.each<Kind>(['a', 'b'])('CLI %s', (kind) => {
     const { events, failure } = await collect(await taskOf(kind, [{ crash }]));
     expect(failure).toMatchObject({ message: 'the CLI ended with exit code 2: error: unexpected argument' });
     expect(events).toEqual([]);
+  });
+
+  it('that fails after many words is quoted with the last of them', async () => {
+    const stderr = `${'warning: nothing\n'.repeat(300)}fatal: no space left on device`;
+    const { failure } = await collect(await taskOf(kind, [{ crash: { code: 3, stderr } }]));
+    const message = expect.stringMatching(/^the CLI ended with exit code 3: …[^]*no space left on device$/);
+    expect(failure).toMatchObject({ message });
   });
 
   it('cut off leaves no process behind, however stubborn, and says what it knows', async () => {

@@ -26,14 +26,14 @@ export async function* executeCli(
 ): AsyncGenerator<AdapterEvent, void> {
   const { program } = task;
   if (program === undefined) throw new AdapterError('config', 'CLI adapters do not run here');
-  const prompt = promptText(task);
-  if (prompt.length > dialect.longest_prompt)
-    throw new AdapterError('permanent', `the prompt is longer than ${dialect.longest_prompt} characters`);
   const limit = new TimeLimit(signal, program.timeout_sec);
   try {
     let { session } = program;
     for (;;) {
       const resume = session !== null && isUuid(session.id) ? session : null;
+      const prompt = promptText(task, resume !== null);
+      if (prompt.length > dialect.longest_prompt)
+        throw new AdapterError('permanent', `the prompt is longer than ${dialect.longest_prompt} characters`);
       const call: CliCall = {
         model: task.model.trim() === '' ? null : task.model,
         resume,
@@ -120,7 +120,9 @@ function isDangerous(config: unknown, { container }: ProgramSpec): boolean {
 }
 
 /** Begins with a word: what begins with a slash would be a command of the CLI's own. */
-function promptText({ system_prompt, messages }: AdapterTask): string {
+function promptText({ system_prompt, messages }: AdapterTask, resumed: boolean): string {
+  // The session has heard the rest.
+  if (resumed && messages.length > 1) return `Answers to your verbs\n\n${messages.at(-1)?.content ?? ''}`;
   const said = messages.map(({ content }) => content).join('\n\n');
   return system_prompt.trim() === ''
     ? `Task\n\n${said}`

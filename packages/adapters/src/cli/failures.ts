@@ -26,6 +26,8 @@ function categoryOf(message: string, status: number | null): AdapterErrorCategor
 export function failureOfEnd(name: string, { code, signal, stderr }: ProgramEnd): AdapterError {
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const said = stderr.trim();
-  const message = `${name} ended with ${how}${said === '' ? '' : `: ${said.slice(-LONGEST)}`}`;
-  return failureOf(message.toWellFormed(), null);
+  // What a program says last is why it ended: the beginning goes.
+  const kept = said.length <= LONGEST ? said : `…${said.slice(-LONGEST)}`;
+  const message = `${name} ended with ${how}${said === '' ? '' : `: ${kept}`}`;
+  return new AdapterError(categoryOf(message, null), message);
 }

@@ -6,8 +6,15 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** NaN for what is there and no count: whoever takes it (`cleanEvents`) does not believe the sum either. */
 export function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+  if (value === undefined || value === null) return 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
+}
+
+/** In USD; undefined where none is told. */
+export function cost(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 export function object(value: unknown): Record<string, unknown> {

@@ -14,10 +14,14 @@ export interface Question {
   max_output_tokens: number;
 }
 
+/** In characters, on the average of a whole answer: no model is cut off here that keeps to what it was told. */
+const LONGEST_TOKEN = 8;
+
 /** What is known of a call when it fails. */
 export interface Progress {
   /** The model has begun to answer, be it with hidden reasoning: from here on nothing is tried again. */
   started: boolean;
+  /** In characters, hidden reasoning included as far as it is sent. */
   output_length: number;
 }
 
@@ -59,6 +63,12 @@ function* endingEvents(ending: Ending, question: Question, progress: Progress): 
   yield usage ?? estimatedUsage(model, lengthOf(prompt), progress.output_length);
 }
 
+/** As if it had ended at max_output_tokens by itself: more of it would cost what nobody has reserved. */
+function* cutOff({ model_name, prompt }: Question, { output_length }: Progress): Iterable<AdapterEvent> {
+  yield { kind: 'log', message: 'the endpoint does not keep to max_output_tokens: the answer was cut off' };
+  yield estimatedUsage(model_name, lengthOf(prompt), output_length);
+}
+
 /** The answer piece by piece as it comes, then its usage. */
 export async function* streamedAnswer(
   question: Question,
@@ -73,13 +83,17 @@ export async function* streamedAnswer(
     for (;;) {
       const { done, value: part } = await watch.unlessOver(reader.read());
       if (done) throw brokenOff();
-      if (part.type === 'text-delta') {
+      if (part.type === 'text-delta' || part.type === 'reasoning-delta') {
         if (part.text === '') continue;
         progress.started = true;
         progress.output_length += part.text.length;
-        yield { kind: 'output', text: part.text };
-      } else if (part.type === 'reasoning-delta') progress.started ||= part.text !== '';
-      else if (part.type === 'start-step') yield* warningEvents(part.warnings);
+        if (part.type === 'text-delta') yield { kind: 'output', text: part.text };
+        if (progress.output_length > question.max_output_tokens * LONGEST_TOKEN) {
+          yield* cutOff(question, progress);
+          return;
+        }
+      }
+      if (part.type === 'start-step') yield* warningEvents(part.warnings);
       else if (part.type === 'error') throw part.error;
       else if (part.type === 'abort') watch.check();
       else if (part.type === 'finish') {

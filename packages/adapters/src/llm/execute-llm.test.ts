@@ -344,7 +344,8 @@ describe('a provider that is slow', () => {
     });
     const started = performance.now();
     let length = 0;
-    for await (const event of execute(taskFor(model.url, impatient), new AbortController().signal)) {
+    const task = taskFor(model.url, { ...impatient, max_output_tokens: 200_000 });
+    for await (const event of execute(task, new AbortController().signal)) {
       if (event.kind === 'output') length += event.text.length;
       if (length === 20_000) await waitFor(() => performance.now() - started > 600);
     }

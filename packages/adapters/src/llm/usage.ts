@@ -1,7 +1,29 @@
 import type { LanguageModelUsage } from 'ai';
-import type { UsageEvent } from '../task.ts';
+import type { AdapterTask, UsageEvent } from '../task.ts';
 
 const charactersPerToken = 4;
+/** Roles, templates and what a vendor adds of its own: for the call, and for each message. */
+const CALL_OVERHEAD = 2000;
+const MESSAGE_OVERHEAD = 50;
+
+/** What a model call can have at most, in tokens. */
+export interface CallLimit {
+  input_tokens: number;
+  output_tokens: number;
+}
+
+/** No tokenizer is asked: in any language, and of any model, a token is a byte at least. */
+export function callLimit({
+  system_prompt,
+  messages,
+  max_output_tokens: output_tokens,
+}: Pick<AdapterTask, 'system_prompt' | 'messages' | 'max_output_tokens'>): CallLimit {
+  const input_tokens = messages.reduce(
+    (sum, { content }) => sum + Buffer.byteLength(content) + MESSAGE_OVERHEAD,
+    Buffer.byteLength(system_prompt) + CALL_OVERHEAD,
+  );
+  return { input_tokens, output_tokens };
+}
 
 /** The estimate for a call whose provider reported nothing, or that broke off after it had begun to answer. */
 export function estimatedUsage(model: string, promptLength: number, outputLength: number): UsageEvent {

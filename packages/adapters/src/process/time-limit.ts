@@ -10,7 +10,7 @@ export class TimeLimit {
   constructor(caller: AbortSignal, seconds: number) {
     this.#caller = caller;
     this.#timer = setTimeout(() => {
-      this.#abort.abort(new AdapterError('timeout', `no end within ${seconds} s`));
+      this.#abort.abort(new AdapterError('timeout', `no end within ${Math.round(seconds)} s`));
     }, seconds * 1000);
     if (caller.aborted) this.#onAbort();
     else caller.addEventListener('abort', this.#onAbort, { once: true });

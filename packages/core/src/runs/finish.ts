@@ -1,5 +1,5 @@
 import type { Tx } from '@acp/db';
-import { cutText } from '@acp/kernel';
+import { cutText, storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
@@ -7,7 +7,6 @@ import type { IssueRow } from '../issues/index.ts';
 import { requestWakeups, returnWakeups } from '../wakeups/index.ts';
 import { endedChange } from './changes.ts';
 import { afterRun, endRow, type FinalState } from './end-run.ts';
-import { storableText } from './storable.ts';
 import { storeLastEvents } from './transcript.ts';
 import type { ClaimedRun, RunOutcome } from './types.ts';
 

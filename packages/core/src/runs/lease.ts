@@ -1,6 +1,7 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { storableJson, storableText } from './storable.ts';
+import { storableJson } from './storable.ts';
+import { storableText } from '@acp/kernel';
 import type { LeaseRenewal, RunAction, RunLease } from './types.ts';
 
 /**
