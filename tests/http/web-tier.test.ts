@@ -1,6 +1,6 @@
 /** The tier as the launcher starts it: what it serves beside the API, and how it stops. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadConfig } from '@acp/kernel';
+import { loadConfig, newId } from '@acp/kernel';
 import { cloneDatabase, testLogger } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { startHealthServer, startWeb } from '../../apps/web/src/main.ts';
@@ -70,6 +70,40 @@ describe('the web tier', () => {
     expect(performance.now() - startedAt).toBeLessThan(1900);
     await expect(stream.text()).resolves.toContain('retry:');
     await expect(fetch(`${tier.url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
+  it('opens a stream of topics that exist, and refuses others as any bad request', async () => {
+    cast ??= await createCast(kit.database);
+    const tier = await start();
+    const { headers } = cast.agent;
+    const url = `${tier.url}/api/live/events?topic=`;
+    const refused = await fetch(`${url}issues,planets`, { headers });
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      { error: 'query.topic: unknown topic planets' },
+    ]);
+    expect((await fetch(`${url}run:1`, { headers })).status).toBe(400);
+    const many = Array.from({ length: 51 }, () => `issue:${newId()}`).join();
+    expect((await fetch(url + many, { headers })).status).toBe(400);
+    const stream = await fetch(`${url}runs,issue:${newId()}&after=0`, { headers });
+    expect(stream.status).toBe(200);
+    const created = async (path: string, body: object) =>
+      fetch(`${tier.url}/api/companies/${cast!.company_id}${path}`, {
+        method: 'POST',
+        headers: { ...cast!.board_member.headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const board = await fetch(`${url}issues`, { headers });
+    expect((await created('/issues', { title: 'Told on the board' })).status).toBe(201);
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of board.body!) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (text.includes('Told on the board')) break;
+    }
+    expect(text).toMatch(/event: issue_created/);
+    await running.pop()!.stop();
+    expect(await stream.text()).not.toContain('issue_created');
   });
 
   it('stops right after a key was used: the time of use is written all the same', async () => {

@@ -5,6 +5,7 @@ import { ApprovalSummary } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
 import { Comment } from './comments.ts';
 import { IssueSummary } from './issues.ts';
+import { issueTopic, type Topic } from './live-topics.ts';
 import { ProjectSummary } from './projects.ts';
 import { RoutineFired } from './routines.ts';
 import { Run } from './runs.ts';
@@ -12,6 +13,8 @@ import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
 interface EventRow {
   readonly data: TSchema;
+  /** What the event is about, from its data: a stream that asked for topics gets it by one of these. */
+  readonly topics: (data: never) => Topic[];
   /** Dotted type for plugins; null where plugins do not see it. */
   readonly plugin_type: string | null;
   /** Name on the live stream where it is not the event's own; null where it is not sent there. */
@@ -36,82 +39,130 @@ export const Notification = Type.Object({
 });
 export type Notification = Static<typeof Notification>;
 
+const ofRun = (run: Run): Topic[] => [
+  'runs',
+  `run:${run.id}`,
+  `agent:${run.agent_id}`,
+  ...issueTopic(run.issue_id),
+];
+const ofIssue = ({ id }: { id: string }): Topic[] => ['issues', `issue:${id}`];
+const ofAgent = ({ id }: { id: string }): Topic[] => ['agents', `agent:${id}`];
+const ofApproval = ({ id, issue_id }: ApprovalSummary): Topic[] => [
+  'approvals',
+  `approval:${id}`,
+  ...issueTopic(issue_id),
+];
+const ofBudget = (): Topic[] => ['budgets'];
+
 export const eventTable = {
-  heartbeat_started: { data: Run, plugin_type: 'agent.started', doc: 'A run began.' },
-  heartbeat_completed: { data: Run, plugin_type: 'agent.finished', doc: 'A run reached a final status.' },
-  issue_created: { data: IssueSummary, plugin_type: 'issue.created', doc: 'An issue was created.' },
-  issue_updated: { data: IssueSummary, plugin_type: 'issue.updated', doc: 'An issue changed.' },
+  heartbeat_started: { data: Run, topics: ofRun, plugin_type: 'agent.started', doc: 'A run began.' },
+  heartbeat_completed: {
+    data: Run,
+    topics: ofRun,
+    plugin_type: 'agent.finished',
+    doc: 'A run reached a final status.',
+  },
+  issue_created: {
+    data: IssueSummary,
+    topics: ofIssue,
+    plugin_type: 'issue.created',
+    doc: 'An issue was created.',
+  },
+  issue_updated: {
+    data: IssueSummary,
+    topics: ofIssue,
+    plugin_type: 'issue.updated',
+    doc: 'An issue changed.',
+  },
   issue_deleted: {
     data: Type.Object({ id: Uuid }),
+    topics: ofIssue,
     plugin_type: 'issue.deleted',
     doc: 'An issue went to the trash.',
   },
   comment_created: {
     data: Comment,
+    topics: ({ issue_id }: Comment) => ['comments', ...issueTopic(issue_id)],
     plugin_type: 'comment.created',
     doc: 'A comment; its text is cut at 2 KB.',
   },
   agent_created: {
     data: AgentSummary,
+    topics: ofAgent,
     plugin_type: 'agent.created',
     live: 'agent_updated',
     doc: 'An agent was hired.',
   },
   agent_updated: {
     data: AgentSummary,
+    topics: ofAgent,
     plugin_type: 'agent.updated',
     doc: 'An agent changed, its status included.',
   },
   project_created: {
     data: ProjectSummary,
+    topics: () => ['projects'],
     plugin_type: 'project.created',
     live: 'notification',
     doc: 'A project was created.',
   },
   approval_created: {
     data: ApprovalSummary,
+    topics: ofApproval,
     plugin_type: 'approval.created',
     doc: 'An approval was asked for, or asked for again.',
   },
   approval_resolved: {
     data: ApprovalSummary,
+    topics: ofApproval,
     plugin_type: 'approval.resolved',
     doc: 'An approval was decided, or what it asked for was carried out.',
   },
   budget_incident: {
     data: BudgetIncident,
+    topics: ofBudget,
     plugin_type: null,
     doc: 'A budget warned, or an incident was resolved.',
   },
   budget_breached: {
     data: BudgetIncident,
+    topics: ofBudget,
     plugin_type: 'budget.breached',
     live: 'budget_incident',
     doc: 'A budget was breached.',
   },
-  notification: { data: Notification, plugin_type: null, admins_only: true, doc: 'An alert, for admins.' },
+  notification: {
+    data: Notification,
+    topics: () => ['admin'],
+    plugin_type: null,
+    admins_only: true,
+    doc: 'An alert, for admins.',
+  },
   routine_fired: {
     data: RoutineFired,
+    topics: () => [],
     plugin_type: 'routine.fired',
     live: null,
     doc: 'A routine was fired; for plugins only.',
   },
 } as const satisfies Record<string, EventRow>;
 
+const rowOf = (type: string): EventRow | undefined =>
+  Object.hasOwn(eventTable, type) ? eventTable[type as EventType] : undefined;
+
 /** Whether live streams of others than admins leave the event out. */
-export function adminsOnly(type: string): boolean {
-  const row: EventRow | undefined = Object.hasOwn(eventTable, type)
-    ? eventTable[type as EventType]
-    : undefined;
-  return row?.admins_only === true;
-}
+export const adminsOnly = (type: string): boolean => rowOf(type)?.admins_only === true;
 
 /** The event's name on the live stream; null for what is not sent there. */
 export function liveName(type: string): string | null {
-  const row: EventRow | undefined = Object.hasOwn(eventTable, type)
-    ? eventTable[type as EventType]
-    : undefined;
-  return row?.live === undefined ? type : row.live;
+  const name = rowOf(type)?.live;
+  return name === undefined ? type : name;
+}
+
+/** @param data as it was published under this type */
+export function topicsOf(type: string, data: unknown): Topic[] {
+  const topics = rowOf(type)?.topics as ((data: unknown) => Topic[]) | undefined;
+  return topics?.(data) ?? [];
 }
 
 export type EventType = keyof typeof eventTable;

@@ -116,6 +116,8 @@ export const liveEndpoints = {
     scope: { by: 'none' },
     query: Type.Object({
       company_id: Type.Optional(Uuid),
+      /** Comma list: `issues,run:<id>`. */
+      topic: Type.Optional(Type.String({ maxLength: 4000 })),
       after: Type.Optional(Type.Integer({ minimum: 0 })),
       /** Browsers only: `Bearer <token>`, read by the authentication of this one route. */
       Authorization: Type.Optional(Type.String({ maxLength: 200 })),
@@ -124,6 +126,6 @@ export const liveEndpoints = {
     status: 200,
     tx: 'none',
     streams: true,
-    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`.',
+    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic` only what is about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
   }),
 };

@@ -4,6 +4,7 @@ import { eventFrame, transcriptFrames } from './frames.ts';
 
 const company_id = '7b0d1c0e-6a3f-4a0e-9d0e-000000000001';
 const entry = (payload: Record<string, unknown>): TranscriptEntry => ({
+  issue_id: null,
   run_id: '7b0d1c0e-6a3f-4a0e-9d0e-000000000002',
   company_id,
   seq: 7,

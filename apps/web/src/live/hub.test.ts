@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Actor, CompanyRole } from '@acp/contract';
-import { lastSequence, recordChanges, systemActor } from '@acp/core';
+import type { Actor, CompanyRole, Topic } from '@acp/contract';
+import { appendRunEvents, type Change, lastSequence, recordChanges, systemActor } from '@acp/core';
 import { type Database, schema, signal, transaction } from '@acp/db';
-import { type TestDatabase, testDatabase, testLogger, waitFor } from '@acp/testkit';
+import { createRunningRun, type TestDatabase, testDatabase, testLogger, waitFor } from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import { LiveHub } from './hub.ts';
 import type { Sink } from './subscriber.ts';
@@ -245,5 +245,97 @@ describe('the live hub', () => {
     hub.close();
     expect(open.text()).toMatch(/retry: \d+\n: restarting\n\n$/);
     expect(open.state.ended).toBe(true);
+  });
+});
+
+describe('topics', () => {
+  it('narrow a stream, live and replayed, to what is about them, each event once', async () => {
+    const company_id = await createCompany();
+    const hub = await openHub();
+    const [wanted, other] = [randomUUID(), randomUUID()];
+    const before = await lastSequence(database.db);
+    const open = async (topics: Topic[] | undefined, after: number | null = null) => {
+      const { sink, frames } = reader();
+      await hub.subscribe({ actor: keyOf(company_id), only: null, topics, sink }, after);
+      return () => frames().map(({ event, data }) => [event, data.data.id ?? data.data.issue_id]);
+    };
+    const issue = await open([`issue:${wanted}`, 'issues']);
+    const board = await open(['issues']);
+    const comments = await open(['comments', `issue:${other}`]);
+    const foreign = await open(['admin', 'agents', `run:${wanted}`]);
+    const everything = await open(undefined);
+    // Only what topics look at: the rest of the data is no matter here.
+    const change = (type: string, data: object) =>
+      ({ company_id, entity_type: 'issue', entity_id: wanted, event: { type, data } }) as Change;
+    await transaction(database, async (tx) =>
+      recordChanges(tx, systemActor('test'), [
+        change('issue_deleted', { id: wanted }),
+        change('issue_deleted', { id: other }),
+        change('comment_created', { issue_id: wanted }),
+        change('agent_updated', { id: other }),
+      ]),
+    );
+    await waitFor(() => everything().length === 4);
+    const [first, second] = [
+      ['issue_deleted', wanted],
+      ['issue_deleted', other],
+    ];
+    const said = ['comment_created', wanted];
+    expect(issue()).toEqual([first, second, said]);
+    expect(board()).toEqual([first, second]);
+    expect(comments()).toEqual([second, said]);
+    expect(foreign()).toEqual([['agent_updated', other]]);
+    const late = await open([`issue:${wanted}`], before);
+    await waitFor(() => late().length === 2);
+    expect(late()).toEqual([first, said]);
+  });
+
+  it('take the frames of a run to those who look at it or its issue; what nobody looks at is not read', async () => {
+    const { run } = await createRunningRun(database.db);
+    const { run_id, company_id, issue_id } = run;
+    const hub = await openHub();
+    const open = async (topics: Topic[]) => {
+      const { sink, frames } = reader();
+      await hub.subscribe({ actor: keyOf(company_id), only: null, topics, sink }, null);
+      return () => frames().map(({ data }) => data.data.seq ?? 'event');
+    };
+    const board = await open(['issues']);
+    /** Statements of a line of transcript and an event, until the event has arrived. */
+    const say = async (seq: number) => {
+      const [before, arrived] = [database.statements(), board().length];
+      await transaction(database, async (tx) =>
+        appendRunEvents(tx, run, seq, [{ kind: 'output', payload: { text: 'hello' } }]),
+      );
+      await publish(company_id, 1);
+      await waitFor(() => board().length > arrived);
+      return () => database.statements() - before;
+    };
+    const unread = (await say(1))();
+    const [ofRun, ofIssue] = [await open([`run:${run_id}`]), await open([`issue:${issue_id!}`])];
+    const ofOther = await open([`run:${randomUUID()}`, 'runs']);
+    const statements = await say(2);
+    await waitFor(() => ofRun().length === 1 && ofIssue().length === 1);
+    expect([ofRun(), ofIssue(), ofOther()]).toEqual([[2], [2], []]);
+    expect(board()).toEqual(['event', 'event']);
+    expect(statements()).toBe(unread + 1);
+  });
+
+  it('cost one read for ten thousand clients of a board', async () => {
+    const company_id = await createCompany();
+    const hub = await openHub();
+    const read = async (count: number) => {
+      let got = 0;
+      const sink: Sink = { write: () => void (got += 1), end: () => undefined, pending: () => 0 };
+      for (let n = 0; n < count; n += 1)
+        await hub.subscribe({ actor: keyOf(company_id), only: null, topics: ['issues'], sink }, null);
+      got = 0;
+      const before = database.statements();
+      await publish(company_id, 1);
+      await waitFor(() => got >= count);
+      return database.statements() - before;
+    };
+    const one = await read(1);
+    expect(await read(9999)).toBe(one);
+    expect(hub.metrics.snapshot()[company_id]).toEqual({ published: 2, sent: 10_001, dropped: 0 });
   });
 });

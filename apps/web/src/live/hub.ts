@@ -2,18 +2,20 @@
  * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that
  * may see them. Order is the instance-wide sequence; a stream replays what it missed before it goes live.
  */
-import { liveName } from '@acp/contract';
+import { liveName, topicsOf, transcriptTopics } from '@acp/contract';
 import {
   countEvents,
   replayFloor,
   lastSequence,
   listEventsAfter,
   listTranscriptRanges,
+  type TranscriptEntry,
   type TranscriptRange,
 } from '@acp/core';
 import { type Database, type Listener, WILDCARD } from '@acp/db';
 import { type Logger, notFound } from '@acp/kernel';
 import { accessOf, verifyAccess } from './access.ts';
+import { Audience } from './audience.ts';
 import {
   eventFrame,
   goodbyeFrame,
@@ -43,7 +45,7 @@ const COUNT_MS = 60_000;
 export class LiveHub {
   readonly metrics = new StreamMetrics();
   readonly #options: HubOptions;
-  readonly #subscribers = new Set<Subscriber>();
+  readonly #subscribers = new Audience();
   readonly #timers: NodeJS.Timeout[];
   readonly #off: (() => void)[];
   /** Number of the newest event that was read or that nobody wanted. */
@@ -67,7 +69,7 @@ export class LiveHub {
     ];
     this.#timers = [
       setInterval(() => this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
-      setInterval(() => void this.#verify([...this.#subscribers]), VERIFY_MS).unref(),
+      setInterval(() => void this.#verify([...this.#subscribers.all()]), VERIFY_MS).unref(),
       setInterval(() => void this.#countInTime(), COUNT_MS).unref(),
     ];
   }
@@ -91,7 +93,7 @@ export class LiveHub {
     if (!access) throw notFound();
     const subscriber = new Subscriber(options);
     Object.assign(subscriber, access);
-    this.#subscribers.add(subscriber);
+    this.#subscribers.put(subscriber);
     options.sink.write(HELLO_FRAME);
     if (after === null) subscriber.goLive(0);
     else await this.#replay(subscriber, after);
@@ -121,7 +123,7 @@ export class LiveHub {
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const off of this.#off) off();
-    for (const subscriber of this.#subscribers) {
+    for (const subscriber of this.#subscribers.all()) {
       subscriber.sendUnnumbered(goodbyeFrame(Math.random()));
       this.unsubscribe(subscriber);
     }
@@ -143,7 +145,8 @@ export class LiveHub {
         const page = await listEventsAfter(db, position, { companies, instance_wide, limit: PAGE });
         for (const event of page) {
           const frame = eventFrame(event);
-          if (frame !== null && subscriber.sees(event)) subscriber.replay(event.seq, frame);
+          const wanted = subscriber.sees(event) && subscriber.wants(topicsOf(event.type, event.data));
+          if (frame !== null && wanted) subscriber.replay(event.seq, frame);
         }
         position = page.at(-1)?.seq ?? position;
         full = page.length === PAGE;
@@ -216,7 +219,8 @@ export class LiveHub {
     const frame = eventFrame(event);
     if (frame === null) return;
     let sent = 0;
-    for (const subscriber of this.#subscribers) {
+    const topics = topicsOf(event.type, event.data);
+    for (const subscriber of this.#subscribers.of({ company_id: event.company_id, topics })) {
       if (subscriber.sees(event) && subscriber.send(event.seq, frame)) {
         sent += 1;
         this.#dropIfSlow(subscriber);
@@ -235,9 +239,9 @@ export class LiveHub {
 
   #queueRanges(items: readonly string[]): void {
     if (this.#subscribers.size === 0) return;
-    const wanted = new Set([...this.#subscribers].flatMap((subscriber) => [...subscriber.companies]));
-    this.#ranges.push(...parseRanges(items).filter((range) => wanted.has(range.company_id)));
-    if (!this.#readingRanges) void this.#readRanges();
+    // What nobody looks at is not read.
+    this.#ranges.push(...parseRanges(items).filter((range) => this.#subscribers.wants(audienceOf(range))));
+    if (this.#ranges.length > 0 && !this.#readingRanges) void this.#readRanges();
   }
 
   async #readRanges(): Promise<void> {
@@ -247,8 +251,7 @@ export class LiveHub {
         const entries = await listTranscriptRanges(this.#options.database.db, this.#ranges.splice(0, PAGE));
         for (const entry of entries) {
           const frames = transcriptFrames(entry);
-          for (const subscriber of this.#subscribers) {
-            if (!subscriber.companies.has(entry.company_id)) continue;
+          for (const subscriber of this.#subscribers.of(audienceOf(entry))) {
             subscriber.sendUnnumbered(frames);
             this.#dropIfSlow(subscriber);
           }
@@ -264,7 +267,7 @@ export class LiveHub {
   }
 
   #broadcast(frame: string): void {
-    for (const subscriber of this.#subscribers) {
+    for (const subscriber of this.#subscribers.all()) {
       subscriber.sendUnnumbered(frame);
       this.#dropIfSlow(subscriber);
     }
@@ -279,7 +282,7 @@ export class LiveHub {
 
   #dropSlowestOverTotal(): void {
     const limit = this.#options.max_pending_bytes_total ?? 67_108_864;
-    const slowest = [...this.#subscribers].toSorted((a, b) => b.sink.pending() - a.sink.pending());
+    const slowest = [...this.#subscribers.all()].toSorted((a, b) => b.sink.pending() - a.sink.pending());
     let total = slowest.reduce((sum, subscriber) => sum + subscriber.sink.pending(), 0);
     for (const subscriber of slowest) {
       if (total <= limit) return;
@@ -295,7 +298,7 @@ export class LiveHub {
 
   #credentialsChanged(items: readonly string[]): void {
     const named = new Set(items);
-    const concerned = [...this.#subscribers].filter(
+    const concerned = [...this.#subscribers.all()].filter(
       ({ actor, companies }) =>
         named.has(WILDCARD) ||
         (actor.kind === 'user' && (named.has(actor.user_id) || named.has(actor.session_id ?? ''))) ||
@@ -310,7 +313,8 @@ export class LiveHub {
     try {
       const access = await verifyAccess(this.#options.database.db, subscribers);
       for (const [subscriber, rights] of access) {
-        if (rights) Object.assign(subscriber, rights);
+        if (subscriber.closed) continue;
+        if (rights) this.#subscribers.put(Object.assign(subscriber, rights));
         else this.unsubscribe(subscriber);
       }
     } catch (error) {
@@ -318,3 +322,8 @@ export class LiveHub {
     }
   }
 }
+
+const audienceOf = (of: TranscriptRange | TranscriptEntry) => ({
+  company_id: of.company_id,
+  topics: transcriptTopics(of),
+});

@@ -1,9 +1,15 @@
-import { createValidator, Uuid } from '@acp/contract';
+import { createValidator, Nullable, Uuid } from '@acp/contract';
 import type { TranscriptRange } from '@acp/core';
 import { Type } from 'typebox';
 
 const parse = createValidator(
-  Type.Object({ run_id: Uuid, company_id: Uuid, from: Type.Integer(), to: Type.Integer() }),
+  Type.Object({
+    run_id: Uuid,
+    company_id: Uuid,
+    issue_id: Nullable(Uuid),
+    from: Type.Integer(),
+    to: Type.Integer(),
+  }),
   'transcript range',
 );
 

@@ -1,4 +1,4 @@
-import { adminEndpoints, liveEndpoints as rows } from '@acp/contract';
+import { adminEndpoints, liveEndpoints as rows, parseTopics } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { handle, type Route } from '../http/handle.ts';
@@ -36,7 +36,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
         },
       };
       const subscriber = await hub.subscribe(
-        { actor, only: query.company_id ?? null, sink: lazySink },
+        { actor, only: query.company_id ?? null, topics: parseTopics(query.topic), sink: lazySink },
         after,
       );
       response.on('close', () => hub.unsubscribe(subscriber));

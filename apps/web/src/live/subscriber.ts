@@ -1,4 +1,4 @@
-import { type Actor, adminsOnly } from '@acp/contract';
+import { type Actor, adminsOnly, type Topic } from '@acp/contract';
 
 /** Where frames go: an HTTP response, or a test's array. */
 export interface Sink {
@@ -12,6 +12,8 @@ export interface SubscriberOptions {
   actor: Actor;
   /** One company only (`?company_id=`), else all that the actor may see. */
   only: string | null;
+  /** Only what is about one of them (`?topic=`), else everything. */
+  topics?: readonly Topic[] | undefined;
   sink: Sink;
 }
 
@@ -19,6 +21,7 @@ export interface SubscriberOptions {
 export class Subscriber {
   readonly actor: Actor;
   readonly only: string | null;
+  readonly topics: readonly Topic[] | undefined;
   readonly sink: Sink;
   /** Companies whose events it gets; changed when memberships change. */
   companies: ReadonlySet<string> = new Set();
@@ -34,10 +37,16 @@ export class Subscriber {
   constructor(options: SubscriberOptions) {
     this.actor = options.actor;
     this.only = options.only;
+    this.topics = options.topics;
     this.sink = options.sink;
   }
 
-  /** Whether an event is for this stream. */
+  /** Whether it asked for what is about these. */
+  wants(topics: readonly Topic[]): boolean {
+    return this.topics?.some((topic) => topics.includes(topic)) ?? true;
+  }
+
+  /** Whether it may see the event. */
   sees({ company_id, type }: { company_id: string | null; type: string }): boolean {
     if (company_id === null) return this.instance_wide;
     return this.companies.has(company_id) && (!adminsOnly(type) || this.admin_of.has(company_id));

@@ -9,7 +9,7 @@ import { endedChange, runChange } from './changes.ts';
 import { offerNext } from './end-run.ts';
 import { presentRun } from './present.ts';
 import { runRow } from './rows.ts';
-import type { TranscriptSignal } from './transcript.ts';
+import { transcriptItem } from './transcript.ts';
 import type { RunRow } from './types.ts';
 
 /**
@@ -69,8 +69,7 @@ function calledOffChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
   return rows.map((row) => {
     if (row.status === 'cancelled') {
       // It had not begun: this is all of its transcript.
-      const item: TranscriptSignal = { run_id: row.id, company_id: row.company_id, from: 1, to: 1 };
-      signal(tx, 'transcripts', JSON.stringify(item));
+      signal(tx, 'transcripts', transcriptItem({ ...row, run_id: row.id }, 1, 1));
       return endedChange(row);
     }
     signal(tx, 'control', row.id);

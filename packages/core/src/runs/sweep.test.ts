@@ -246,7 +246,13 @@ describe('the transcript', () => {
     const before = database.statements();
     const item = await storeRunEvents(database.db, run, 1, batch);
     expect(database.statements() - before).toBe(1);
-    expect(JSON.parse(item!)).toEqual({ run_id: run.run_id, company_id: run.company_id, from: 1, to: 2 });
+    expect(JSON.parse(item!)).toEqual({
+      run_id: run.run_id,
+      company_id: run.company_id,
+      issue_id: run.issue_id,
+      from: 1,
+      to: 2,
+    });
     expect(await storeRunEvents(database.db, run, 1, batch)).toBe(item);
     await transaction(database, async (tx) => appendRunEvents(tx, run, 3, batch));
     const events = await listRunEvents(database.db, run.run_id);

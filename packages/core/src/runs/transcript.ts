@@ -7,8 +7,23 @@ import type { NewRunEvent, RunLease, RunRow, TranscriptBatch } from './types.ts'
 export interface TranscriptSignal {
   run_id: string;
   company_id: string;
+  /** Its audience: readers of others do not look at the rows. */
+  issue_id: string | null;
   from: number;
   to: number;
+}
+
+/** Of whose transcript it is. */
+type Subject = Pick<TranscriptSignal, 'run_id' | 'company_id' | 'issue_id'>;
+
+/** The item for rows `first_seq` and the next ones, `count` in all. */
+export function transcriptItem(
+  { run_id, company_id, issue_id }: Subject,
+  first_seq: number,
+  count: number,
+): string {
+  const item: TranscriptSignal = { run_id, company_id, issue_id, from: first_seq, to: first_seq + count - 1 };
+  return JSON.stringify(item);
 }
 
 /**
@@ -24,9 +39,9 @@ export async function storeRunEvents(
 ): Promise<string | undefined> {
   const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
   // The lock makes the check hold: without it a sweep could end the run between our snapshot and our insert.
-  const { rows } = await db.execute(sql`
+  const { rows } = await db.execute<{ issue_id: string | null }>(sql`
     with held as materialized (
-      select r.id from heartbeat_runs r
+      select r.id, r.issue_id from heartbeat_runs r
       where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
     ), entry as (
       insert into run_events (run_id, seq, kind, payload)
@@ -34,11 +49,8 @@ export async function storeRunEvents(
       from held, jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
       on conflict (run_id, seq) do nothing
     )
-    select id from held`);
-  if (rows.length === 0) return undefined;
-  const { run_id, company_id } = lease;
-  const item: TranscriptSignal = { run_id, company_id, from: first_seq, to: first_seq + events.length - 1 };
-  return JSON.stringify(item);
+    select issue_id from held`);
+  return rows[0] && transcriptItem({ ...lease, ...rows[0] }, first_seq, events.length);
 }
 
 /** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
@@ -58,27 +70,26 @@ export async function appendRunEvents(
 /** With the end of the run, whose row the transaction has locked and found to be the lease's. */
 export async function storeLastEvents(
   tx: Tx,
-  { run_id, company_id }: Pick<RunLease, 'run_id' | 'company_id'>,
+  run: Subject,
   { first_seq, events }: TranscriptBatch,
 ): Promise<void> {
   if (events.length === 0) return;
   const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
   await tx.execute(sql`
     insert into run_events (run_id, seq, kind, payload)
-    select ${run_id}, e.seq, e.kind, e.payload
+    select ${run.run_id}, e.seq, e.kind, e.payload
     from jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
     on conflict (run_id, seq) do nothing`);
-  const item: TranscriptSignal = { run_id, company_id, from: first_seq, to: first_seq + events.length - 1 };
-  signal(tx, 'transcripts', JSON.stringify(item));
+  signal(tx, 'transcripts', transcriptItem(run, first_seq, events.length));
 }
 
 /** Ends the transcript of a run that nobody writes any more: why it ended, and how. The transaction has ended the run. */
 export async function endTranscript(
   tx: Tx,
-  { id, company_id }: Pick<RunRow, 'id' | 'company_id'>,
+  { id, company_id, issue_id }: Pick<RunRow, 'id' | 'company_id' | 'issue_id'>,
   { error, status }: { error: { message: string; category: string }; status: string },
 ): Promise<void> {
-  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
+  const { rows } = await tx.execute<{ from: number; count: number }>(sql`
     with entry as (
       insert into run_events (run_id, seq, kind, payload)
       select ${id}, coalesce((select max(seq) from run_events where run_id = ${id}), 0) + e.place, e.kind, e.payload
@@ -86,7 +97,7 @@ export async function endTranscript(
         (2, 'status', ${JSON.stringify({ status })}::jsonb)) as e(place, kind, payload)
       returning seq
     )
-    select min(seq) as "from", max(seq) as "to" from entry`);
-  const item: TranscriptSignal = { run_id: id, company_id, ...rows[0]! };
-  signal(tx, 'transcripts', JSON.stringify(item));
+    select min(seq) as "from", count(*)::int as count from entry`);
+  const { from, count } = rows[0]!;
+  signal(tx, 'transcripts', transcriptItem({ run_id: id, company_id, issue_id }, from, count));
 }

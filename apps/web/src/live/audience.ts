@@ -1,0 +1,66 @@
+import type { Topic } from '@acp/contract';
+import type { Subscriber } from './subscriber.ts';
+
+/** What an event or a transcript is about; `company_id` null: instance admins. */
+export interface Subject {
+  company_id: string | null;
+  topics: readonly Topic[];
+}
+
+const everything = (company_id: string | null) => company_id ?? 'instance';
+const about = (company_id: string | null, topic: Topic) => `${everything(company_id)} ${topic}`;
+
+/** The open streams by what they asked for: an event touches those that want it, and no others. */
+export class Audience {
+  readonly #keys = new Map<Subscriber, string[]>();
+  readonly #streams = new Map<string, Set<Subscriber>>();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  all(): Iterable<Subscriber> {
+    return this.#keys.keys();
+  }
+
+  /** Adds the stream, or files it anew after its companies changed. */
+  put(subscriber: Subscriber): void {
+    this.delete(subscriber);
+    const { companies, instance_wide, topics } = subscriber;
+    const places = [...companies, ...(instance_wide ? [null] : [])];
+    const keys = places.flatMap(
+      (company) => topics?.map((topic) => about(company, topic)) ?? everything(company),
+    );
+    this.#keys.set(subscriber, keys);
+    for (const key of keys) {
+      const streams = this.#streams.get(key);
+      if (streams) streams.add(subscriber);
+      else this.#streams.set(key, new Set([subscriber]));
+    }
+  }
+
+  delete(subscriber: Subscriber): void {
+    for (const key of this.#keys.get(subscriber) ?? []) {
+      const streams = this.#streams.get(key);
+      streams?.delete(subscriber);
+      if (streams?.size === 0) this.#streams.delete(key);
+    }
+    this.#keys.delete(subscriber);
+  }
+
+  /** Whether any stream wants it. */
+  wants(subject: Subject): boolean {
+    return this.#setsFor(subject).length > 0;
+  }
+
+  /** The streams that want it, each once, however many of its topics they asked for. */
+  of(subject: Subject): Iterable<Subscriber> {
+    const sets = this.#setsFor(subject);
+    return sets.length === 1 ? sets[0]! : new Set(sets.flatMap((streams) => [...streams]));
+  }
+
+  #setsFor({ company_id, topics }: Subject): Set<Subscriber>[] {
+    const keys = [everything(company_id), ...topics.map((topic) => about(company_id, topic))];
+    return keys.flatMap((key) => this.#streams.get(key) ?? []);
+  }
+}

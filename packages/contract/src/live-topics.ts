@@ -1,0 +1,56 @@
+/** Topics of the live stream: what a tab shows (a board, an issue, a run …) and what an event is about. */
+import { invalid, isUuid } from '@acp/kernel';
+
+/** Lists: `issues` is a board. `admin`: notifications, which reach admins only. */
+export const listTopics = [
+  'issues',
+  'comments',
+  'agents',
+  'runs',
+  'projects',
+  'approvals',
+  'budgets',
+  'admin',
+] as const;
+
+/** Single things, as `<kind>:<id>`. */
+export const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council'] as const;
+
+export type ListTopic = (typeof listTopics)[number];
+export type Topic = ListTopic | `${(typeof topicKinds)[number]}:${string}`;
+
+/** Topics of one stream. */
+const MAX_TOPICS = 50;
+
+/**
+ * The comma list of `?topic=`; undefined where everything is wanted.
+ * @throws invalid for a word that is no topic, and for more than 50
+ */
+export function parseTopics(list: string | undefined): Topic[] | undefined {
+  const words = (list ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  if (words.length === 0) return undefined;
+  const topics = [...new Set(words)];
+  if (topics.length > MAX_TOPICS) throw invalid(`query.topic: more than ${MAX_TOPICS} topics`);
+  const unknown = topics.find((word) => !isTopic(word));
+  if (unknown !== undefined) throw invalid(`query.topic: unknown topic ${unknown.slice(0, 100)}`);
+  return topics.filter(isTopic);
+}
+
+function isTopic(word: string): word is Topic {
+  if (listTopics.some((topic) => topic === word)) return true;
+  const [kind, id = '', ...rest] = word.split(':');
+  return topicKinds.some((known) => known === kind) && rest.length === 0 && isUuid(id);
+}
+
+/** Where the frames of a transcript go. */
+export function transcriptTopics({ run_id, issue_id }: { run_id: string; issue_id: string | null }): Topic[] {
+  return [`run:${run_id}`, ...issueTopic(issue_id)];
+}
+
+/** No topic for what has no issue. */
+export function issueTopic(issue_id: string | null): Topic[] {
+  return issue_id === null ? [] : [`issue:${issue_id}`];
+}
