@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCompany, createInvite, createUser, systemActor, updateUser } from '@acp/core';
 import { schema, transaction } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
-import { type FakeGithub, type FakeOidc, signInAt, startFakeGithub, startFakeOidc } from '@acp/testkit';
-import type { OidcAccount } from '@acp/testkit';
+import type { FakeGithub, FakeOidc, FakeOidcOptions, OidcAccount } from '@acp/testkit';
+import { signInAt, startFakeGithub, startFakeOidc } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
+import { createHmac } from 'node:crypto';
 import { Browser, type Pages, PUBLIC_URL, startPages } from './pages.ts';
 
 const client = { client_id: 'the-service', client_secret: 'a secret of the client, long enough' };
@@ -210,6 +211,60 @@ describe('sign-in by OpenID Connect', () => {
     expect(await pages.database.db.select().from(sessions).where(eq(sessions.id, open!.id))).toEqual([]);
   });
 
+  it('a user takes the address of somebody else, and its owner signs in: the link of the former ends, and stays a stranger’s', async () => {
+    const squatter = await knownAccount();
+    const { browser } = await signIn('google', squatter);
+    const email = freshEmail();
+    expect((await browser.api('patch', '/api/me', { email })).status).toBe(200);
+    const owner = await signIn('oidc', { sub: newId(), email, email_verified: true });
+    expect(await me(owner.browser)).toMatchObject({ email });
+    expect((await browser.api('get', '/api/me')).status).toBe(401);
+    for (const account of [squatter, { ...squatter, email, email_verified: false }])
+      expect((await signIn('google', account)).answer.status).toBe(403);
+    expect((await owner.browser.api('get', '/api/me')).status).toBe(200);
+  });
+
+  it('an invite is accepted by an address that nobody verified, and its owner comes: the first link ends', async () => {
+    const email = freshEmail();
+    const first = { sub: newId(), email, email_verified: false };
+    const { token } = await invite('member');
+    expect((await signIn('oidc', first, { query: `?invite=${token}` })).answer.status).toBe(303);
+    expect((await signIn('google', { sub: newId(), email, email_verified: true })).answer.status).toBe(303);
+    expect((await signIn('oidc', first)).answer.status).toBe(403);
+  });
+
+  it('the Kelvin sign stands for a k in the provider’s address: nobody’s', async () => {
+    const { email } = await user({ email: `kiss-${newId()}@example.com` });
+    const account = { sub: newId(), email: email.replace('k', '\u212A'), email_verified: true };
+    expect((await signIn('oidc', account)).answer.status).toBe(403);
+  });
+
+  it('the browser was on its way to a page of ours: it ends there; on its way elsewhere: at the start', async () => {
+    const account = await knownAccount();
+    const login = await new Browser(pages.app).get('/login?next=%2Fprofile%3Fa%3D1');
+    expect(login.text).toContain('href="/auth/oidc?next=%2Fprofile%3Fa%3D1"');
+    const { answer } = await signIn('oidc', account, { query: '?next=%2Fprofile%3Fa%3D1' });
+    expect(answer.headers.location).toBe('/profile?a=1');
+    const away = await signIn('oidc', account, { query: '?next=%2F%2Fevil.example' });
+    expect(away.answer.headers.location).toBe('/companies');
+  });
+
+  it('two tabs are under way at once: both arrive, each where it was going', async () => {
+    const browser = new Browser(pages.app);
+    const account = await knownAccount();
+    const starts = [
+      await browser.get('/auth/oidc?next=%2Fone'),
+      await browser.get('/auth/oidc?next=%2Ftwo'),
+      await browser.get('/auth/google?next=%2Fthree'),
+    ];
+    for (const [n, path] of ['/one', '/two', '/three'].entries()) {
+      const back = new URL(await signInAt(starts[n]!.headers.location!, account));
+      const { headers } = await browser.get(`${back.pathname}${back.search}`);
+      expect(headers.location).toBe(path);
+    }
+    expect(browser.cookies.has('service_oauth')).toBe(false);
+  });
+
   it('the instance has no encryption key: the tokens are not stored', async () => {
     const { SERVICE_ENCRYPTION_KEY: _, ...keyless } = env;
     const bare = await startPages(keyless);
@@ -257,10 +312,10 @@ describe('an answer that is not the provider’s to this browser', () => {
     await browser.get('/auth/oidc');
     const token = browser.cookies.get('service_oauth')!;
     const { back } = await signIn('oidc', await knownAccount(), { browser });
-    browser.cookies.set('service_oauth', token);
     // The first start of this browser is still open, but its state is another.
+    expect(browser.cookies.get('service_oauth')).toBe(token);
     expect((await browser.get(`${back.pathname}${back.search}`)).status).toBe(401);
-    browser.cookies.set('service_oauth', token);
+    browser.cookies.delete('service_oauth');
     expect((await browser.get(`${back.pathname}${back.search}`)).status).toBe(400);
   });
 
@@ -289,6 +344,59 @@ describe('an answer that is not the provider’s to this browser', () => {
       expect(answer.status).toBe(503);
       expect(answer.text).toContain('Example Corp cannot be reached');
     }
+  });
+});
+
+describe('a provider of another kind', () => {
+  const withHeader = (token: string, header: object, signature: string) =>
+    [Buffer.from(JSON.stringify(header)).toString('base64url'), token.split('.')[1], signature].join('.');
+
+  /** The provider under the name `oidc` of a web tier of its own. */
+  async function atProvider(options: Partial<FakeOidcOptions>, account: OidcAccount, query = '') {
+    const provider = await startFakeOidc({ ...client, ...redirects('oidc'), ...options });
+    const lines: string[] = [];
+    const own = await startPages({ ...env, SERVICE_OIDC_ISSUER: provider.issuer }, lines);
+    const { answer } = await signIn('oidc', account, { browser: new Browser(own.app), query });
+    await provider.close();
+    return { status: answer.status, text: answer.text, log: lines.join('\n') };
+  }
+
+  it('takes the client’s secret by Basic only: signed in', async () => {
+    const { status } = await atProvider({ auth_method: 'client_secret_basic' }, await knownAccount());
+    expect(status).toBe(303);
+  });
+
+  it.each<[string, (token: string) => string]>([
+    ['says that it is unsigned', (token) => withHeader(token, { alg: 'none' }, '')],
+    ['is signed by somebody else', (token) => `${token.slice(0, token.lastIndexOf('.'))}.${'A'.repeat(342)}`],
+    ['has no signature', (token) => token.slice(0, token.lastIndexOf('.') + 1)],
+    [
+      'is signed with the client’s secret',
+      (token) => {
+        const text = withHeader(token, { alg: 'HS256' }, '').slice(0, -1);
+        return `${text}.${createHmac('sha256', client.client_secret).update(text).digest('base64url')}`;
+      },
+    ],
+  ])('the ID token %s: 401, and the log holds neither token nor state', async (_what, mangle) => {
+    let seen = '';
+    const keep = (token: string) => mangle((seen = token));
+    const { status, log } = await atProvider({ mangle: keep }, await knownAccount());
+    expect(status).toBe(401);
+    expect(log).toContain('a sign-in by a provider failed');
+    expect(log).not.toMatch(new RegExp(`state|access_token|${seen.split('.')[1]}`));
+  });
+
+  it.each([
+    ['a subject of 300 characters', { sub: 'x'.repeat(300), email: freshEmail() }],
+    ['an address that is none', { sub: newId(), email: 'no address' }],
+    ['a name of 600 characters', { sub: newId(), email: freshEmail(), name: 'n'.repeat(600) }],
+    ['a NUL in the name', { sub: newId(), email: freshEmail(), name: 'a\0b' }],
+  ])('a stranger with an invite comes with %s: 400, and no user is made', async (_what, account) => {
+    const { token } = await invite();
+    const query = `?invite=${token}`;
+    const { answer } = await signIn('google', { ...account, email_verified: true }, { query });
+    expect(answer.status).toBe(400);
+    expect(await pages.database.db.$count(users, eq(users.email, account.email))).toBe(0);
   });
 });
 

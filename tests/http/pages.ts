@@ -6,6 +6,7 @@ import type { Database } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
 import type { Express } from 'express';
+import { Writable } from 'node:stream';
 import request from 'supertest';
 
 export const PUBLIC_URL = 'http://localhost:3100';
@@ -15,11 +16,18 @@ export interface Pages {
   database: Database;
 }
 
-/** @param env in the place of the environment */
-export async function startPages(env: Record<string, string> = {}): Promise<Pages> {
+/** @param env in the place of the environment; lines of the log are put into `log` */
+export async function startPages(env: Record<string, string> = {}, log?: string[]): Promise<Pages> {
   const kit = await testDatabase();
   const database = await databaseWithQueue();
-  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
+  const stream = new Writable({
+    write(line, _encoding, done) {
+      log?.push(String(line));
+      done();
+    },
+  });
+  const level = log ? 'info' : 'error';
+  const logger = createLogger({ level, format: 'json', role: 'test', stream: log ? stream : process.stdout });
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: PUBLIC_URL, ...env });
   const credentials = createCredentials({ database, logger });
   // Several apps of one file share the database: each is told.

@@ -1,9 +1,10 @@
 /** User administration, roles and ways into a company over the API, with what follows for sessions and live streams. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUser, hashPassword } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { type Database, schema, transaction } from '@acp/db';
 import { createLogger, loadConfig, newId, newToken } from '@acp/kernel';
 import { databaseWithQueue, testDatabase, waitFor } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -18,6 +19,7 @@ import { uiRouter } from '../../apps/web/src/ui/router.ts';
 import { createCast } from './cast.ts';
 import type { Caller, Cast } from './cast.ts';
 
+const { users } = schema;
 const password = 'a right password';
 
 let database: Database;
@@ -133,6 +135,41 @@ describe('one’s own account', () => {
     expect(await alive(await signIn(email, 'another password'))).toBe(true);
   });
 
+  describe('the sign-in is older than 15 minutes', () => {
+    const stale = async () => {
+      const user = await account();
+      await database.pool.query(
+        `update sessions set created_at = created_at - interval '16 minutes' where user_id = $1`,
+        [user.id],
+      );
+      return user;
+    };
+
+    it('the address changes by the current password only: else 403, and nothing changes', async () => {
+      const { email, session } = await stale();
+      const next = `${newId()}@example.com`;
+      for (const [body, status] of [
+        [{ email: next }, 403],
+        [{ email: next, current_password: 'wrong' }, 403],
+        [{ email, display_name: 'Same address' }, 200],
+        [{ email: next, current_password: password }, 200],
+      ] as const)
+        expect((await call(session, 'patch', '/api/me', body)).status).toBe(status);
+      expect((await call(session, 'get', '/api/me')).body).toMatchObject({ email: next });
+    });
+
+    it('an instance admin’s session sets the own password or address as an administrator: 403', async () => {
+      const { id, email, session } = await stale();
+      await database.db.update(users).set({ instance_role: 'admin' }).where(eq(users.id, id));
+      const acts = [
+        call(session, 'post', `/api/users/${id}/reset-password`, { new_password: 'another password' }),
+        call(session, 'patch', `/api/users/${id}`, { email: `${newId()}@example.com` }),
+      ];
+      for (const act of acts) expect((await act).status).toBe(403);
+      expect(await alive(await signIn(email))).toBe(true);
+    });
+  });
+
   it('the current password is wrong: 403, five times; then 429, while the login is not locked', async () => {
     const { email, session } = await account();
     const form = { current_password: 'wrong', new_password: 'another password' };
@@ -170,7 +207,82 @@ describe('one’s own account', () => {
 
 const newUser = () => ({ email: `${newId()}@example.com`, password, display_name: 'Made' });
 
+describe('somebody or something is used while it is being deleted', () => {
+  /** The act begins while the deletion holds its locks, and waits for them; then the deletion commits. */
+  async function whileDeleting<T>(
+    table: 'users' | 'companies',
+    id: string,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    const client = await database.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query(`delete from ${table} where id = $1`, [id]);
+      const acting = act();
+      const waiting = `select 1 from pg_locks where not granted and pg_blocking_pids(pid) @> array[$1::int]`;
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await waitFor(async () => (await database.pool.query(waiting, [rows[0]!.pid])).rowCount);
+      await client.query('commit');
+      return await acting;
+    } finally {
+      client.release();
+    }
+  }
+
+  it.each(['members', 'users'])('a user becomes a member by %s: 404', async (route) => {
+    const { id } = await account();
+    const path = `/api/companies/${cast.company_id}/${route}`;
+    const { status } = await whileDeleting('users', id, () =>
+      call(cast.admin, 'post', path, { user_id: id, role: 'member' }),
+    );
+    expect(status).toBe(404);
+  });
+
+  it('its session asks to join, or accepts an invite: 404', async () => {
+    const { company_id } = cast;
+    const asks = await account();
+    const asked = await whileDeleting('users', asks.id, () =>
+      call(asks.session, 'post', '/api/join-requests', { company_id }),
+    );
+    const invite = await call(cast.admin, 'post', `/api/companies/${company_id}/invites`, { role: 'viewer' });
+    const accepts = await account();
+    const accepted = await whileDeleting('users', accepts.id, () =>
+      call(accepts.session, 'post', `/api/invites/${invite.body.token}/accept`),
+    );
+    expect([asked.status, accepted.status]).toEqual([404, 404]);
+  });
+
+  it('the company goes: invite and join request are 404', async () => {
+    for (const act of ['invite', 'join'] as const) {
+      const slug = `c-${newId()}`;
+      const { body } = await call(cast.instance_admin, 'post', '/api/companies', { name: slug, slug });
+      const { session } = await account();
+      const { status } = await whileDeleting('companies', body.id, () =>
+        act === 'invite'
+          ? call(cast.instance_admin, 'post', `/api/companies/${body.id}/invites`, { role: 'viewer' })
+          : call(session, 'post', '/api/join-requests', { company_id: body.id }),
+      );
+      expect(status).toBe(404);
+    }
+  });
+});
+
 describe('users', () => {
+  it('an instance admin sends a creation twice with one Idempotency-Key: one user, the same answer', async () => {
+    const body = newUser();
+    const sendIt = (sent: object) =>
+      request(app)
+        .post('/api/users')
+        .set({ ...cast.instance_admin.headers, 'Idempotency-Key': `k-${body.email}` })
+        .send(sent);
+    const first = await sendIt(body);
+    const again = await sendIt(body);
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect((await sendIt({ ...body, display_name: 'Other' })).status).toBe(409);
+  });
+
   it('an instance admin creates one: 201, who signs in at once; the address again is 409', async () => {
     const values = newUser();
     const { status, body } = await call(cast.instance_admin, 'post', '/api/users', values);

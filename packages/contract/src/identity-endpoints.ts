@@ -36,8 +36,8 @@ export const identityEndpoints = {
     path: '/api/me',
     body: UpdateMe,
     response: MyProfile,
-    tx: 'write',
-    doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user.',
+    tx: 'none',
+    doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. It needs `current_password` or a sign-in of the last 15 minutes, else 403.',
   }),
   changePassword: endpoint({
     ...own,
@@ -69,7 +69,7 @@ export const identityEndpoints = {
     body: CreateUser,
     response: User,
     status: 201,
-    tx: 'none',
+    tx: 'write',
     doc: 'Creates a user, who can sign in at once; 409 when the e-mail is in use.',
   }),
   getUser: endpoint({

@@ -4,7 +4,7 @@ import { instanceRoles } from './actor.ts';
 import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Email = Type.String({ format: 'email', maxLength: 320 });
-export const Password = Type.String({ minLength: 8, maxLength: 1024 });
+export const Password = Type.String({ minLength: 8, maxLength: 1024, writeOnly: true });
 
 export const Me = Type.Object({
   id: Uuid,
@@ -39,10 +39,16 @@ export const UserRole = Type.Object({
 });
 export type UserRole = Static<typeof UserRole>;
 
-export const UpdateMe = Patch({ email: Email, display_name: Name });
+const CurrentPassword = Type.String({ minLength: 1, maxLength: 1024, writeOnly: true });
+export const UpdateMe = Patch({
+  email: Email,
+  display_name: Name,
+  /** Needed for a new address where the sign-in is not fresh. */
+  current_password: CurrentPassword,
+});
 export type UpdateMe = Static<typeof UpdateMe>;
 export const ChangePassword = Type.Object({
-  current_password: Type.String({ minLength: 1, maxLength: 1024 }),
+  current_password: CurrentPassword,
   new_password: Password,
 });
 export const CreateUser = Type.Object({
@@ -77,6 +83,14 @@ export const NewcomerForm = Type.Object({
   display_name: Type.String({ minLength: 1, maxLength: 200 }),
   password: Password,
 });
+
+/** Who signs in, by a provider's word: bounded, since it becomes rows (OpenID Connect Core, section 2: `sub`). */
+export const ProviderAccount = Type.Object({
+  issuer: Type.String({ minLength: 1, maxLength: 2000, pattern: '^[^\\u0000]*$' }),
+  subject: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
+});
+/** Somebody who becomes a user by a provider's word: held to what holds for anybody. */
+export const ProviderNewcomer = Type.Object({ email: Email, display_name: Name });
 
 /** What is read of GitHub's API at a sign-in. */
 export const GithubUser = Type.Object({

@@ -1,9 +1,10 @@
-import { invalid, ServiceError, unavailable } from '@acp/kernel';
+import { invalid, notFound, ServiceError, unavailable } from '@acp/kernel';
 
 interface DriverError {
   code?: unknown;
   constraint?: unknown;
   message?: unknown;
+  detail?: unknown;
   cause?: unknown;
 }
 
@@ -69,6 +70,17 @@ export function isUniqueViolation(err: unknown, constraint?: string): boolean {
   return false;
 }
 
+/**
+ * The row refers to one that was deleted while the statement waited for it: a command checks what it uses, and the
+ * foreign key catches the deletion that commits after the check. A deletion that rows still refer to is a bug.
+ */
+function refersToDeleted(err: unknown): boolean {
+  for (const { code, detail } of causes(err)) {
+    if (code === '23503') return typeof detail !== 'string' || !detail.includes('still referenced');
+  }
+  return false;
+}
+
 /** The table or its schema is not there: before the first migration. */
 export function isMissingTable(err: unknown): boolean {
   return hasCode(err, '42P01', '3F000');
@@ -83,6 +95,7 @@ export function asServiceError(err: unknown): ServiceError | null {
   if (isConnectionError(err)) return withCause(unavailable('database unavailable'), err);
   if (hasCode(err, '40P01', '40001', '55P03', '57014')) return withCause(unavailable('database busy'), err);
   if (hasCode(err, '22021', '22P05')) return withCause(invalid('invalid character in text'), err);
+  if (refersToDeleted(err)) return withCause(notFound(), err);
   return null;
 }
 

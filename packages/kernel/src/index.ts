@@ -18,6 +18,7 @@ export {
   unsupported,
 } from './errors.ts';
 export type { ErrorKind, ServiceErrorOptions } from './errors.ts';
+export { asciiLowerCase } from './ascii-case.ts';
 export { isUuid, newId } from './ids.ts';
 export { oneNamed } from './one-named.ts';
 export { isTimestamp, parseTimestamp, systemClock } from './time.ts';

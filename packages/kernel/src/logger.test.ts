@@ -54,6 +54,18 @@ describe('the logger', () => {
     expect(entries().map((entry) => entry.request_id)).toEqual(['r1', undefined]);
   });
 
+  it('an error’s cause is shown where it is an error, and by its kind alone where it is anything else', () => {
+    const { logger, lines, entries } = capture();
+    const answer = { access_token: 'of the user', state: 'a state' };
+    const inner = new Error('refused', { cause: answer });
+    logger.warn('x', { error: new Error('outer', { cause: inner }) });
+    expect(entries()[0]).toMatchObject({
+      error: { message: 'outer', cause: { message: 'refused', cause: '[object]' } },
+    });
+    logger.warn('x', { error: new Error('outer', { cause: 'of the user' }) });
+    expect(lines().join('')).not.toContain('of the user');
+  });
+
   it('gives a child’s fields to each of its lines', () => {
     const { logger, entries } = capture();
     logger.child({ job: 'a', run_id: 1 }).child({ run_id: 2 }).info('x', { n: 3 });

@@ -2,6 +2,7 @@
  * Structured logging. A message is a constant sentence and everything that varies is a field, so that lines can be
  * counted; query strings and bodies are never logged (decisions 7.42).
  */
+import { types } from 'node:util';
 import winston from 'winston';
 import { requestContext } from './request-context.ts';
 import type { Scrubber } from './scrubber.ts';
@@ -90,7 +91,7 @@ function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ancestors.length >= maxDepth || ancestors.includes(value)) return '[…]';
     ancestors.push(value);
-    const children = value instanceof Error ? errorFields(value) : value;
+    const children = isError(value) ? errorFields(value) : value;
     const result = Array.isArray(children)
       ? children.map(visit)
       : Object.fromEntries(Object.entries(children).map(([name, child]) => [name, visit(child)]));
@@ -117,9 +118,17 @@ function errorFields(error: Error): Record<string, unknown> {
     message: shown(error.message),
     code,
     stack: shown(error.stack),
-    cause: error.cause,
+    cause: shownCause(error.cause),
   };
 }
+
+/** Of causes errors alone: libraries hang whole answers there, with tokens and codes in them. */
+function shownCause(cause: unknown): unknown {
+  return cause === undefined || isError(cause) ? cause : `[${cause === null ? 'null' : typeof cause}]`;
+}
+
+// Errors of another realm are errors too.
+const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
 
 /** The end of a message in which drizzle quotes the values of the failed statement: bodies, hashes, anything. */
 function valuesOf({ message }: Error): string {

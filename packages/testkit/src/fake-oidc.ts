@@ -2,7 +2,7 @@
 // browser's requests, in place of a password.
 
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Configuration, default as Provider } from 'oidc-provider';
 import { memoryAdapter, signingKeys } from './oidc-memory.ts';
@@ -20,6 +20,10 @@ export interface FakeOidcOptions {
   redirect_uris: string[];
   /** The ID token tells everything itself, as Google's does; else the address has to be asked for. */
   claims_in_id_token?: boolean;
+  /** The only way in which the client's secret is taken. */
+  auth_method?: 'client_secret_post' | 'client_secret_basic';
+  /** What becomes of the ID token on its way, in the place of somebody between the two. */
+  mangle?: (id_token: string) => string;
 }
 
 export interface FakeOidc {
@@ -43,9 +47,12 @@ export async function startFakeOidc(options: FakeOidcOptions): Promise<FakeOidc>
   let exchanges = 0;
   const handle = provider.callback();
   server.on('request', (request, response) => {
-    if (request.url?.startsWith('/token')) exchanges += 1;
+    if (request.url?.startsWith('/token')) {
+      exchanges += 1;
+      if (options.mangle) mangleAnswer(response, options.mangle);
+    }
     if (!request.url?.startsWith('/interaction/')) return void handle(request, response);
-    const account = JSON.parse(String(request.headers[ACCOUNT_HEADER])) as OidcAccount;
+    const account = JSON.parse(decodeURIComponent(String(request.headers[ACCOUNT_HEADER]))) as OidcAccount;
     accounts.set(account.sub, account);
     void consent(provider, options.client_id, account.sub).then((consented) =>
       provider.interactionFinished(request, response, {
@@ -64,7 +71,7 @@ export async function signInAt(authorize: string, account: OidcAccount): Promise
   let url = authorize;
   while (new URL(url).origin === origin) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = { cookie, [ACCOUNT_HEADER]: JSON.stringify(account) };
+    const headers = { cookie, [ACCOUNT_HEADER]: encodeURIComponent(JSON.stringify(account)) };
     const response = await fetch(url, { redirect: 'manual', headers });
     for (const line of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
@@ -79,11 +86,18 @@ export async function signInAt(authorize: string, account: OidcAccount): Promise
 }
 
 function configuration(options: FakeOidcOptions, accounts: ReadonlyMap<string, OidcAccount>): Configuration {
-  const { client_id, client_secret, redirect_uris, claims_in_id_token = true } = options;
+  const {
+    client_id,
+    client_secret,
+    redirect_uris,
+    claims_in_id_token = true,
+    auth_method = 'client_secret_post',
+  } = options;
   return {
     adapter: memoryAdapter(),
     jwks: signingKeys(),
-    clients: [{ client_id, client_secret, redirect_uris, token_endpoint_auth_method: 'client_secret_post' }],
+    clients: [{ client_id, client_secret, redirect_uris, token_endpoint_auth_method: auth_method }],
+    clientAuthMethods: [auth_method],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     conformIdTokenClaims: !claims_in_id_token,
     cookies: { keys: ['test'] },
@@ -103,6 +117,16 @@ function configuration(options: FakeOidcOptions, accounts: ReadonlyMap<string, O
     },
     pkce: { required: () => true },
   };
+}
+
+function mangleAnswer(response: ServerResponse, mangle: (id_token: string) => string): void {
+  const end = response.end.bind(response) as (text: string) => ServerResponse;
+  response.end = ((text: string | Buffer) => {
+    const body = JSON.parse(String(text)) as { id_token?: string };
+    const sent = JSON.stringify({ ...body, ...(body.id_token && { id_token: mangle(body.id_token) }) });
+    response.removeHeader('content-length');
+    return end(sent);
+  }) as typeof response.end;
 }
 
 async function consent(provider: Provider, clientId: string, accountId: string): Promise<string> {

@@ -32,6 +32,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   body: unknown;
   files: unknown;
   #status: number;
+  #prepared: unknown;
 
   constructor(mounted: MountedRow, deps: CallDeps, request: Request, response: Response) {
     this.mounted = mounted;
@@ -61,9 +62,20 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#status = code;
   }
 
+  /** What tells two requests of one `Idempotency-Key` apart. */
+  get comparableBody(): unknown {
+    const { body, mounted } = this;
+    if (mounted.writeOnly.size === 0 || typeof body !== 'object' || body === null) return body;
+    return Object.fromEntries(Object.entries(body).filter(([name]) => !mounted.writeOnly.has(name)));
+  }
+
+  async prepare(): Promise<void> {
+    this.#prepared = await this.mounted.prepare?.(this as Context<EndpointRow>);
+  }
+
   async run(): Promise<Answer> {
     const { row, handler, checkResponse } = this.mounted;
-    const result = await handler(this as Context<EndpointRow>);
+    const result = await handler(this as Context<EndpointRow>, this.#prepared);
     if (row.streams || row.response === null || result === undefined) {
       return { status: this.#status, text: undefined };
     }

@@ -41,14 +41,32 @@ export interface Context<R extends EndpointRow> {
   status(code: number): void;
 }
 
-type Handler<R extends EndpointRow> = (context: Context<R>) => Promise<ResponseOf<R>> | ResponseOf<R>;
+type Handler<R extends EndpointRow, P> = (
+  context: Context<R>,
+  prepared: P,
+) => Promise<ResponseOf<R>> | ResponseOf<R>;
 
 export interface Route {
   readonly row: EndpointRow;
-  readonly handler: (context: Context<EndpointRow>) => unknown;
+  readonly handler: (context: Context<EndpointRow>, prepared: unknown) => unknown;
+  readonly prepare?: ((context: Context<EndpointRow>) => unknown) | undefined;
 }
 
-export function handle<const R extends EndpointRow>(row: R, handler: Handler<R>): Route {
+/**
+ * @param prepare what is too slow for the row's transaction (hashing a password): done before it begins, on a valid
+ * body; the handler gets the result
+ */
+export function handle<const R extends EndpointRow>(row: R, handler: Handler<R, undefined>): Route;
+export function handle<const R extends EndpointRow, P>(
+  row: R,
+  handler: Handler<R, P>,
+  prepare: (context: Context<R>) => Promise<P>,
+): Route;
+export function handle<const R extends EndpointRow, P>(
+  row: R,
+  handler: Handler<R, P>,
+  prepare?: (context: Context<R>) => Promise<P>,
+): Route {
   // The row that types the handler is the row that mount validates against: here its types are only forgotten.
-  return { row, handler };
+  return { row, handler, prepare } as Route;
 }

@@ -71,6 +71,7 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
 }
 
 async function act(call: Call, deps: MountDeps): Promise<Answer> {
+  await call.prepare();
   return call.mounted.row.tx === 'write' ? inTransaction(deps.database, call) : call.run();
 }
 
@@ -80,7 +81,7 @@ async function inTransaction(database: Database, call: Call): Promise<Answer> {
   return transaction(database, async (tx) => {
     call.tx = tx;
     if (key === undefined) return call.run();
-    const { actor, body, target } = call;
+    const { actor, comparableBody: body, target } = call;
     return onlyOnce(tx, { row: call.mounted.row, actor, key, target, body }, async () => call.run());
   });
 }

@@ -7,6 +7,7 @@ import { responseCheck } from './response-check.ts';
 export interface MountedRow {
   readonly row: EndpointRow;
   readonly handler: Route['handler'];
+  readonly prepare: Route['prepare'];
   readonly params: readonly { readonly name: string; readonly isId: boolean }[];
   readonly scopeParam: string | undefined;
   readonly query: Validator<unknown> | undefined;
@@ -17,11 +18,13 @@ export interface MountedRow {
   readonly bodyFields: ReadonlySet<string> | undefined;
   readonly checkResponse: ((text: string) => void) | undefined;
   readonly idempotent: boolean;
+  /** Fields of the body that no digest of it may hold: passwords, which can be guessed from one. */
+  readonly writeOnly: ReadonlySet<string>;
   readonly tokenInQuery: boolean;
 }
 
 /** Throws at boot for a row that contradicts itself. */
-export function prepareRow({ row, handler }: Route, validateResponses: boolean): MountedRow {
+export function prepareRow({ row, handler, prepare }: Route, validateResponses: boolean): MountedRow {
   const needsCompany = row.role !== 'none' && row.role !== 'instance_admin';
   if (needsCompany && row.scope.by === 'none') throw new Error(`${row.id}: a company role without a company`);
   if (row.auth.length === 0 && (row.role !== 'none' || row.scope.by !== 'none')) {
@@ -33,6 +36,7 @@ export function prepareRow({ row, handler }: Route, validateResponses: boolean):
   return {
     row,
     handler,
+    prepare,
     params: pathParams(row.path).map((name) => ({ name, isId: /id$/i.test(name) })),
     scopeParam: 'param' in row.scope ? row.scope.param : undefined,
     query: row.query && createValidator(row.query, 'query', true),
@@ -42,8 +46,14 @@ export function prepareRow({ row, handler }: Route, validateResponses: boolean):
       row.body && 'properties' in row.body ? new Set(Object.keys(propertiesOf(row.body))) : undefined,
     checkResponse: validateResponses && row.response !== null ? responseCheck(row) : undefined,
     idempotent: takesIdempotencyKey(row),
+    writeOnly: writeOnlyFields(row),
     tokenInQuery: row.query !== undefined && 'Authorization' in propertiesOf(row.query),
   };
+}
+
+function writeOnlyFields({ body }: EndpointRow): ReadonlySet<string> {
+  const fields = Object.entries(body === undefined ? {} : propertiesOf(body));
+  return new Set(fields.filter(([, schema]) => schema.writeOnly === true).map(([name]) => name));
 }
 
 function propertiesOf(schema: object): object {

@@ -5,7 +5,11 @@ import {
   AuthorizationResponseError,
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
+  type ClientAuth,
   ClientError,
+  ClientSecretBasic,
+  ClientSecretJwt,
+  ClientSecretPost,
   type Configuration,
   ResponseBodyError,
 } from 'openid-client';
@@ -18,6 +22,23 @@ export interface AuthorizationRequest {
   scope: string;
   /** Only OpenID Connect has one. */
   nonce?: string;
+}
+
+/**
+ * How the client's secret is shown, by what the provider says that it takes; one that says nothing takes Basic (OpenID
+ * Connect Discovery 1.0, section 3).
+ */
+export function clientAuth(secret: string): ClientAuth {
+  const methods: Record<string, ClientAuth> = {
+    client_secret_post: ClientSecretPost(secret),
+    client_secret_basic: ClientSecretBasic(secret),
+    client_secret_jwt: ClientSecretJwt(secret),
+  };
+  return (server, client, body, headers) => {
+    const known = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const method = Object.keys(methods).find((name) => known.includes(name)) ?? 'client_secret_basic';
+    return methods[method]!(server, client, body, headers);
+  };
 }
 
 export async function authorizationUrl(

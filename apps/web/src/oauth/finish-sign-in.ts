@@ -1,3 +1,4 @@
+import { createValidator, ProviderAccount, ProviderNewcomer } from '@acp/contract';
 import {
   acceptInvite,
   actorOf,
@@ -15,10 +16,13 @@ import { type Database, transaction, type Tx } from '@acp/db';
 import { forbidden, type Vault } from '@acp/kernel';
 import type { ProviderTokens } from './provider.ts';
 
+const readAccount = createValidator(ProviderAccount, 'the account at the provider');
+const readNewcomer = createValidator(ProviderNewcomer, 'the account at the provider');
+
 /**
  * From an identity to a session, in one transaction; the provider has been asked before. Who is no user yet becomes one
  * only by an invite (decisions 7.39).
- * @throws forbidden for strangers and deactivated accounts; what the invite says
+ * @throws invalid for an account without a usable subject, name or address, forbidden for strangers and deactivated accounts; what the invite says
  */
 export async function finishSignIn(
   { database, vault }: { database: Database; vault: Vault },
@@ -27,6 +31,7 @@ export async function finishSignIn(
 ): Promise<{ token: string }> {
   // Without a key the tokens are not stored: there is no plaintext fallback.
   const seal = (place: string) => (vault.available ? vault.seal(JSON.stringify(tokens), place) : null);
+  readAccount(identity);
   return transaction(database, async (tx) => {
     const known = await findProviderUser(tx, identity);
     if (known && invite_token !== null) await acceptUnlessMember(tx, known, invite_token);
@@ -52,6 +57,6 @@ async function newcomer(tx: Tx, identity: ProviderIdentity, invite_token: string
     throw forbidden(`no account belongs to this sign-in${reason}`);
   }
   if (email === null) throw forbidden('the provider does not tell your e-mail address');
-  const account = { email, email_verified, display_name: display_name ?? email, password_hash: null };
-  return joinByInvite(tx, invite_token, account);
+  const account = readNewcomer({ email, display_name: display_name ?? email });
+  return joinByInvite(tx, invite_token, { ...account, email_verified, password_hash: null });
 }

@@ -2,6 +2,7 @@ import {
   allowInsecureRequests,
   type Configuration,
   discovery,
+  enableNonRepudiationChecks,
   fetchUserInfo,
   type IDToken,
   type UserInfoResponse,
@@ -10,6 +11,7 @@ import {
   atProvider,
   authorizationUrl,
   away,
+  clientAuth,
   exchangeCode,
   keptTokens,
   type Tokens,
@@ -77,11 +79,15 @@ export class OidcProvider implements SignInProvider {
     }
   }
 
+  /** ID tokens count by their signature: with it a proxy between here and the provider can't speak in its name. */
   async #discover(): Promise<Configuration> {
     const { issuer, client_id, client_secret } = this.#options;
     // The configuration admits http on loopback only.
-    const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
-    return discovery(new URL(issuer), client_id, client_secret, undefined, {
+    const execute = [
+      enableNonRepudiationChecks,
+      ...(issuer.startsWith('http:') ? [allowInsecureRequests] : []),
+    ];
+    return discovery(new URL(issuer), client_id, client_secret, clientAuth(client_secret), {
       execute,
       timeout: PROVIDER_TIMEOUT_SEC,
     });
@@ -106,7 +112,7 @@ async function userInfo(
 
 function profileOf({ email, email_verified, name }: Record<string, unknown>) {
   return {
-    email: typeof email === 'string' ? email : null,
+    email: typeof email === 'string' && email !== '' ? email : null,
     // Some providers write booleans as text. Nothing said is not verified.
     email_verified: email_verified === true || email_verified === 'true',
     display_name: typeof name === 'string' && name.trim() !== '' ? name : null,

@@ -1,12 +1,13 @@
 /** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in begins and ends in one browser. */
 import { OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, invalid, type Logger, Vault } from '@acp/kernel';
+import { type Config, invalid, type Logger, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
 import { type CookieOptions, type Request, type Response, Router } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { OAUTH_COOKIE, readCookie, SESSION_COOKIE } from '../http/cookies.ts';
 import { answerPage } from '../ui/answer-page.ts';
 import { loginPage } from '../ui/login-pages.ts';
+import { ownPath, START_PAGE } from '../ui/own-path.ts';
 import { sessionCookie } from '../ui/sign-in.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import type { SignInProvider } from './provider.ts';
@@ -21,10 +22,16 @@ export interface OauthDependencies {
 export function oauthRouter({ config, database, logger, providers }: OauthDependencies): Router {
   const router = Router();
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
-  const page = (response: Response, { name }: SignInProvider, work: () => Promise<void>) =>
+  /** @param tab where its browser was on the way to, known once the flow is */
+  const page = (
+    response: Response,
+    { name }: SignInProvider,
+    tab: { next: string },
+    work: () => Promise<void>,
+  ) =>
     answerPage(
       response,
-      (error) => loginPage({ email: '', error, next: '/companies' }, [...providers.values()]),
+      (error) => loginPage({ email: '', error, next: tab.next }, [...providers.values()]),
       work,
       (error) => logger.warn('a sign-in by a provider failed', { provider: name, error }),
     );
@@ -32,38 +39,63 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
   router.get('/auth/:provider', async (request, response, next) => {
     const provider = providers.get(request.params.provider);
     if (!provider) return next();
-    return page(response, provider, async () => {
+    const tab = { next: ownPath(request.query.next) };
+    return page(response, provider, tab, async () => {
       const expected = {
         state: randomState(),
         nonce: randomNonce(),
         code_verifier: randomPKCECodeVerifier(),
       };
       const url = await provider.begin(expected);
-      const flow = { ...expected, provider: provider.name, invite_token: inviteOf(request) };
+      const flow = {
+        ...expected,
+        provider: provider.name,
+        invite_token: inviteOf(request),
+        next_path: tab.next,
+      };
       const { token } = await transaction(database, (tx) => openOauthFlow(tx, flow));
       response.set('cache-control', 'no-store');
-      response.cookie(OAUTH_COOKIE, token, oauthCookie(config)).redirect(303, url.href);
+      const tokens = [token, ...flowTokens(request)].slice(0, MAX_FLOWS);
+      response.cookie(OAUTH_COOKIE, tokens.join('.'), oauthCookie(config)).redirect(303, url.href);
     });
   });
 
   router.get('/auth/:provider/callback', async (request, response, next) => {
     const provider = providers.get(request.params.provider);
     if (!provider) return next();
-    response.set('cache-control', 'no-store').clearCookie(OAUTH_COOKIE, { path: '/' });
-    return page(response, provider, async () => {
-      const token = readCookie(request, OAUTH_COOKIE);
-      const flow = token
-        ? await transaction(database, (tx) => takeOauthFlow(tx, provider.name, token))
-        : undefined;
-      if (!flow) throw invalid('this sign-in is over or was begun in another browser; begin again');
+    response.set('cache-control', 'no-store');
+    const tab = { next: START_PAGE };
+    return page(response, provider, tab, async () => {
+      const tokens = flowTokens(request);
+      const state = typeof request.query.state === 'string' ? request.query.state : '';
+      const { flow, open } = await transaction(database, (tx) =>
+        takeOauthFlow(tx, provider.name, tokens, state),
+      );
+      if (!flow) {
+        if (open) throw unauthenticated(`the answer of ${provider.label} could not be verified`);
+        throw invalid('this sign-in is over or was begun in another browser; begin again');
+      }
+      tab.next = ownPath(flow.next_path);
+      const left = tokens.filter((token) => sha256Hex(token) !== flow.token_hash);
+      if (left.length === 0) response.clearCookie(OAUTH_COOKIE, { path: '/' });
+      else response.cookie(OAUTH_COOKIE, left.join('.'), oauthCookie(config));
       const query = request.originalUrl.split('?')[1] ?? '';
       const arrived = await provider.complete(query, flow);
       const session = await finishSignIn({ database, vault }, arrived, flow.invite_token);
       response.cookie(SESSION_COOKIE, session.token, sessionCookie(config.public_url));
-      response.redirect(303, '/companies');
+      response.redirect(303, tab.next);
     });
   });
   return router;
+}
+
+// Tabs of one browser that may be under way to a provider at once; the oldest gives way.
+const MAX_FLOWS = 5;
+
+/** The newest first. */
+function flowTokens(request: Request): string[] {
+  const tokens = readCookie(request, OAUTH_COOKIE)?.split('.') ?? [];
+  return tokens.filter((token) => /^[\w-]{43}$/.test(token)).slice(0, MAX_FLOWS);
 }
 
 /** `?invite=`: what is not a token of ours is none. */

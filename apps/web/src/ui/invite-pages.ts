@@ -64,7 +64,7 @@ function newcomerForm(view: InviteView, error: string | null): string {
       minlength: 8,
     })}
     <button>Create an account and join</button>
-    !${providerLinks(providers, token)}
+    !${providerLinks(providers, { name: 'invite', value: token })}
     <p class="soft">You have an account? <a href="/login">Sign in</a>, then open this link again.</p>
   </form>`;
 }

@@ -8,14 +8,18 @@ export interface ProviderLink {
   label: string;
 }
 
-/** Links, not forms: the way to the provider is a redirect. An invite goes along and comes back. */
+/** Links, not forms: the way to the provider is a redirect. @param parameter goes along and comes back */
 export function providerLinks(
   providers: readonly ProviderLink[],
-  invite_token: string | null = null,
+  { name: parameter, value }: { name: 'invite' | 'next'; value: string },
 ): string {
-  const query = invite_token === null ? '' : `?invite=${invite_token}`;
   return providers
-    .map(({ name, label }) => html`<p><a href="/auth/${name}${query}">Continue with ${label}</a></p>`)
+    .map(
+      ({ name, label }) =>
+        html`<p>
+          <a href="/auth/${name}?!${parameter}=!${encodeURIComponent(value)}">Continue with ${label}</a>
+        </p>`,
+    )
     .join('');
 }
 
@@ -33,7 +37,7 @@ export function loginPage(
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button>Sign in</button>
-        !${providerLinks(providers)}
+        !${providerLinks(providers, { name: 'next', value: next })}
       </form>
     </main>`,
   );

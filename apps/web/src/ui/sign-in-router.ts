@@ -10,6 +10,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
 import { loginPage, type ProviderLink, setupClosedPage, setupPage } from './login-pages.ts';
+import { ownPath, START_PAGE } from './own-path.ts';
 import { sessionCookie, setUp, signIn } from './sign-in.ts';
 
 interface SignInDependencies {
@@ -26,7 +27,7 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
   const { config, database, credentials } = deps;
   const router = Router();
   const forms = express.urlencoded({ extended: false, limit: '64kb' });
-  const signedIn = (response: Response, token: string, path = '/companies') => {
+  const signedIn = (response: Response, token: string, path = START_PAGE) => {
     response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, path);
   };
 
@@ -80,12 +81,6 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
     );
   });
   return router;
-}
-
-/** Where somebody was on the way to; only a path of ours, so that no link to the sign-in leads elsewhere afterwards. */
-function ownPath(value: unknown): string {
-  const path = text(value);
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.startsWith('/login') ? path : '/companies';
 }
 
 function addressOf(request: Request, config: Config): string {

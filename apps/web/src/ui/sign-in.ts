@@ -11,7 +11,7 @@ import {
   verifyPassword,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { rateLimited, unauthenticated } from '@acp/kernel';
+import { asciiLowerCase, rateLimited, unauthenticated } from '@acp/kernel';
 import type { CookieOptions } from 'express';
 
 interface Credentials {
@@ -29,7 +29,7 @@ const attempts = new Map<string, Promise<unknown>>();
  */
 export async function signIn(database: Database, form: Credentials): Promise<{ token: string }> {
   // One after the other: an attempt counts as failed while it is under way, and right ones must not lock each other out.
-  const pair = JSON.stringify([form.email.toLowerCase(), form.address]);
+  const pair = JSON.stringify([asciiLowerCase(form.email), form.address]);
   const attempt = (attempts.get(pair) ?? Promise.resolve()).then(async () => attemptSignIn(database, form));
   const settled = attempt.catch(() => undefined);
   attempts.set(pair, settled);

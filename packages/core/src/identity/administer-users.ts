@@ -12,16 +12,27 @@ import { schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { assertFreshSignIn, assertFreshWhereOwn } from './fresh-sign-in.ts';
 import { presentProfile, presentUser, presentUserRole, type UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
 import { takingEmail } from './users.ts';
 
 const { chat_pairings, companies, memberships, users } = schema;
 
-/** The signed-in user's own change: a new address ends the other sessions, and nobody vouches for it yet. */
-export async function updateMe(tx: Tx, actor: UserActor, input: UpdateMe): Promise<MyProfile> {
+/**
+ * The signed-in user's own change: a new address ends the other sessions, and nobody vouches for it yet.
+ * @param verified_hash of the current password, where it was given and verified outside of the transaction
+ * @throws forbidden for a new address by neither the current password nor a fresh sign-in, conflict for a taken one
+ */
+export async function updateMe(
+  tx: Tx,
+  actor: UserActor,
+  { email, display_name }: UpdateMe,
+  verified_hash: string | null = null,
+): Promise<MyProfile> {
   const before = await lockUser(tx, actor.user_id);
-  const { email, display_name } = input;
+  const confirmed = verified_hash !== null && verified_hash === before.password_hash;
+  if (moves(before, email) && !confirmed) await assertFreshSignIn(tx, actor);
   const row = await writeUser(tx, before, { email, display_name }, null);
   await afterChange(tx, actor, before, row);
   return presentProfile(row);
@@ -76,6 +87,7 @@ async function changeUser(tx: Tx, actor: Actor, user_id: string, input: UpdateUs
   const { email, display_name, is_active, instance_role } = input;
   if (is_active === false || instance_role === 'member') await assertAdminRemains(tx, actor, user_id);
   const before = await lockUser(tx, user_id);
+  if (moves(before, email)) await assertFreshWhereOwn(tx, actor, user_id);
   const row = await writeUser(tx, before, { email, display_name, is_active, instance_role }, sql`now()`);
   if (before.is_active && !row.is_active) await revokePairings(tx, user_id);
   await afterChange(tx, actor, before, row);
@@ -107,6 +119,8 @@ async function lockUser(tx: Tx, user_id: string): Promise<UserRow> {
   return row;
 }
 
+const moves = (before: UserRow, email: string | undefined) => email !== undefined && email !== before.email;
+
 /** @param vouched when whoever makes the change vouches for a new address */
 async function writeUser(
   tx: Tx,
@@ -114,7 +128,7 @@ async function writeUser(
   change: UpdateUser,
   vouched: ReturnType<typeof sql> | null,
 ): Promise<UserRow> {
-  const moved = change.email !== undefined && change.email !== before.email;
+  const moved = moves(before, change.email);
   const ends = before.is_active && change.is_active === false;
   return takingEmail(async () => {
     const [row] = await tx

@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { forbidden, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
+import { assertFreshWhereOwn } from './fresh-sign-in.ts';
 import { closeUserSessions } from './sessions.ts';
 
 const { users } = schema;
@@ -28,13 +29,17 @@ export async function changePassword(
   await recordInstanceAct(tx, actor, 'user.password_changed', { user_id: actor.user_id });
 }
 
-/** Sets a user's password and ends the user's sessions; an admin's own act keeps the session that it is done in. */
+/**
+ * Sets a user's password and ends the user's sessions; an admin's own act keeps the session that it is done in.
+ * @throws forbidden for one's own, unless the sign-in is fresh: the current password is not asked for here
+ */
 export async function resetPassword(
   tx: Tx,
   actor: Actor,
   user_id: string,
   password_hash: string,
 ): Promise<void> {
+  await assertFreshWhereOwn(tx, actor, user_id);
   const changed = await tx
     .update(users)
     .set({ password_hash, updated_at: sql`now()` })

@@ -1,4 +1,5 @@
 import { type Tx, schema } from '@acp/db';
+import { asciiLowerCase } from '@acp/kernel';
 import { and, eq, lt, sql } from 'drizzle-orm';
 
 const { login_failures } = schema;
@@ -14,7 +15,7 @@ export async function reserveLoginAttempt(
   email: string,
   address: string,
 ): Promise<{ locked_sec: number | null }> {
-  const key = email.toLowerCase();
+  const key = asciiLowerCase(email);
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`login:${key}`}, 0))`);
   const { rows } = await tx.execute<{ locked_sec: number | null }>(sql`
     with recent as (
@@ -36,7 +37,7 @@ export async function reserveLoginAttempt(
 export async function clearLoginFailures(tx: Tx, email: string, address: string): Promise<void> {
   await tx
     .delete(login_failures)
-    .where(and(eq(login_failures.email, email.toLowerCase()), eq(login_failures.address, address)));
+    .where(and(eq(login_failures.email, asciiLowerCase(email)), eq(login_failures.address, address)));
 }
 
 /** Retention: nothing older than the lockout's reach is needed. */

@@ -76,8 +76,9 @@ async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdenti
 }
 
 /**
- * An account whose address nobody vouched for may have been made by somebody else in expectation of its owner: from now
- * on it is the owner's, so its former password and sessions end.
+ * The owner of the address that the provider has verified; an address that it has not is never matched. An account whose
+ * address nobody vouched for may have been made by somebody else in expectation of its owner: from now on it is the
+ * owner's, so every way into it of former times ends: password, sessions, links to other identities.
  */
 async function ownerOfAddress(
   tx: Tx,
@@ -89,8 +90,11 @@ async function ownerOfAddress(
   const [owned] = await tx
     .update(users)
     .set({ password_hash: null, email_verified_at: sql`now()`, updated_at: sql`now()` })
-    .where(and(eq(users.id, user.id), isNull(users.email_verified_at)))
+    .where(and(eq(users.id, user.id), eq(users.email, user.email), isNull(users.email_verified_at)))
     .returning();
+  // Moved to another address, vouched for or closed since it was read.
+  if (!owned) throw conflict('the account has just been changed; sign in again');
+  await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user.id));
   await closeUserSessions(tx, user.id);
-  return owned ?? user;
+  return owned;
 }

@@ -54,6 +54,16 @@ describe('a new user', () => {
     expect(await findUserByEmail(db(), email.toUpperCase())).toMatchObject({ email });
   });
 
+  it('the address differs by more than the case of ASCII letters: another one', async () => {
+    const email = `kiss-${newId()}@example.com`;
+    const user = { email, display_name: 'A', password_hash: null, instance_role: 'member' } as const;
+    await inTx((tx) => makeUser(tx, user));
+    const kelvin = email.replace('k', '\u212A');
+    expect(await findUserByEmail(db(), kelvin)).toBeUndefined();
+    expect(await inTx((tx) => makeUser(tx, { ...user, email: kelvin }))).toMatchObject({ email: kelvin });
+    expect(await findUserByEmail(db(), email)).toMatchObject({ email });
+  });
+
   it('is enrolled by an admin: the answer and the audit trail hold no password', async () => {
     const actor = actors.instanceAdmin(await admin());
     const user = {
@@ -135,7 +145,7 @@ describe('passwords', () => {
 
   it('an admin reset it while the user typed the former one: forbidden, the reset stands', async () => {
     const { user, actor } = await withSessions({ password_hash: 'old' }, 1);
-    await inTx((tx) => resetPassword(tx, actors.instanceAdmin(user), user.id, 'reset'));
+    await inTx((tx) => resetPassword(tx, actors.system, user.id, 'reset'));
     const change = inTx((tx) => changePassword(tx, actor, { verified_hash: 'old', new_hash: 'new' }));
     await expect(change).rejects.toMatchObject({ kind: 'forbidden' });
     expect(await findUser(db(), user.id)).toMatchObject({ password_hash: 'reset' });

@@ -1,6 +1,6 @@
 import type { Actor, InstanceRole, User } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { asciiLowerCase, conflict } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import { presentUser, type UserRow } from './present.ts';
@@ -17,7 +17,7 @@ export interface NewUser {
   email_verified?: boolean;
 }
 
-/** @throws conflict when the address is taken, whatever its case. */
+/** @throws conflict when the address is taken, whatever the case of its ASCII letters. */
 export async function createUser(tx: Tx, user: NewUser): Promise<UserRow> {
   const { email, display_name, password_hash, instance_role, email_verified = true } = user;
   const email_verified_at = email_verified ? sql`now()` : null;
@@ -55,7 +55,7 @@ export async function findUserByEmail(tx: Tx, email: string): Promise<UserRow | 
   const [row] = await tx
     .select()
     .from(users)
-    .where(sql`lower(${users.email}) = lower(${email})`);
+    .where(sql`lower(${users.email} collate "C") = ${asciiLowerCase(email)}`);
   return row;
 }
 

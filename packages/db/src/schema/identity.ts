@@ -20,7 +20,8 @@ export const users = pgTable(
     updated_at: updatedAt(),
   },
   (t) => [
-    uniqueIndex('users_email').on(sql`lower(${t.email})`),
+    // The collation folds ASCII letters alone: by Unicode's rules two addresses would be one.
+    uniqueIndex('users_email').on(sql`lower(${t.email} collate "C")`),
     index('users_created_at').on(t.created_at.desc(), t.id.desc()),
   ],
 );
@@ -98,6 +99,8 @@ export const oauth_flows = pgTable(
     code_verifier: text().notNull(),
     /** The invite that the sign-in shall accept. */
     invite_token: text(),
+    /** The path of ours that the browser was on its way to. */
+    next_path: text(),
     created_at: createdAt(),
     expires_at: instant().notNull(),
   },

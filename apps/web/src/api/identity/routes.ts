@@ -10,14 +10,13 @@ import {
   presentUser,
   presentUserRole,
   resetPassword,
-  updateMe,
   updateUser,
 } from '@acp/core';
 import { notFound, unauthenticated } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { requireUser } from '../../http/roles.ts';
-import { changeOwnPassword } from './change-own-password.ts';
+import { changeOwnPassword, updateOwnRecord } from './own-account.ts';
 
 export const identityRoutes: Route[] = [
   handle(rows.me, async ({ tx, actor }) => {
@@ -25,18 +24,20 @@ export const identityRoutes: Route[] = [
     if (!user) throw unauthenticated('not authenticated as user');
     return presentMe(user);
   }),
-  handle(rows.updateMe, (c) => updateMe(c.tx, requireUser(c.actor), c.body)),
+  handle(rows.updateMe, (c) => updateOwnRecord(c.tx, c.services, requireUser(c.actor), c.body)),
   handle(rows.changePassword, async (c) => {
     await changeOwnPassword(c.tx, c.services, requireUser(c.actor), c.body);
     return { message: 'password changed' };
   }),
   handle(rows.listUsers, async (c) => paged(c, await listUsers(c.tx, c.query, presentUser))),
-  handle(rows.createUser, async (c) => {
-    const { email, display_name, password, instance_role = 'member' } = c.body;
-    const password_hash = await hashPassword(password);
-    const user = { email, display_name, password_hash, instance_role };
-    return c.services.transaction((tx) => enrolUser(tx, c.actor, user));
-  }),
+  handle(
+    rows.createUser,
+    (c, password_hash: string) => {
+      const { email, display_name, instance_role = 'member' } = c.body;
+      return enrolUser(c.tx, c.actor, { email, display_name, password_hash, instance_role });
+    },
+    (c) => hashPassword(c.body.password),
+  ),
   handle(rows.getUser, async (c) => {
     const user = await findUser(c.tx, c.params.userId!);
     if (!user) throw notFound();

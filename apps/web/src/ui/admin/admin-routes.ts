@@ -86,9 +86,7 @@ export const adminRoutes: UiRoute[] = [
     run: async (c) => {
       const { email, display_name, password, instance_role = 'member' } = c.body;
       const password_hash = await hashPassword(password);
-      return c.services.transaction((tx) =>
-        enrolUser(tx, c.user, { email, display_name, password_hash, instance_role }),
-      );
+      return enrolUser(c.tx, c.user, { email, display_name, password_hash, instance_role });
     },
     next: () => '/admin/users?done=created',
     failed: usersPage,

@@ -1,7 +1,7 @@
 import { identityEndpoints, type Me } from '@acp/contract';
-import { findUser, presentMe, updateMe, type UserModel, userModelsOf } from '@acp/core';
+import { findUser, presentMe, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
-import { changeOwnPassword } from '../../api/identity/change-own-password.ts';
+import { changeOwnPassword, updateOwnRecord } from '../../api/identity/own-account.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -28,6 +28,7 @@ function profileBody(me: Me, error: string | null, saved: boolean): Html {
       <h2>You</h2>
       !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name', error: errors.of('display_name') })}
       !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: 'A new address ends your other sessions.', error: errors.of('email') })}
+      !${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', hint: 'For a new address, unless you have just signed in.' })}
       <button>Save</button>
     </form>
     <form class="card" method="post" action="/profile/password">
@@ -60,8 +61,12 @@ function knownBody(known: readonly UserModel[]): Html {
 export const profileRoutes: UiRoute[] = [
   page('/profile', { scope: { by: 'none' }, role: 'none' }, (c) => profilePage(c)),
   action('/profile', identityEndpoints.updateMe, {
-    read: (form) => ({ display_name: form.given('display_name'), email: form.given('email') }),
-    run: (c) => updateMe(c.tx, c.user, c.body),
+    read: (form) => ({
+      display_name: form.given('display_name'),
+      email: form.given('email'),
+      current_password: form.given('current_password'),
+    }),
+    run: (c) => updateOwnRecord(c.tx, c.services, c.user, c.body),
     next: () => '/profile?saved=1',
     failed: profilePage,
   }),

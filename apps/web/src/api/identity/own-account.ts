@@ -1,0 +1,62 @@
+/**
+ * What a user changes of the own account with the current password. Wrong ones count like failed logins from this session
+ * as the address: a stolen session guesses no better than a stranger at the login page. Passwords are hashed and
+ * verified outside of transactions.
+ */
+import type { MyProfile, UpdateMe, UserActor } from '@acp/contract';
+import {
+  changePassword,
+  clearLoginFailures,
+  findUser,
+  hashPassword,
+  reserveLoginAttempt,
+  updateMe,
+  verifyPassword,
+} from '@acp/core';
+import type { Tx } from '@acp/db';
+import { forbidden, rateLimited, unauthenticated } from '@acp/kernel';
+import type { Services } from '../../http/services.ts';
+
+type Transactions = Pick<Services, 'transaction'>;
+
+/** @throws forbidden for a wrong current password, rateLimited after five of them */
+export async function changeOwnPassword(
+  tx: Tx,
+  services: Transactions,
+  actor: UserActor,
+  form: { current_password: string; new_password: string },
+): Promise<void> {
+  const verified_hash = await confirmPassword(tx, services, actor, form.current_password);
+  const new_hash = await hashPassword(form.new_password);
+  await services.transaction((inner) => changePassword(inner, actor, { verified_hash, new_hash }));
+}
+
+/** @throws as `changeOwnPassword` where the current password is given, and as `updateMe` */
+export async function updateOwnRecord(
+  tx: Tx,
+  services: Transactions,
+  actor: UserActor,
+  { current_password, ...change }: UpdateMe,
+): Promise<MyProfile> {
+  const verified =
+    current_password === undefined ? null : await confirmPassword(tx, services, actor, current_password);
+  return services.transaction((inner) => updateMe(inner, actor, change, verified));
+}
+
+/** The hash that the password was verified against: whoever acts on it compares it once more. */
+async function confirmPassword(
+  tx: Tx,
+  { transaction }: Transactions,
+  actor: UserActor,
+  password: string,
+): Promise<string> {
+  const user = await findUser(tx, actor.user_id);
+  if (!user) throw unauthenticated('not authenticated as user');
+  const place = `session ${actor.session_id}`;
+  const { locked_sec } = await transaction((inner) => reserveLoginAttempt(inner, user.email, place));
+  if (locked_sec !== null) throw rateLimited('too many wrong passwords; try again later', locked_sec);
+  const matches = await verifyPassword(user.password_hash, password);
+  if (!matches || user.password_hash === null) throw forbidden('current password is wrong');
+  await transaction((inner) => clearLoginFailures(inner, user.email, place));
+  return user.password_hash;
+}

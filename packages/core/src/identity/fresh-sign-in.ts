@@ -1,0 +1,27 @@
+import type { Actor, UserActor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { forbidden } from '@acp/kernel';
+import { and, eq, gt, sql } from 'drizzle-orm';
+
+const { sessions } = schema;
+
+/** Minutes after a sign-in in which its session may change what the account is signed in to with. */
+export const FRESH_SIGN_IN_MINUTES = 15;
+
+/**
+ * A session that was left open or stolen must not become the account: what signs in, and the address that stands for it,
+ * change only shortly after a sign-in. @throws forbidden
+ */
+export async function assertFreshSignIn(tx: Tx, actor: UserActor): Promise<void> {
+  if (actor.session_id !== null) {
+    const since = sql`now() - make_interval(mins => ${FRESH_SIGN_IN_MINUTES})`;
+    const mine = and(eq(sessions.id, actor.session_id), gt(sessions.created_at, since));
+    if ((await tx.$count(sessions, mine)) > 0) return;
+  }
+  throw forbidden('sign in again to change this, or give the current password');
+}
+
+/** The same, where an admin's right over all accounts is used on one's own. */
+export async function assertFreshWhereOwn(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  if (actor.kind === 'user' && actor.user_id === user_id) await assertFreshSignIn(tx, actor);
+}
