@@ -174,3 +174,41 @@ describe('an agent’s own skill', () => {
     await get(`${skills()}/binding`).expect(404);
   });
 });
+
+describe('paths of an agent’s files', () => {
+  it('are a file’s or a folder’s, never both: the second one is 409', async () => {
+    await upload('one', 'a.txt', 'both').expect(201);
+    const refused = await upload('two', 'a.txt', 'both/below').expect(409);
+    expect(refused.body.error).toContain('both');
+    await upload('three', 'a.txt', 'folder/deep/file').expect(201);
+    await upload('four', 'a.txt', 'folder/deep').expect(409);
+    await upload('five', 'a.txt', 'folder').expect(409);
+    // Names that only begin alike are others.
+    await upload('six', 'a.txt', 'folder-two').expect(201);
+    await upload('seven', 'a.txt', 'both').expect(201);
+  });
+});
+
+describe('files of an agent with secrets.use', () => {
+  it('are written by itself and by admins, its skills by admins alone', async () => {
+    const keep = async (yes: boolean) =>
+      request(app)
+        .patch(`/api/agents/${cast.agent_id}/permissions`)
+        .set(cast.admin.headers)
+        .send({ 'secrets.use': yes })
+        .expect(200);
+    await keep(true);
+    const put = (who: { headers: Record<string, string> }) =>
+      request(app).post(files()).set(who.headers).field('path', 'kept').attach('file', Buffer.from('x'), 'x');
+    const skill = { slug: 'kept', content: '---\nname: Kept\ndescription: How to.\n---\nWork.' };
+    await put(cast.member).expect(403);
+    await put(cast.agent).expect(201);
+    await put(cast.admin).expect(201);
+    await request(app).delete(`${files()}/kept`).set(cast.member.headers).expect(403);
+    await request(app).post(skills()).set(cast.member.headers).send(skill).expect(403);
+    await request(app).post(skills()).set(cast.admin.headers).send(skill).expect(201);
+    await keep(false);
+    await request(app).delete(`${files()}/kept`).set(cast.member.headers).expect(204);
+    await request(app).delete(`${skills()}/kept`).set(cast.member.headers).expect(204);
+  });
+});

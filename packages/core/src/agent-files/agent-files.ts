@@ -3,7 +3,7 @@ import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import type { AgentRow } from '../agents/index.ts';
+import { type AgentRow, assertMayInstruct, assertMayWriteFiles } from '../agents/index.ts';
 import { keepStorageKeys, type StoredFile } from '../attachments/index.ts';
 import { parseSkillMarkdown } from '../skills/index.ts';
 import { checkFilePath } from './paths.ts';
@@ -44,7 +44,9 @@ export async function findFsSkill(tx: Tx, agent: { id: string }, slug: string): 
 /**
  * The row of a file that lies in the storage; one that was there under this path is replaced, its bytes become orphans.
  * @param stored its path, as it is checked here, and its bytes' key, which the row keeps
- * @throws invalid for a path that may not be, conflict for too many files, unavailable when the upload took too long
+ * @throws invalid for a path that may not be, conflict for too many files and for a path that is a folder's or leads
+ * through a file, forbidden for an agent with `secrets.use` unless it writes itself or an admin does, unavailable when the
+ * upload took too long
  */
 export async function putAgentFile(
   tx: Tx,
@@ -150,14 +152,12 @@ async function put(
   { storage_key, size_bytes, sha256 }: StoredFile,
   fresh = false,
 ): Promise<AgentFileRow> {
-  requirePermission(actor, 'files.write');
+  assertMayWrite(actor, agent, what.kind);
   // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
-  const { rows } = await tx.execute<{ taken: boolean; count: number }>(sql`
-    select bool_or(path = ${what.path}) as taken, count(*)::int as count from agent_files
-    where agent_id = ${agent.id} and kind = ${what.kind}`);
-  const { taken, count } = rows[0]!;
+  const { taken, blocked, count } = await lookAround(tx, agent, what);
+  if (blocked !== null) throw conflict(`${blocked} is a file: a path cannot be both file and folder`);
   if (taken && fresh) throw conflict('a skill has this slug already');
   if (!taken && count >= MOST[what.kind])
     throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);
@@ -177,8 +177,30 @@ async function put(
   return row!;
 }
 
-async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
+interface Around {
+  taken: boolean;
+  /** A file that would have to be a folder, or lie in a file, were this path one too. */
+  blocked: string | null;
+  count: number;
+}
+
+async function lookAround(tx: Tx, agent: AgentRow, what: { kind: Kind; path: string }): Promise<Around> {
+  const { kind, path } = what;
+  const { rows } = await tx.execute<{ [K in keyof Around]: Around[K] }>(sql`
+    select coalesce(bool_or(path = ${path}), false) as taken, count(*)::int as count,
+      min(path) filter (where starts_with(path, ${path} || '/') or starts_with(${path}, path || '/')) as blocked
+    from agent_files where agent_id = ${agent.id} and kind = ${kind}`);
+  return rows[0]!;
+}
+
+function assertMayWrite(actor: Actor, agent: AgentRow, kind: Kind): void {
   requirePermission(actor, 'files.write');
+  if (kind === 'file') assertMayWriteFiles(actor, agent);
+  else assertMayInstruct(actor, agent);
+}
+
+async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
+  assertMayWrite(actor, agent, kind);
   const [row] = await tx
     .delete(agent_files)
     .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)))
