@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { schema, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
-import { settleBudgets } from '@acp/core';
+import { mintRunKey, settleBudgets } from '@acp/core';
 import { createLogger, loadConfig } from '@acp/kernel';
-import { databaseWithQueue } from '@acp/testkit';
+import { createRunningRun, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -26,6 +26,8 @@ beforeAll(async () => {
 
 const post = (path: string, who: Caller, body: object = {}) =>
   request(app).post(path).set(who.headers).send(body);
+const patch = (path: string, who: Caller, body: object) =>
+  request(app).patch(path).set(who.headers).send(body);
 const get = (path: string, who: Caller) => request(app).get(path).set(who.headers);
 const exceeded = { error: 'budget exceeded' };
 
@@ -99,6 +101,35 @@ describe('a budget', () => {
     await transaction(database, async (tx) => settleBudgets(tx, cast.company_id));
     await post(invoke, cast.member).expect(201);
     await summary(cast);
+  });
+});
+
+describe('a run’s key', () => {
+  it('mints no other, by a hire neither, and moves no agent', async () => {
+    const { company, ada, run } = await createRunningRun(database.db);
+    const lease = { id: run.run_id, agent_id: ada.id, company_id: company.id };
+    const raw_key = await transaction(database, async (tx) => mintRunKey(tx, lease));
+    const inRun = { headers: { authorization: `Bearer ${raw_key}` } };
+    const path = `/api/companies/${company.id}`;
+    const hired = await post(`${path}/agents`, inRun, { name: 'Hand' }).expect(201);
+    expect(hired.body).toMatchObject({ agent: { name: 'Hand' }, api_key: null });
+    await post(`${path}/agent-api-keys`, inRun, { agent_id: ada.id }).expect(403);
+    const move = { adapter_type: 'cli_a_local' };
+    await patch(`/api/agents/${ada.id}`, inRun, move).expect(403);
+    await patch(`/api/agents/${hired.body.agent.id}`, inRun, move).expect(403);
+    await patch(`/api/agents/${hired.body.agent.id}`, inRun, { title: 'Hand' }).expect(200);
+  });
+});
+
+describe('a test with another adapter than the agent’s own', () => {
+  it('is refused to who may not give it that adapter with what it is allowed', async () => {
+    const cast = await createCast(database);
+    const path = `/api/agents/${cast.agent_id}`;
+    const config = { adapter_config: { allow_dangerous_permissions: true } };
+    await patch(path, cast.admin, { adapter_type: 'cli_b_sandbox', ...config }).expect(200);
+    const test = `/api/companies/${cast.company_id}/agents/${cast.agent_id}/test-codex-adapter`;
+    await post(test, cast.member).expect(403);
+    await post(test, cast.agent).expect(403);
   });
 });
 

@@ -42,9 +42,10 @@ describe('an agent’s settings', () => {
     expect(body).toMatchObject({ 'notes.write': false, 'issues.create': true, 'agents.create': true });
     const refused = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': 'on' });
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('for admins to give')]);
-    expect(
-      (await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': 'on' }, 'admin')).status,
-    ).toBe(303);
+    for (const yes of ['on', '']) {
+      const given = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': yes }, 'admin');
+      expect(given.status).toBe(303);
+    }
     const seen = await get(settings(), 'viewer');
     expect(seen.text).not.toContain('<form method="post" action="/agents');
   });

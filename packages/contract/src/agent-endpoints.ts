@@ -12,7 +12,7 @@ import {
 } from './agents.ts';
 import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { PageQuery, Text } from './schema-kit.ts';
+import { Nullable, PageQuery, Text } from './schema-kit.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -45,12 +45,12 @@ export const agentEndpoints = {
     role: 'member',
     scope: byCompany,
     body: CreateAgent,
-    response: Type.Union([Agent, Type.Object({ agent: Agent, api_key: Type.String() }), Approval]),
+    response: Type.Union([Agent, Type.Object({ agent: Agent, api_key: Nullable(Type.String()) }), Approval]),
     status: 201,
     also: [202],
     tx: 'write',
     issues_secret: true,
-    doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once; one without `agents.create` gets 202 and the pending `hire_agent` approval.',
+    doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once (null in a run, which mints no keys); one without `agents.create` gets 202 and the pending `hire_agent` approval.',
   }),
   getMe: endpoint({
     id: 'agents.get-me',

@@ -6,11 +6,15 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
  * by its nearest existing parent. The answer holds for now: links can change.
  */
 export async function isInsideFolder(path: string, folders: readonly string[]): Promise<boolean> {
-  if (path.includes('\0')) return false;
-  const real = await resolveLinks(resolve(path));
+  const real = await realPlace(path);
   if (real === undefined) return false;
-  const roots = await Promise.all(folders.map(async (folder) => resolveLinks(resolve(folder))));
+  const roots = await Promise.all(folders.map(async (folder) => realPlace(folder)));
   return roots.some((root) => root !== undefined && relative(root, real).split(sep)[0] !== '..');
+}
+
+/** The path with its links followed, whether it exists (yet) or not; undefined where that can't be told. */
+export async function realPlace(path: string): Promise<string | undefined> {
+  return path.includes('\0') ? undefined : resolveLinks(resolve(path));
 }
 
 /** Undefined where links can't be followed to their end (broken, a circle, no permission): the place is not known. */

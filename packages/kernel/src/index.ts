@@ -50,5 +50,5 @@ export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedFetch, EgressError } from './guarded-fetch.ts';
 export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
-export { isInsideFolder } from './folders.ts';
+export { isInsideFolder, realPlace } from './folders.ts';
 export { keyFingerprint, Vault } from './vault.ts';

@@ -1,10 +1,10 @@
-import { join, resolve } from 'node:path';
 import type { Actor, AgentHome } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findCompany, type HomeRules } from '../companies/index.ts';
+import { homeOf } from './agent-home.ts';
 import type { AgentRow } from './present.ts';
 
 const { agent_runtime_states } = schema;
@@ -23,6 +23,8 @@ export interface AgentPlace {
   home_dir: string | null;
   company_home_dir: string | null;
   company: { id: string; slug: string };
+  /** Overrides of the company's other agents. */
+  other_homes: string[];
   session: StoredSession | null;
   /** Which session it is; a run's end stores its own only in the place of this one. */
   session_version: string | null;
@@ -45,21 +47,12 @@ export async function agentPlace(
         where other.agent_id = a.id and other.status = 'running' and other.id <> own.id
           and (other.started_at, other.id) < (own.started_at, own.id)
       ) then jsonb_build_object('id', s.session_id, 'cwd', s.session_cwd, 'totals', s.session_totals) end as session,
-      s.session_updated_at::text as session_version
+      s.session_updated_at::text as session_version,
+      array(select other.home_dir from agents other where other.company_id = a.company_id and other.id <> a.id
+        and other.home_dir is not null) as other_homes
     from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
     where a.id = ${agent_id}`);
   return rows[0];
-}
-
-/** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
-export function homeOf(
-  service_home: string,
-  agent_id: string,
-  place: Pick<AgentPlace, 'home_dir' | 'company_home_dir' | 'company'>,
-): string {
-  if (place.home_dir !== null) return resolve(place.home_dir);
-  const company = place.company_home_dir ?? join(service_home, 'companies', place.company.id);
-  return resolve(company, 'agents', agent_id);
 }
 
 /** Where the agent's programs live, whether there are any or not. */

@@ -99,7 +99,7 @@ describe('createAgent', () => {
     );
     if (!('api_key' in answer)) throw new Error('no key');
     expect(answer.agent).toMatchObject({ name: 'Hand', reports_to: boss.id });
-    expect(await resolveBearer(database.db, sha256Hex(answer.api_key))).toMatchObject({
+    expect(await resolveBearer(database.db, sha256Hex(answer.api_key!))).toMatchObject({
       kind: 'agent',
       agent_id: answer.agent.id,
       permissions: { 'notes.write': false },

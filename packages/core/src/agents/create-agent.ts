@@ -5,7 +5,7 @@ import { recordChanges } from '../activity/index.ts';
 import { type CompanyRow, findCompany } from '../companies/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { firstHeartbeatAt } from './heartbeat.ts';
-import { newKeyMaterial } from './keys.ts';
+import { mayMintKeys, newKeyMaterial } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 import { assertManager, assertProvider } from './references.ts';
@@ -18,7 +18,7 @@ const { agent_api_keys, agent_runtime_states, agents } = schema;
 export interface HireOptions {
   /** Absent: only admins may name images and functions. */
   rules?: AdapterRules;
-  /** An agent that hires gets a key of the new one, shown this once. */
+  /** An agent that hires gets a key of the new one, shown this once; in a run it gets none. */
   first_key?: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function createAgent(
   company_id: string,
   input: CreateAgent,
   { rules, first_key = false }: HireOptions = {},
-): Promise<Agent | { agent: Agent; api_key: string }> {
+): Promise<Agent | { agent: Agent; api_key: string | null }> {
   if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
   await assertProvider(tx, company_id, input.provider_id);
   const company = await findCompany(tx, company_id);
@@ -50,12 +50,12 @@ export async function createAgent(
   const row = await insertAgent(tx, actor, company, input);
   const details = { name: row.name, role: row.role };
   const event = { type: 'agent_created', data: summarizeAgent(row) } as const;
-  const api_key = first_key && actor.kind === 'agent' ? await mintFirstKey(tx, row) : undefined;
   await recordChanges(tx, actor, [
     { company_id, action: 'agent.created', entity_type: 'agent', entity_id: row.id, details, event },
   ]);
   const agent = presentAgent(row);
-  return api_key === undefined ? agent : { agent, api_key };
+  if (!first_key || actor.kind !== 'agent') return agent;
+  return { agent, api_key: mayMintKeys(actor) ? await mintFirstKey(tx, row) : null };
 }
 
 async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: CreateAgent): Promise<AgentRow> {

@@ -7,7 +7,10 @@
 export { agentNamed, findAgent, listAgents, pageOfAgents, runtimeState } from './read-agents.ts';
 export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
-export { agentHome, agentPlace, clearSession, homeOf } from './agent-place.ts';
+export { assertHome, homeOf } from './agent-home.ts';
+export { agentHome, agentPlace, clearSession } from './agent-place.ts';
+export { isCompanyAdmin } from './policy.ts';
+export { assertMayInstruct, assertMayRunAs, assertMayWriteFiles } from './placement.ts';
 export { agentPermissions, updatePermissions } from './permissions.ts';
 export { activatePrompt, listPromptVersions, listConfigRevisions } from './revisions.ts';
 export type { AgentPlace, StoredSession } from './agent-place.ts';

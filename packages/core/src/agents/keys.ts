@@ -1,8 +1,9 @@
 import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
-import { conflict, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
+import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertMayInstruct } from './placement.ts';
 import { assertNotAbove } from './policy.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
 import { findAgent } from './read-agents.ts';
@@ -17,8 +18,9 @@ export function newKeyMaterial(): { raw_key: string; key_hash: string; key_prefi
 
 /**
  * Mints a key; `raw_key` is shown this once.
- * @throws notFound for an agent of another company, forbidden for an agent that may do more than the calling one,
- * conflict for a terminated agent, whose keys open nothing
+ * @throws notFound for an agent of another company; forbidden for an agent that may do more than the calling one, for one
+ * with `secrets.use` unless an admin calls, and for a run, whose rights end with it; conflict for a terminated agent, whose
+ * keys open nothing
  */
 export async function createAgentKey(
   tx: Tx,
@@ -28,7 +30,9 @@ export async function createAgentKey(
 ): Promise<NewAgentKey> {
   const agent = await findAgent(tx, input.agent_id);
   if (agent?.company_id !== company_id) throw notFound();
+  if (!mayMintKeys(actor)) throw forbidden('a run mints no keys');
   assertNotAbove(actor, agent);
+  assertMayInstruct(actor, agent);
   if (agent.status === 'terminated') throw conflict('agent is terminated');
   const { raw_key, ...stored } = newKeyMaterial();
   const label = input.label ?? null;
@@ -38,6 +42,11 @@ export async function createAgentKey(
     .returning();
   await recordChanges(tx, actor, [keyChange(row!, 'agent_key.created')]);
   return { ...presentKey(row!), raw_key };
+}
+
+/** A run's key, handed out for its time, would otherwise make one that stays. */
+export function mayMintKeys(actor: Actor): boolean {
+  return actor.kind !== 'agent' || actor.run_id === null;
 }
 
 /** Newest first. Ephemeral keys of runs are the engine's own and left out. */

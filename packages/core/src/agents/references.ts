@@ -1,13 +1,14 @@
 import { type Tx, schema } from '@acp/db';
 import { invalid } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
-import { assertHomeDir, findCompany, type HomeRules } from '../companies/index.ts';
+import { and, eq, isNotNull, ne, sql } from 'drizzle-orm';
+import { findCompany, type HomeRules } from '../companies/index.ts';
+import { assertHome } from './agent-home.ts';
 import { findAgent } from './read-agents.ts';
 
 export { assertProvider } from '../providers/index.ts';
 export type { HomeRules } from '../companies/index.ts';
 
-const { companies } = schema;
+const { agents, companies } = schema;
 
 /** @throws invalid unless the agent is one of the company */
 export async function assertManager(tx: Tx, company_id: string, manager_id: string): Promise<void> {
@@ -41,14 +42,20 @@ export async function assertMayReportTo(
   if (rows[0]?.circle) throw invalid('reports_to would close a circle');
 }
 
-/** @throws invalid for a folder that is none of the company's */
+/** @throws invalid for a folder that is none of the company's, or another agent's */
 export async function assertCompanyHome(
   tx: Tx,
-  company_id: string,
+  agent: { id: string; company_id: string },
   home_dir: string,
   homes: HomeRules | undefined,
 ): Promise<void> {
-  const company = await findCompany(tx, company_id);
+  const company = await findCompany(tx, agent.company_id);
   if (!company || !homes) throw invalid('home_dir must lie in a folder of the company');
-  await assertHomeDir(home_dir, company, homes);
+  const others = await tx
+    .select({ home_dir: agents.home_dir })
+    .from(agents)
+    .where(and(eq(agents.company_id, company.id), ne(agents.id, agent.id), isNotNull(agents.home_dir)));
+  const other_homes = others.map((other) => other.home_dir!);
+  const place = { home_dir, company_home_dir: company.home_dir, company, other_homes };
+  await assertHome(agent.id, place, homes);
 }

@@ -4,6 +4,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertMayInstruct } from './placement.ts';
 import { assertNotAbove, sameJson } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 
@@ -133,6 +134,7 @@ export async function activatePrompt(
   version_number: number,
 ): Promise<Agent> {
   assertNotAbove(actor, agent);
+  assertMayInstruct(actor, agent);
   const [version] = await tx
     .select()
     .from(versions)

@@ -4,10 +4,10 @@ import { conflict, forbidden, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
+import type { AdapterRules } from './adapter-rules.ts';
 import { assertBudgetLetsGo } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
-import { assertMayConfigure, assertNotAbove } from './policy.ts';
+import { assertMayChange } from './placement.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
 import { historyOf } from './revisions.ts';
@@ -33,19 +33,15 @@ export async function updateAgent(
   rules?: AdapterRules,
 ): Promise<Agent> {
   const { reason, ...input } = settableOnUpdate(body);
-  assertNotAbove(actor, agent);
   await assertProvider(tx, agent.company_id, input.provider_id);
   if (input.status === 'running') throw conflict('status running is set by runs');
-  if (input.home_dir) await assertCompanyHome(tx, agent.company_id, input.home_dir, homes);
+  if (input.home_dir) await assertCompanyHome(tx, agent, input.home_dir, homes);
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
   const before = await lockAgent(tx, agent.id);
+  assertMayChange(actor, before, input, rules);
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
     await assertBudgetLetsGo(tx, before);
-  if (input.adapter_config)
-    assertMayConfigure(actor, agent.company_id, configOf(before), input.adapter_config);
-  if (input.adapter_config !== undefined || input.adapter_type !== undefined)
-    assertAdapter(actor, agent.company_id, configOf(before), adapterAfter(before, input), rules);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const history = await historyOf(tx, actor, before, input, reason);
@@ -140,13 +136,6 @@ async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<
     await enqueue(tx, 'dispatch-agent', { agent_id: after.id });
   }
 }
-
-const configOf = (row: AgentRow) => row.adapter_config as Record<string, unknown>;
-
-const adapterAfter = (before: AgentRow, input: UpdateAgent) => ({
-  adapter_type: input.adapter_type ?? before.adapter_type,
-  adapter_config: input.adapter_config ?? configOf(before),
-});
 
 const statusOf = ({ status }: UpdateAgent) => (status === undefined ? {} : { status });
 

@@ -3,13 +3,17 @@ import { schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import type { AgentRow } from '../agents/index.ts';
+import { type AgentRow, assertMayInstruct } from '../agents/index.ts';
 import { findSkill } from './read-skills.ts';
 
 const { agent_skills } = schema;
 
-/** Gives the agent the skill; again it changes nothing. @throws notFound for a skill of another company */
+/**
+ * Gives the agent the skill; again it changes nothing.
+ * @throws notFound for a skill of another company, forbidden for an agent with `secrets.use` unless an admin calls
+ */
 export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
+  assertMayInstruct(actor, agent);
   const skill = await findSkill(tx, skill_id);
   if (skill?.company_id !== agent.company_id) throw notFound();
   const attached = await tx
@@ -20,8 +24,9 @@ export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_i
   if (attached.length > 0) await note(tx, actor, agent, skill_id, 'agent.skill_attached');
 }
 
-/** @throws notFound when the agent does not have it */
+/** @throws notFound when the agent does not have it, forbidden as `attachSkill` */
 export async function detachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
+  assertMayInstruct(actor, agent);
   const detached = await tx
     .delete(agent_skills)
     .where(and(eq(agent_skills.agent_id, agent.id), eq(agent_skills.skill_id, skill_id)))

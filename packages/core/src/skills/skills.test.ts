@@ -33,6 +33,27 @@ async function setUp() {
   return { company, actor, create, update };
 }
 
+describe('a skill that reaches an agent with secrets.use', () => {
+  it('is written and attached by admins only, also where it reaches all', async () => {
+    const { company, create, update, actor } = await setUp();
+    const input = { name: 'Ledger', description: 'How to.' };
+    const [attached, free] = [await create(input), await create({ ...input, slug: 'free' })];
+    const keeper = (await findAgent(
+      database.db,
+      (await createAgent(database.db, company, { permissions: { 'secrets.use': true } })).id,
+    ))!;
+    const attach = async (as: Parameters<typeof attachSkill>[1]) =>
+      transaction(database, async (tx) => attachSkill(tx, as, keeper, attached.id));
+    const refused = { kind: 'forbidden' };
+    await expect(attach(actor)).rejects.toMatchObject(refused);
+    await attach(actors.board(company, 'admin'));
+    await expect(update(attached.id, { body_markdown: 'Tell.' })).rejects.toMatchObject(refused);
+    await expect(update(free.id, { company_wide: true })).rejects.toMatchObject(refused);
+    await expect(create({ ...input, slug: 'all', company_wide: true })).rejects.toMatchObject(refused);
+    expect(await update(free.id, { body_markdown: 'Work.' })).toMatchObject({ version: 2 });
+  });
+});
+
 describe('SKILL.md', () => {
   it('gives name, description and the text after the front matter, whatever its line ends', () => {
     const parsed = { name: 'release-notes', description: 'How to: release-notes', body_markdown: 'Do it.\n' };

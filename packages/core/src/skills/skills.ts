@@ -1,8 +1,9 @@
 import type { Actor, CreateSkill, Skill, UpdateSkill } from '@acp/contract';
 import { isUniqueViolation, schema, type Tx } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { isCompanyAdmin } from '../agents/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { presentSkill, type SkillRow } from './present.ts';
 import { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts';
@@ -11,7 +12,8 @@ const { skills } = schema;
 
 /**
  * Makes a skill of its fields, or of a whole SKILL.md in `content`; without a slug the name gives one.
- * @throws invalid for a SKILL.md that is none, conflict when the slug is taken
+ * @throws invalid for a SKILL.md that is none, conflict when the slug is taken, forbidden for what an agent with
+ * `secrets.use` would go by, unless an admin writes it
  */
 export async function createSkill(
   tx: Tx,
@@ -26,6 +28,7 @@ export async function createSkill(
   const slug = text.slug ?? slugOf(name);
   if (slug === '') throw invalid('slug is required where the name has no letter');
   const { enabled, company_wide } = input;
+  await assertMayTeach(tx, actor, { company_id, company_wide: company_wide ?? false });
   const values = { company_id, slug, name, description, body_markdown, enabled, company_wide };
   const row = await takingSlug(async () => (await tx.insert(skills).values(values).returning())[0]!);
   await recordChanges(tx, actor, [changeOf(row, 'skill.created')]);
@@ -37,6 +40,7 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
   const { enabled, company_wide } = input;
   const set = { ...textOf(input), enabled, company_wide };
   const { name, description, body_markdown } = { ...skill, ...defined(set) };
+  await assertMayTeach(tx, actor, { ...skill, company_wide: skill.company_wide || company_wide === true });
   const row = await takingSlug(
     async () =>
       (
@@ -85,6 +89,21 @@ export async function restoreSkill(tx: Tx, actor: Actor, skill_id: string): Prom
 export async function purgeSkill(tx: Tx, skill_id: string): Promise<string[]> {
   await tx.delete(skills).where(eq(skills.id, skill_id));
   return [skill_id];
+}
+
+/** What reaches an agent with `secrets.use`, by attachment or because it reaches all, is for admins (decisions 10.10). */
+async function assertMayTeach(
+  tx: Tx,
+  actor: Actor,
+  skill: { id?: string; company_id: string; company_wide: boolean },
+): Promise<void> {
+  if (isCompanyAdmin(actor, skill.company_id)) return;
+  const { rows } = await tx.execute<{ reached: boolean }>(sql`
+    select exists (select from agents a
+      where a.company_id = ${skill.company_id} and a.deleted_at is null and a.permissions @> '{"secrets.use": true}'
+        and (${skill.company_wide} or exists (select from agent_skills s
+          where s.agent_id = a.id and s.skill_id = ${skill.id ?? null}::uuid))) as reached`);
+  if (rows[0]?.reached) throw forbidden('a skill of an agent with secrets.use is for admins');
 }
 
 type Text = Pick<UpdateSkill, 'slug' | 'name' | 'description' | 'body_markdown'>;

@@ -27,7 +27,9 @@ function install(kind: InstallableKind): Verb {
           ? text
           : await withIds(context, kind, readYaml(text, 'the body'));
       const make = read(body);
-      if (!permits(run.actor.permissions, permission)) {
+      // What such an agent goes by an admin decides.
+      const forAdmins = kind === 'skill' && permits(run.actor.permissions, 'secrets.use');
+      if (forAdmins || !permits(run.actor.permissions, permission)) {
         const { company_id, issue_id } = run;
         const { title } = await requestInstallApproval(tx, run.actor, { company_id, issue_id, kind, body });
         return { text: `a human is asked to approve: ${inline(title, 200)}`, changed: true };

@@ -1,0 +1,111 @@
+/** Who may decide where an agent's programs run, and who may tell it what to do (decisions 10.10). Pure. */
+import { type Actor, permits, type UpdateAgent } from '@acp/contract';
+import { forbidden } from '@acp/kernel';
+import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
+import { assertMayConfigure, assertNotAbove, isCompanyAdmin, sameJson } from './policy.ts';
+import type { AgentRow } from './present.ts';
+
+/** What decides where an agent's programs run, and with which rights there. */
+interface Placement {
+  adapter_type: string;
+  adapter_config: Record<string, unknown>;
+  home_dir: string | null;
+  provider_id: string | null;
+}
+
+interface Target {
+  id: string;
+  company_id: string;
+  permissions: Record<string, boolean>;
+}
+
+const placement = ['adapter_type', 'adapter_config', 'home_dir', 'provider_id'] as const;
+
+/**
+ * Whether the change is the actor's to make. Another placement needs what creating an agent with the result needs: what an
+ * admin has allowed for one adapter is not thereby allowed for the next. A change of the configuration alone is held to
+ * what it changes. An agent never moves itself, and a run's key moves nobody.
+ * @throws forbidden, and invalid for a configuration that does not suit its adapter
+ */
+export function assertMayChange(
+  actor: Actor,
+  agent: AgentRow,
+  input: UpdateAgent,
+  rules?: AdapterRules,
+): void {
+  assertNotAbove(actor, agent);
+  if (instructions.some((field) => input[field] !== undefined && input[field] !== agent[field]))
+    assertMayInstruct(actor, agent);
+  const before = placementOf(agent);
+  const after = { ...before, ...placementIn(input) };
+  const changed = placement.filter((field) => !sameJson(before[field], after[field]));
+  if (changed.length === 0) return;
+  if (actor.kind === 'agent' && (actor.run_id !== null || actor.agent_id === agent.id))
+    throw forbidden(`${changed.join(', ')}: not for ${actor.run_id === null ? 'the agent itself' : 'a run'}`);
+  assertMayInstruct(actor, agent);
+  const moved = changed.some((field) => field !== 'adapter_config');
+  assertMayRunAs(actor, agent.company_id, after, { rules, before: moved ? {} : before.adapter_config });
+}
+
+/** Whether the actor may have an agent run by that adapter with that configuration. @throws as `assertMayChange` */
+export function assertMayRunAs(
+  actor: Actor,
+  company_id: string,
+  after: Pick<Placement, 'adapter_type' | 'adapter_config'>,
+  { rules, before = {} }: { rules?: AdapterRules | undefined; before?: Placement['adapter_config'] } = {},
+): void {
+  assertMayConfigure(actor, company_id, before, after.adapter_config);
+  assertAdapter(actor, company_id, before, after, rules);
+}
+
+/**
+ * An agent with `secrets.use` may hand over what it can read: whoever holds its key or writes what it goes by has the
+ * company's secrets. So its keys, prompt, skills, files and configuration are an admin's. @throws forbidden
+ */
+export function assertMayInstruct(actor: Actor, agent: Pick<Target, 'company_id' | 'permissions'>): void {
+  if (!permits(agent.permissions, 'secrets.use') || isCompanyAdmin(actor, agent.company_id)) return;
+  throw forbidden('what an agent with secrets.use goes by is for admins');
+}
+
+/** The same for the agent's files, which its own programs write too. @throws forbidden */
+export function assertMayWriteFiles(actor: Actor, agent: Target): void {
+  if (actor.kind === 'agent' && actor.agent_id === agent.id) return;
+  assertMayInstruct(actor, agent);
+}
+
+/** Fields of an agent that stand in its prompt, or decide which prompt it has. */
+const instructions = [
+  'name',
+  'role',
+  'title',
+  'description',
+  'system_prompt',
+  'model',
+  'externally_available',
+  'gepa_auto_promote',
+  'gepa_provider_override',
+] as const;
+
+/** An empty type means `llm` (specification, rule 2). */
+function placementIn({
+  adapter_type,
+  adapter_config,
+  home_dir,
+  provider_id,
+}: UpdateAgent): Partial<Placement> {
+  return {
+    ...(adapter_type === undefined ? {} : { adapter_type: adapter_type || 'llm' }),
+    ...(adapter_config === undefined ? {} : { adapter_config }),
+    ...(home_dir === undefined ? {} : { home_dir }),
+    ...(provider_id === undefined ? {} : { provider_id }),
+  };
+}
+
+function placementOf({ adapter_type, adapter_config, home_dir, provider_id }: AgentRow): Placement {
+  return {
+    adapter_type,
+    adapter_config: adapter_config as Placement['adapter_config'],
+    home_dir,
+    provider_id,
+  };
+}
