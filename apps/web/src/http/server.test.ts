@@ -20,6 +20,21 @@ async function exchange(port: number, bytes: string): Promise<string> {
   return answer;
 }
 
+/** Sends the next part when something came back for the one before. */
+async function exchangeInTurns(port: number, parts: string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text;
+    const next = parts.shift();
+    if (next !== undefined) socket.write(next);
+  });
+  socket.on('error', () => undefined);
+  socket.write(parts.shift()!);
+  await once(socket, 'close');
+  return answer;
+}
+
 async function fetchText(
   url: string,
   agent?: Agent,
@@ -52,6 +67,52 @@ describe('what is no HTTP', () => {
     expect(answer).toContain(`HTTP/1.1 ${status} `);
     expect(answer).toContain(JSON.stringify({ error }));
     await server.stop(1000);
+  });
+});
+
+describe('unusual requests', () => {
+  const echo: RequestListener = ({ url, headers }, response) => void response.end(`${headers.host} ${url}`);
+  const jsonOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as unknown;
+
+  it.each([
+    ['http://other.test:81/a/b?c=1', 'other.test:81 /a/b?c=1'],
+    ['HTTPS://user@other.test?c=1', 'other.test /?c=1'],
+  ])('a proxy names the whole address %s: the handler sees path and host', async (target, seen) => {
+    const server = await start(echo);
+    const bytes = `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+    expect(await exchange(server.address.port, bytes)).toContain(seen);
+    await server.stop(1000);
+  });
+
+  it('a client names no host, or expects what nobody knows: refused with an error body', async () => {
+    const server = await start(hello);
+    const { port } = server.address;
+    const hostless = await exchange(port, 'GET / HTTP/1.1\r\n\r\n');
+    expect(hostless).toContain('HTTP/1.1 400 ');
+    expect(jsonOf(hostless)).toEqual({ error: 'missing Host header' });
+    const close = 'Connection: close\r\n\r\n';
+    const expecting = await exchange(port, `GET / HTTP/1.1\r\nHost: a\r\nExpect: 42\r\n${close}`);
+    expect(expecting).toContain('HTTP/1.1 417 ');
+    expect(jsonOf(expecting)).toEqual({ error: 'expectation failed' });
+    expect(await exchange(port, `GET / HTTP/1.0\r\n${close}`)).toContain('hello');
+    await server.stop(1000);
+  });
+
+  it('nonsense comes after a refusal, or into an answer that is under way: nothing is written into it', async () => {
+    const chunked = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const refusing = await start((_request, response) => {
+      response.statusCode = 413;
+      response.end('too large');
+    });
+    const refused = await exchangeInTurns(refusing.address.port, [chunked, 'nonsense\r\n']);
+    expect(refused.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    await refusing.stop(1000);
+    const sending = await start((_request, response) => void response.write('the first half'));
+    const asking = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    const cut = await exchangeInTurns(sending.address.port, [asking, 'nonsense\r\n\r\n']);
+    expect(cut.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(cut).not.toContain('malformed');
+    await sending.stop(1000);
   });
 });
 

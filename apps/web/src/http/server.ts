@@ -1,7 +1,9 @@
 /** The listening socket: time limits, answers to what is no HTTP, and a stop that lets running requests end. */
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { sendJson } from './answer.ts';
 
 export interface WebServer {
   readonly address: AddressInfo;
@@ -22,15 +24,34 @@ export async function listen(
   { host, port }: { host: string; port: number },
 ): Promise<WebServer> {
   let draining = false;
-  const server = createServer((request, response) => {
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  const begin = (request: IncomingMessage, response: ServerResponse) => {
+    answers.set(request.socket, response);
     // A client that goes on with a kept connection has to turn to another process.
     if (draining) response.setHeader('Connection', 'close');
-    handler(request, response);
+  };
+  // Node would refuse a request without a Host by itself, and without a body.
+  const server = createServer({ requireHostHeader: false }, (request, response) => {
+    begin(request, response);
+    toOriginForm(request);
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      response.setHeader('Connection', 'close');
+      sendJson(response, 400, '{"error":"missing Host header"}');
+    } else {
+      handler(request, response);
+    }
+  });
+  server.on('checkExpectation', (request, response) => {
+    begin(request, response);
+    sendJson(response, 417, '{"error":"expectation failed"}');
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.on('clientError', answerClientError);
+  server.on('clientError', (error, socket) => {
+    if (mayStillAnswer(answers.get(socket))) answerClientError(error, socket);
+    else socket.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -64,8 +85,26 @@ const clientErrors: Record<string, [status: string, message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request timeout'],
 };
 
+/**
+ * Whether bytes that are written now would be an answer of their own: not while another answer is under way, nor after
+ * one that came before its request was read to the end (a 413).
+ */
+function mayStillAnswer(last: ServerResponse | undefined): boolean {
+  if (last === undefined) return true;
+  return last.writableFinished ? last.req.complete : !last.headersSent && !last.req.complete;
+}
+
+/** A proxy's spelling of a request (RFC 9112, 3.2.2): its authority stands in for the Host header. */
+function toOriginForm(request: IncomingMessage): void {
+  const absolute = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(request.url ?? '');
+  if (absolute === null) return;
+  const [, authority = '', rest = ''] = absolute;
+  request.headers.host = authority.slice(authority.lastIndexOf('@') + 1);
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 /** What the parser refused never becomes a request; node would answer it without a body. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
