@@ -4,6 +4,7 @@ import type { ByteRange, Storage } from '@acp/storage';
 import type { Request, Response } from 'express';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
+import { byteRange } from './byte-range.ts';
 
 export interface SentFile {
   readonly storage_key: string;
@@ -40,7 +41,7 @@ export async function sendFile(
   response.setHeader('Content-Length', range ? range.end - range.start + 1 : file.size_bytes);
   response.statusCode = range ? 206 : 200;
   if (body === undefined) response.end();
-  else await streamed(body, response);
+  else await pipeline(body, response);
 }
 
 function setHeaders(response: Response, file: SentFile): void {
@@ -54,26 +55,8 @@ function setHeaders(response: Response, file: SentFile): void {
   response.setHeader('Accept-Ranges', 'bytes');
 }
 
-/** One range at most: several in one request, and what is no byte range, get the whole file (RFC 9110, 14.2). */
 function rangeOf(request: Request, size: number, etag: string): ByteRange | 'unsatisfiable' | undefined {
   const condition = request.get('if-range');
   if (condition !== undefined && condition !== etag) return undefined;
-  const ranges = request.range(size);
-  if (ranges === -1) return 'unsatisfiable';
-  if (!Array.isArray(ranges) || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
-  const { start, end } = ranges[0]!;
-  return { start, end };
+  return byteRange(request.get('range'), size);
 }
-
-/** A client that goes away ends the reading; there is nobody to tell. */
-async function streamed(body: NodeJS.ReadableStream, response: Response): Promise<void> {
-  try {
-    await pipeline(body, response);
-  } catch (error) {
-    if (!response.destroyed && !response.writableEnded) throw error;
-    if (!isHangUp(error)) throw error;
-  }
-}
-
-const isHangUp = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
