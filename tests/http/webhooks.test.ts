@@ -222,6 +222,20 @@ describe('rule 5: a repetition', () => {
     expect(await answerOf(fire(one.public_id, '{}'))).toEqual(refusal(409, 'replay_rejected'));
   });
 
+  it('of a timestamp ahead of the clock is refused for as long as its signature is valid', async () => {
+    const { id, public_id, secret } = await stampedTrigger();
+    const first = stamped(secret, seconds(0), '{}');
+    await fire(public_id, '{}', first).expect(200);
+    // As if it had been sent 299 seconds ahead of its time, and now again 590 seconds later.
+    await database.pool.query(
+      "update routine_runs set created_at = now() - interval '590 seconds' where trigger_id = $1",
+      [id],
+    );
+    const late = stamped(secret, seconds(-290), '{}');
+    expect(await answerOf(fire(public_id, '{}', late))).toEqual(refusal(409, 'replay_rejected'));
+    await fire(public_id, '{}', stamped(secret, seconds(0), '{}')).expect(200);
+  });
+
   it('that comes with nineteen others at once is one run', async () => {
     const { public_id, secret } = await trigger({ signing_mode: 'hmac' });
     const headers = await signed(secret, '{"title":"once"}');

@@ -11,7 +11,7 @@ export interface SignedRequest {
 }
 
 /** Either way, against the server's clock. */
-const TOLERANCE_SEC = 300;
+export const TOLERANCE_SEC = 300;
 
 /**
  * @param mode the trigger's own: what the request leaves out can't make it a weaker one

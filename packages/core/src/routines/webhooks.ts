@@ -7,9 +7,15 @@ import { fireForTrigger, type TriggeredRun } from './fire.ts';
 import { payloadOf } from './payload.ts';
 import { lockRoutine, type TriggerRow } from './rows.ts';
 import { secretPlace } from './trigger-store.ts';
-import { type SignedRequest, verifySignature } from './verify-signature.ts';
+import { type SignedRequest, TOLERANCE_SEC, verifySignature } from './verify-signature.ts';
 
 const { companies, routine_triggers, routines } = schema;
+
+export interface OpenedWebhook {
+  readonly trigger: TriggerRow;
+  /** When the sender says to have signed it, in Unix seconds; null where that is not part of the signature. */
+  readonly stamped_sec: number | null;
+}
 
 /**
  * Rules 1 to 4: the trigger that the URL names, once the request has proved to come from who may fire it. Outside of a
@@ -21,14 +27,14 @@ export async function openWebhook(
   public_id: string,
   request: SignedRequest,
   vault: Vault,
-): Promise<TriggerRow> {
+): Promise<OpenedWebhook> {
   const found = isUuid(public_id) ? await findWebhook(tx, public_id) : undefined;
   if (!found) throw notFound();
   const { trigger, now_sec } = found;
   const { id, signing_mode, secret_sealed } = trigger;
   const secret = signing_mode === 'none' ? '' : vault.unseal(secret_sealed ?? '', secretPlace(id));
   verifySignature(signing_mode, secret, request, now_sec);
-  return trigger;
+  return { trigger, stamped_sec: signing_mode === 'hmac_ts' ? Number(request.timestamp) : null };
 }
 
 async function findWebhook(
@@ -59,11 +65,15 @@ async function findWebhook(
  * other: the second sees the run of the first. What ended between the signature and the lock is 404 still.
  * @throws conflict `replay_rejected`, notFound
  */
-export async function fireWebhook(tx: Tx, trigger: TriggerRow, body: Uint8Array): Promise<TriggeredRun> {
+export async function fireWebhook(
+  tx: Tx,
+  { trigger, stamped_sec }: OpenedWebhook,
+  body: Uint8Array,
+): Promise<TriggeredRun> {
   const locked = await lockRoutine(tx, trigger.routine_id);
   if (locked?.routine.status !== 'active') throw notFound();
   const payload_sha256 = sha256Hex(body);
-  const { open, replayed } = await stateOf(tx, trigger, payload_sha256);
+  const { open, replayed } = await stateOf(tx, trigger, payload_sha256, stamped_sec);
   if (!open) throw notFound();
   if (replayed) throw conflict('replay_rejected');
   const actor = systemActor(`routine ${locked.routine.name}`);
@@ -76,18 +86,24 @@ export async function fireWebhook(tx: Tx, trigger: TriggerRow, body: Uint8Array)
   return fireForTrigger(tx, actor, locked, fire);
 }
 
-/** A statement of its own, after the lock: it needs the snapshot of that moment. Failed runs may be sent again. */
+/**
+ * A statement of its own, after the lock: it needs the snapshot of that moment. Failed runs may be sent again. The
+ * signature of a timestamp ahead of the clock stays valid for twice the tolerance, which may be longer than the window:
+ * so whatever this timestamp may have fired already counts too.
+ */
 async function stateOf(
   tx: Tx,
   trigger: TriggerRow,
   payload_sha256: string,
+  stamped_sec: number | null,
 ): Promise<{ open: boolean; replayed: boolean }> {
   const { rows } = await tx.execute<{ open: boolean; replayed: boolean }>(sql`
     select t.enabled and t.public_id = ${trigger.public_id} as open,
       t.replay_window_sec > 0 and exists (
         select from routine_runs r
         where r.trigger_id = t.id and r.payload_sha256 = ${payload_sha256} and r.status <> 'failed'
-          and r.created_at > now() - make_interval(secs => t.replay_window_sec)) as replayed
+          and (r.created_at > now() - make_interval(secs => t.replay_window_sec)
+            or r.created_at >= to_timestamp(${stamped_sec}::float8 - ${TOLERANCE_SEC + 1}))) as replayed
     from routine_triggers t where t.id = ${trigger.id}`);
   return rows[0] ?? { open: false, replayed: false };
 }

@@ -1,6 +1,7 @@
 import { invalid } from '@acp/kernel';
 
-// A formatter costs far more than its use; there are some 600 names, aliases included.
+// A formatter costs far more than its use. By the name in lower case: the platform knows some 600, aliases included, in
+// any spelling.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Names only: an offset like `+02:00` is no place that could change its clocks. */
@@ -24,12 +25,13 @@ export function offsetAt(zone: string, instant: number): number {
 }
 
 function formatterOf(zone: string): Intl.DateTimeFormat {
-  const known = formatters.get(zone);
+  const key = zone.toLowerCase();
+  const known = formatters.get(key);
   if (known) return known;
   if (!nameShape.test(zone)) throw invalid('timezone: unknown time zone');
   try {
     const made = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-    formatters.set(zone, made);
+    formatters.set(key, made);
     return made;
   } catch {
     throw invalid('timezone: unknown time zone');

@@ -14,7 +14,7 @@ export async function receiveWebhook({ tx, params, request, body, services }: Co
     signature: request.get('X-Service-Signature'),
     timestamp: request.get('X-Service-Timestamp'),
   };
-  const trigger = await openWebhook(tx, params.publicId ?? '', signed, services.vault);
-  const fired = await services.transaction(async (inner) => fireWebhook(inner, trigger, body));
+  const opened = await openWebhook(tx, params.publicId ?? '', signed, services.vault);
+  const fired = await services.transaction(async (inner) => fireWebhook(inner, opened, body));
   return webhookAnswer(fired);
 }
