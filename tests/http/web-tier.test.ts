@@ -60,6 +60,29 @@ describe('the web tier', () => {
     expect(page).not.toMatch(/<script|<style|style=|onclick=|https?:\/\//i);
   });
 
+  it('has a HEAD wherever it has a GET, and refuses other methods of its health routes', async () => {
+    cast ??= await createCast(kit.database);
+    const { url } = await start();
+    const headers = { ...cast.agent.headers, accept: 'application/json' };
+    const paths = ['/healthz', '/api/health', '/api/docs', '/api/openapi.json', '/api/live/events', '/login'];
+    for (const path of [...paths, '/static/app.css', '/metrics']) {
+      const head = await fetch(url + path, { method: 'HEAD', headers });
+      expect({ path, status: head.status, body: await head.text() }).toEqual({ path, status: 200, body: '' });
+    }
+    for (const path of [
+      '/healthz',
+      '/healthz/live',
+      '/healthz/ready',
+      '/readyz',
+      '/metrics',
+      '/api/health',
+    ]) {
+      const answer = await fetch(url + path, { method: 'POST' });
+      expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD']);
+      expect(await answer.json()).toEqual({ error: 'method not allowed' });
+    }
+  });
+
   it('stops while a live stream is open: the stream ends well and the port is free', async () => {
     cast ??= await createCast(kit.database);
     const tier = await start();

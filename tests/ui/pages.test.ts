@@ -151,6 +151,17 @@ describe('a member with a browser', () => {
   });
 });
 
+it('a page that does not exist sends a stranger to the sign-in; a user is told, and the API answers JSON', async () => {
+  const path = '/companies/nowhere/at/all?x=1';
+  const stranger = await request(app).get(path).expect(303);
+  expect(stranger.headers.location).toBe(`/login?next=${encodeURIComponent(path)}`);
+  const told = await request(app).get(path).set(cast.member.headers).expect(404);
+  expect(told.headers['content-type']).toContain('text/html');
+  expect(told.text).toContain('There is nothing here');
+  await request(app).get('/api/nowhere').set(cast.member.headers).expect(404, { error: 'not found' });
+  await request(app).get('/static/nowhere.css').expect(404);
+});
+
 it('a script that asks for JSON gets the companies as JSON', async () => {
   const list = await get('/companies', { ...cast.member.headers, Accept: 'application/json' }).expect(200);
   expect(list.body).toEqual([expect.objectContaining({ id: cast.company_id })]);

@@ -1,6 +1,12 @@
 /** Health and metrics, of every role (specification, Public endpoints; decisions 7.40). */
 import { type Database, migrationStatus } from '@acp/db';
-import { type Config, constantTimeEqual, serviceVersion, unauthenticated } from '@acp/kernel';
+import {
+  type Config,
+  constantTimeEqual,
+  methodNotAllowed,
+  serviceVersion,
+  unauthenticated,
+} from '@acp/kernel';
 import { type Request, type Response, Router } from 'express';
 import { sql } from 'drizzle-orm';
 import { createMetrics } from './metrics.ts';
@@ -11,6 +17,8 @@ export interface HealthDependencies {
   database: Database;
   streams?: () => number;
 }
+
+const PATHS = ['/healthz', '/healthz/live', '/healthz/ready', '/readyz', '/metrics', '/api/health'] as const;
 
 export function healthRouter({ config, database, streams }: HealthDependencies): Router {
   const readiness = new Readiness(database, config);
@@ -45,6 +53,9 @@ export function healthRouter({ config, database, streams }: HealthDependencies):
     response
       .status(up ? 200 : 503)
       .json({ status: up ? 'ok' : 'unavailable', db: up ? 'ok' : 'unreachable' });
+  });
+  router.all([...PATHS], () => {
+    throw methodNotAllowed(['GET', 'HEAD']);
   });
   return router;
 }

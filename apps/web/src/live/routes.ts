@@ -40,7 +40,8 @@ export function liveRoutes(hub: LiveHub): Route[] {
         after,
       );
       response.on('close', () => hub.unsubscribe(subscriber));
-      if (response.destroyed) hub.unsubscribe(subscriber);
+      // Whoever asks for the head learns that the stream would be granted.
+      if (response.destroyed || request.method === 'HEAD') hub.unsubscribe(subscriber);
     }),
     handle(adminEndpoints.streamMetrics, async () => ({
       streams: hub.size,

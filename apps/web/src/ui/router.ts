@@ -11,6 +11,7 @@ import { assetsRouter } from './kit/assets.ts';
 import { mountUi } from './kit/mount-ui.ts';
 import { uiPages } from './pages.ts';
 import { signInRouter } from './sign-in-router.ts';
+import { unknownPage } from './unknown-page.ts';
 
 export interface UiDependencies {
   config: Config;
@@ -35,5 +36,6 @@ export function uiRouter(deps: UiDependencies): Router {
 
   const services = deps.services ?? createServices({ database, config, logger });
   router.use(mountUi(uiPages, { database, credentials, services, logger }));
+  router.use(unknownPage(credentials));
   return router;
 }
