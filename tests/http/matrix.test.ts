@@ -130,6 +130,18 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
   });
 });
 
+const inAnotherCompany = endpoints.filter(
+  ({ path, scope }) => 'param' in scope && scope.by !== 'company' && path.includes('{companyId}'),
+);
+
+it.each(inAnotherCompany)('$id: another company in the path is 404, whatever the role', async (row) => {
+  const elsewhere = { ...stage, companyId: cast.other_company_id };
+  for (const who of ['viewer', 'member', 'agent', 'instance_admin'] as const) {
+    const { status } = await send(row.method, pathOn(elsewhere, row), cast[who].headers);
+    expect([who, status]).toEqual([who, 404]);
+  }
+});
+
 describe.each([...new Set(endpoints.map(({ path }) => path))])('%s', (path) => {
   const known = endpoints.filter((row) => row.path === path).map(({ method }) => method);
   const unknown = methods.filter((method) => !known.includes(method));

@@ -1,17 +1,20 @@
 /** The pipeline with a few rows of its own: what every endpoint has in common, whatever its slice. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BEARER, endpoint } from '@acp/contract';
+import { BEARER, endpoint, roleIn } from '@acp/contract';
 import { openDatabase, schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { conflict, createLogger, loadConfig, newApiKey, newId } from '@acp/kernel';
 import { testDatabase } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import type { Express } from 'express';
-import { Writable } from 'node:stream';
+import type { Express, Request, Response } from 'express';
+import { once } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import request from 'supertest';
 import { Type } from 'typebox';
 import { createApp } from '../../apps/web/src/app.ts';
 import { handle } from '../../apps/web/src/http/handle.ts';
+import { listen } from '../../apps/web/src/http/server.ts';
 import { bearer, createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
 
@@ -54,6 +57,30 @@ const rows = {
     path: '/api/test/roles/{role}',
     response: Named,
   }),
+  list_of: endpoint({
+    ...open,
+    id: 'test.list-of',
+    method: 'GET',
+    path: '/api/test/lists/{key}/{rest*}',
+    response: Type.Array(Type.String()),
+    paged: true,
+  }),
+  caller: endpoint({
+    ...open,
+    id: 'test.caller',
+    method: 'GET',
+    path: '/api/test/caller',
+    response: Type.Unknown(),
+  }),
+  consume: endpoint({
+    ...inCompany,
+    id: 'test.consume',
+    method: 'GET',
+    path: '/api/companies/{companyId}/consume',
+    response: Named,
+    status: 200,
+    tx: 'write',
+  }),
   fail: endpoint({ ...open, id: 'test.fail', method: 'GET', path: '/api/test/fail', response: Named }),
   leak: endpoint({ ...open, id: 'test.leak', method: 'GET', path: '/api/test/leak', response: Named }),
   rename: endpoint({
@@ -79,7 +106,7 @@ const failures: Record<string, () => unknown> = {
     throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
   },
 };
-let failure = failures.defect!;
+let failure: (context: { request: Request; response: Response }) => unknown = failures.defect!;
 
 const routes = [
   handle(rows.list, (c) => {
@@ -88,7 +115,19 @@ const routes = [
   }),
   handle(rows.echo, (c) => c.body),
   handle(rows.param, (c) => ({ name: c.params.role! })),
-  handle(rows.fail, () => failure() as { name: string }),
+  handle(rows.list_of, (c) => {
+    c.nextPage('next-one');
+    return [];
+  }),
+  handle(rows.caller, ({ actor, company_id }) => ({
+    kind: actor.kind,
+    role: roleIn(actor, company_id) ?? 'none',
+  })),
+  handle(rows.consume, async (c) => {
+    await c.tx.update(companies).set({ name: 'consumed' }).where(eq(companies.id, c.company_id));
+    return { name: 'consumed' };
+  }),
+  handle(rows.fail, (c) => failure(c) as { name: string }),
   handle(rows.leak, () => ({ name: 'x', password_hash: 'y' })),
   handle(rows.rename, async (c) => {
     await c.tx.update(companies).set({ name: c.body.name }).where(eq(companies.id, c.company_id));
@@ -170,6 +209,22 @@ describe('paths', () => {
   });
 });
 
+describe('callers', () => {
+  it('nobody calls a public row: an anonymous actor, who is admin nowhere', async () => {
+    await request(app).get('/api/test/caller').expect(200, { kind: 'anonymous', role: 'none' });
+  });
+
+  it('a member asks for the head of a reading that consumes something: nothing is consumed', async () => {
+    await rename('before').expect(200);
+    const path = `/api/companies/${cast.company_id}/consume`;
+    const { headers } = await request(app).head(path).set(cast.member.headers).expect(200);
+    expect(headers['content-length']).toBe(String('{"name":"consumed"}'.length));
+    await expect(nameOf()).resolves.toBe('before');
+    await request(app).get(path).set(cast.member.headers).expect(200);
+    await expect(nameOf()).resolves.toBe('consumed');
+  });
+});
+
 describe('queries', () => {
   it('numbers arrive as text: coerced', async () => {
     await request(app).get('/api/test?limit=7').expect(200, { limit: 7 });
@@ -184,6 +239,14 @@ describe('queries', () => {
     const { headers } = await request(app).get('/api/test?q=more&limit=2&cursor=old').expect(200);
     expect(headers['x-next-cursor']).toBe('next-one');
     expect(headers.link).toBe('</api/test?q=more&limit=2&cursor=next-one>; rel="next"');
+  });
+
+  it.each([
+    ['%D0%BA%D0%BB%D1%8E%D1%87/a', '%D0%BA%D0%BB%D1%8E%D1%87/a'],
+    ['a%20b%3Fc%25d%2Fe/f%20g/h', 'a%20b%3Fc%25d%2Fe/f%20g/h'],
+  ])('the next page of a list below %s: its address is encoded', async (path, expected) => {
+    const { headers } = await request(app).get(`/api/test/lists/${path}`).expect(200);
+    expect(headers.link).toBe(`</api/test/lists/${expected}?cursor=next-one>; rel="next"`);
   });
 
   it('there is no next page: neither header', async () => {
@@ -286,6 +349,26 @@ describe('errors and headers', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('the secret inside');
     expect(logged.join('')).not.toContain('secret-token');
+  });
+
+  it('a reader hangs up before its answer: no error in the log', async () => {
+    const served = Promise.withResolvers<unknown>();
+    failure = async ({ request: asked, response }) => {
+      controller.abort();
+      await once(asked.socket, 'close');
+      const sending = pipeline(Readable.from(['x']), response);
+      sending.catch(served.resolve);
+      return sending;
+    };
+    const controller = new AbortController();
+    const server = await listen(app, { host: '127.0.0.1', port: 0 });
+    const before = logged.length;
+    await expect(fetch(`${server.url}/api/test/fail`, { signal: controller.signal })).rejects.toThrow(
+      'aborted',
+    );
+    expect(await served.promise).toHaveProperty('code');
+    await server.stop(1000);
+    expect(logged.slice(before).filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
   it('an error has more to say than its message: further fields', async () => {

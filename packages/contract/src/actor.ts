@@ -41,13 +41,23 @@ export const WorkerActor = Type.Object({
   name: Type.String(),
 });
 export const SystemActor = Type.Object({ kind: Type.Literal('system'), name: Type.String() });
-export const Actor = Type.Union([UserActor, AgentActor, BoardUserActor, WorkerActor, SystemActor]);
+/** The caller of a public row: it has no rights anywhere and writes no activity. */
+export const AnonymousActor = Type.Object({ kind: Type.Literal('anonymous'), name: Type.String() });
+export const Actor = Type.Union([
+  UserActor,
+  AgentActor,
+  BoardUserActor,
+  WorkerActor,
+  SystemActor,
+  AnonymousActor,
+]);
 
 export type UserActor = Static<typeof UserActor>;
 export type AgentActor = Static<typeof AgentActor>;
 export type BoardUserActor = Static<typeof BoardUserActor>;
 export type WorkerActor = Static<typeof WorkerActor>;
 export type SystemActor = Static<typeof SystemActor>;
+export type AnonymousActor = Static<typeof AnonymousActor>;
 export type Actor = Static<typeof Actor>;
 
 /** Agent permission keys with their defaults (decisions 3, Agent permissions). */

@@ -1,5 +1,4 @@
 import { type Actor, type EndpointRow, PATH_PARAM } from '@acp/contract';
-import { systemActor } from '@acp/core';
 import type { Database, Tx } from '@acp/db';
 import type { Request, Response } from 'express';
 import type { Context } from './handle.ts';
@@ -15,7 +14,7 @@ export interface CallDeps {
 }
 
 /** Who calls a public row. */
-const ANONYMOUS: Actor = systemActor('anonymous');
+const ANONYMOUS: Actor = { kind: 'anonymous', name: 'anonymous' };
 
 /** One request; what the handler sees of it is `Context`. */
 export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body' | 'files'> {
@@ -43,8 +42,12 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#status = mounted.row.status;
   }
 
+  /** The path with its ids, in one spelling, as it stands in a URL; the slashes of a `{path*}` stay. */
   get target(): string {
-    return this.mounted.row.path.replaceAll(PATH_PARAM, (_all, name: string) => this.params[name] ?? '');
+    return this.mounted.row.path.replaceAll(PATH_PARAM, (pattern, name: string) => {
+      const encoded = encodeURIComponent(this.params[name] ?? '');
+      return pattern.endsWith('*}') ? encoded.replaceAll('%2F', '/') : encoded;
+    });
   }
 
   nextPage(cursor: string | null): void {

@@ -106,6 +106,7 @@ function tagsOf(actor: Actor): string[] {
     case 'worker':
       return [actor.worker_id];
     case 'system':
+    case 'anonymous':
       return [];
   }
 }

@@ -44,6 +44,8 @@ const UNAVAILABLE_LOG_EVERY_MS = 1000;
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, request, response, _next) => {
+    // There is nobody to tell, and nothing went wrong here.
+    if (hungUp(error, response)) return;
     const known = publicError(error);
     const where = { method: request.method, path: pathOf(request.originalUrl) };
     if (known === null) {
@@ -63,6 +65,20 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       sendError(response, known);
     }
   };
+}
+
+const hangUps = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_UNABLE_TO_PIPE',
+  'ERR_STREAM_DESTROYED',
+]);
+
+/** The client went away before it had its answer. An error of a dependency has no closed response. */
+function hungUp(error: unknown, response: ServerResponse): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return response.destroyed && !response.writableFinished && hangUps.has(String(error.code));
 }
 
 /** For logs: without the query string, which may hold a token (decisions 7.42), and without an invite's token. */

@@ -2,18 +2,16 @@
  * What every endpoint has in common, once (architecture, 'An endpoint is a row of data'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
-import { transaction } from '@acp/db';
-import type { Database } from '@acp/db';
-import type { RequestHandler, Response } from 'express';
+import { notFound } from '@acp/kernel';
+import type { RequestHandler } from 'express';
 import querystring from 'node:querystring';
-import { sendJson } from './answer.ts';
+import { sendAnswer } from './answer.ts';
 import { authenticate } from './auth.ts';
 import { Call } from './call.ts';
 import type { CallDeps } from './call.ts';
 import type { Credentials } from './credentials.ts';
 import type { Route } from './handle.ts';
-import { idempotencyKey, onlyOnce } from './idempotency.ts';
-import type { Answer } from './idempotency.ts';
+import { perform } from './perform.ts';
 import { NO_QUERY, readParams, readQuery } from './input.ts';
 import type { Query } from './input.ts';
 import { prepareRow } from './mounted-row.ts';
@@ -35,9 +33,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
   for (const route of routes) {
     const mounted = prepareRow(route, deps.validate_responses);
     table.add(route.row, mounted);
-    // A stream has no head to ask for; bytes have.
-    if (route.row.method === 'GET' && route.row.streams !== true)
-      table.add({ ...route.row, method: 'HEAD' }, mounted);
+    if (route.row.method === 'GET') table.add({ ...route.row, method: 'HEAD' }, mounted);
   }
   return async (request, response, next) => {
     const url = request.url;
@@ -64,34 +60,10 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   const scoped = await loadScope(deps.database.db, call.actor, row, scopeId);
   call.company_id = scoped.company_id;
   call.subject = scoped.subject;
+  // The company in the path is the subject's own: under another one it is as absent as another subject.
+  if (mounted.inCompany && call.params.companyId !== scoped.company_id) throw notFound();
   requireRole(row, call.actor, scoped.company_id);
   call.query = readQuery(mounted, query);
-  const answer = await withBody(call, async () => act(call, deps));
-  if (!row.streams) send(response, answer);
-}
-
-async function act(call: Call, deps: MountDeps): Promise<Answer> {
-  await call.prepare();
-  return call.mounted.row.tx === 'write' ? inTransaction(deps.database, call) : call.run();
-}
-
-async function inTransaction(database: Database, call: Call): Promise<Answer> {
-  // Not with files (decisions 8.5): the key would have to stand for their bytes.
-  const key = call.mounted.idempotent && call.files === undefined ? idempotencyKey(call.request) : undefined;
-  return transaction(database, async (tx) => {
-    call.tx = tx;
-    if (key === undefined) return call.run();
-    const { actor, comparableBody: body, target } = call;
-    return onlyOnce(tx, { row: call.mounted.row, actor, key, target, body }, async () => call.run());
-  });
-}
-
-function send(response: Response, answer: Answer): void {
-  if (answer.replayed) response.setHeader('Idempotency-Replayed', 'true');
-  if (answer.text === undefined) {
-    response.statusCode = answer.status;
-    response.end();
-  } else {
-    sendJson(response, answer.status, answer.text);
-  }
+  const answer = await withBody(call, async () => perform(deps.database, call));
+  if (!row.streams) sendAnswer(response, answer);
 }

@@ -10,6 +10,8 @@ export interface MountedRow {
   readonly prepare: Route['prepare'];
   readonly params: readonly { readonly name: string; readonly isId: boolean }[];
   readonly scopeParam: string | undefined;
+  /** The path names a company beside the subject that the scope loads. */
+  readonly inCompany: boolean;
   readonly query: Validator<unknown> | undefined;
   readonly body: Validator<unknown> | undefined;
   /** Of the text fields of a multipart body: numbers and booleans come as text. */
@@ -33,11 +35,13 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
   if ((row.files !== undefined) !== (row.body_kind?.includes('multipart') ?? false)) {
     throw new Error(`${row.id}: files come with a multipart body, and only with one`);
   }
+  const names = pathParams(row.path);
   return {
     row,
     handler,
     prepare,
-    params: pathParams(row.path).map((name) => ({ name, isId: /id$/i.test(name) })),
+    inCompany: 'param' in row.scope && row.scope.by !== 'company' && names.includes('companyId'),
+    params: names.map((name) => ({ name, isId: /id$/i.test(name) })),
     scopeParam: 'param' in row.scope ? row.scope.param : undefined,
     query: row.query && createValidator(row.query, 'query', true),
     body: row.body && createValidator(row.body, 'body'),

@@ -1,6 +1,6 @@
 import type { Actor } from '@acp/contract';
 
-/** The id under which the actor appears in activity; null for the system. */
+/** The id under which the actor appears in activity; null for the system and for anonymous callers. */
 export function actorId(actor: Actor): string | null {
   switch (actor.kind) {
     case 'user':
@@ -12,6 +12,7 @@ export function actorId(actor: Actor): string | null {
     case 'worker':
       return actor.worker_id;
     case 'system':
+    case 'anonymous':
       return null;
   }
 }

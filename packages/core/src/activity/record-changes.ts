@@ -23,6 +23,8 @@ export interface Change {
  */
 export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
+  // Public rows act in the name of whom they serve (a routine, an invite's holder), never in their own.
+  if (actor.kind === 'anonymous') throw new Error('an anonymous caller changes nothing');
   const rows = changes.map((change, index) => ({
     ...change,
     index,

@@ -3,6 +3,7 @@ import { actors } from '@acp/testkit';
 import {
   assertMayConfigure,
   assertNotAbove,
+  isCompanyAdmin,
   isPermissionSubset,
   namesSecret,
   permissionsOfHire,
@@ -15,6 +16,11 @@ const member = actors.board(company, 'member');
 const admin = actors.board(company, 'admin');
 const user = (roles: Record<string, 'member' | 'admin'>) =>
   actors.user({ id: 'u1', display_name: 'U' }, roles);
+
+it('an anonymous caller is admin of no company; the system is of each', () => {
+  const callers = [{ kind: 'anonymous', name: 'anonymous' }, actors.system] as const;
+  expect(callers.map((each) => isCompanyAdmin(each, 'c1'))).toEqual([false, true]);
+});
 
 describe('permissions of agents', () => {
   it.each([

@@ -21,7 +21,6 @@ import {
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
-import { agentOf } from './agent-of.ts';
 import { testAdapter } from './test-adapter.ts';
 
 export const agentRoutes: Route[] = [
@@ -41,9 +40,9 @@ export const agentRoutes: Route[] = [
   handle(rows.pause, (c) => pauseAgent(c.tx, c.actor, c.subject, c.body?.reason)),
   handle(rows.resume, (c) => resumeAgent(c.tx, c.actor, c.subject)),
   handle(rows.runtimeState, (c) => runtimeState(c.tx, c.subject)),
-  handle(rows.testAdapter, (c) => testAdapter(c.services, c.actor, agentOf(c))),
-  handle(rows.testCodexAdapter, (c) => testAdapter(c.services, c.actor, agentOf(c), 'cli_b_local')),
-  handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, agentOf(c))),
+  handle(rows.testAdapter, (c) => testAdapter(c.services, c.actor, c.subject)),
+  handle(rows.testCodexAdapter, (c) => testAdapter(c.services, c.actor, c.subject, 'cli_b_local')),
+  handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, c.subject)),
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.listKeys, async (c) => paged(c, await listAgentKeys(c.tx, c.subject, c.query))),
   handle(rows.deleteKey, (c) => deleteAgentKey(c.tx, c.actor, c.subject)),
@@ -52,6 +51,6 @@ export const agentRoutes: Route[] = [
     updateAgentDefaults(c.tx, c.actor, c.company_id, c.body, c.services.adapters),
   ),
   handle(org.orgTree, (c) => orgTree(c.tx, c.company_id)),
-  handle(org.directReports, async (c) => paged(c, await directReports(c.tx, agentOf(c), c.query))),
+  handle(org.directReports, async (c) => paged(c, await directReports(c.tx, c.subject, c.query))),
   handle(rows.defaultPrompt, (c) => ({ prompt: defaultPrompt(c.params.role!) })),
 ];

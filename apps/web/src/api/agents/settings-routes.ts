@@ -13,7 +13,6 @@ import {
 import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
-import { agentOf } from './agent-of.ts';
 
 /** What is no number names no version. */
 function versionNumber(text: string | undefined): number {
@@ -22,7 +21,7 @@ function versionNumber(text: string | undefined): number {
 }
 
 export const agentSettingsRoutes: Route[] = [
-  handle(rows.home, (c) => agentHome(c.tx, agentOf(c), c.services.homes)),
+  handle(rows.home, (c) => agentHome(c.tx, c.subject, c.services.homes)),
   handle(rows.permissions, (c) => agentPermissions(c.subject)),
   handle(rows.updatePermissions, (c) => updatePermissions(c.tx, c.actor, c.subject, c.body)),
   handle(rows.configuration, (c) => c.subject.adapter_config as Record<string, unknown>),

@@ -1,0 +1,35 @@
+import { type Database, transaction } from '@acp/db';
+import type { Call } from './call.ts';
+import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
+
+/** What a request does once all is known of it: what is slow first, then the handler, in a transaction where its row says so. */
+export async function perform(database: Database, call: Call): Promise<Answer> {
+  await call.prepare();
+  return call.mounted.row.tx === 'write' ? inTransaction(database, call) : call.run();
+}
+
+async function inTransaction(database: Database, call: Call): Promise<Answer> {
+  // Not with files (decisions 8.5): the key would have to stand for their bytes.
+  const key = call.mounted.idempotent && call.files === undefined ? idempotencyKey(call.request) : undefined;
+  const answering = transaction(database, async (tx) => {
+    call.tx = tx;
+    if (call.request.method === 'HEAD') throw new HeadOnly(await call.run());
+    if (key === undefined) return call.run();
+    const { actor, comparableBody: body, target } = call;
+    return onlyOnce(tx, { row: call.mounted.row, actor, key, target, body }, async () => call.run());
+  });
+  return answering.catch((error: unknown) => {
+    if (error instanceof HeadOnly) return error.answer;
+    throw error;
+  });
+}
+
+/** Rolls a reading back that changes something (an inbox, whose wakeups it consumes): to ask for the head changes nothing. */
+class HeadOnly extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super('rolled back: only the head was asked for');
+    this.answer = answer;
+  }
+}
