@@ -12,6 +12,7 @@ export function startBoard() {
     if (type === 'comment_created') board.refresh(data.issue_id);
     else if (type.startsWith('issue_')) board.refresh(data.id);
   });
+  document.addEventListener('live-reset', () => location.reload());
   element.addEventListener('keydown', (event) => board.onKey(event));
   watchDrags(element, board);
 }

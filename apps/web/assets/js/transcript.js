@@ -1,25 +1,50 @@
 // Transcripts that grow while they are written. Frames come numbered by run; what is missing is asked for.
 
 export function startTranscripts(root) {
-  for (const element of root.querySelectorAll('[data-transcript]')) follow(element);
+  const fresh = [...root.querySelectorAll('[data-transcript]')].filter((element) => !followed.has(element));
+  for (const element of fresh) follow(element);
+  if (fresh.length > 0) document.dispatchEvent(new CustomEvent('transcripts'));
 }
 
-const followed = new WeakSet();
+const followed = new Map();
 
 function follow(element) {
-  if (followed.has(element)) return;
-  followed.add(element);
+  followed.set(element, { filling: false, again: false, split: null });
   scrollDown(element);
-  const id = element.dataset.transcript;
-  document.addEventListener('live', ({ detail: { type, data } }) => {
-    if (type !== 'run_event' || data.run_id !== id || !element.isConnected) return;
-    const last = Number(element.dataset.seq);
-    // Later parts of an entry that was split have its number.
-    const part = data.payload.part ?? 0;
-    if (data.seq < last || (data.seq === last && part === 0)) return;
-    if (data.seq > last + 1 || data.kind !== 'output') void fill(element);
-    else append(element, data);
-  });
+  if (mayGrow(element)) void fill(element);
+}
+
+document.addEventListener('live', ({ detail: { type, data } }) => {
+  if (type !== 'run_event') return;
+  for (const element of shown()) if (element.dataset.transcript === data.run_id) take(element, data);
+});
+
+// Frames have no cursor: what was written between the page and the stream, or during a gap, is asked for.
+document.addEventListener('live-open', () => {
+  for (const element of shown()) if (mayGrow(element)) void fill(element);
+});
+
+/** The run had not ended when the transcript was rendered, or it is longer than what a page begins with. */
+const mayGrow = ({ dataset }) => dataset.more !== undefined;
+
+function shown() {
+  for (const element of followed.keys()) if (!element.isConnected) followed.delete(element);
+  return [...followed.keys()];
+}
+
+function take(element, data) {
+  const state = followed.get(element);
+  const last = Number(element.dataset.seq);
+  const part = data.payload.part ?? 0;
+  // Later parts of an entry that was split have its number; they follow the part before and nothing else.
+  const follows = state.split?.seq === data.seq && state.split.part === part - 1;
+  if (data.seq <= last && !follows) return;
+  if (data.seq > last + 1 || data.kind !== 'output' || (part > 0 && !follows)) {
+    void fill(element);
+    return;
+  }
+  state.split = { seq: data.seq, part };
+  append(element, data);
 }
 
 function append(element, { seq, payload }) {
@@ -36,28 +61,54 @@ function append(element, { seq, payload }) {
   if (atEnd) scrollDown(element);
 }
 
-// One request at a time for a transcript; what comes meanwhile is in the next one.
-const filling = new Set();
+// One request at a time for a transcript; whoever asks meanwhile is served by one more.
 async function fill(element) {
-  if (filling.has(element)) return;
-  filling.add(element);
-  try {
-    const atEnd = isAtEnd(element);
-    const after = element.dataset.seq;
-    const response = await fetch(`${element.dataset.source}?after=${after}`, {
-      headers: { 'HX-Request': 'true' },
-    });
-    if (!response.ok || element.dataset.seq !== after) return;
-    const template = document.createElement('template');
-    template.innerHTML = await response.text();
-    const last = template.content.lastElementChild;
-    if (!last) return;
-    element.dataset.seq = last.dataset.seq;
-    element.append(template.content);
-    if (atEnd) scrollDown(element);
-  } finally {
-    filling.delete(element);
+  const state = followed.get(element);
+  if (state.filling) {
+    state.again = true;
+    return;
   }
+  state.filling = true;
+  try {
+    do {
+      state.again = false;
+      // A page of entries that came whole is followed by the next one.
+      while (element.isConnected && (await fillOnce(element)));
+    } while (state.again && element.isConnected);
+  } finally {
+    state.filling = false;
+  }
+}
+
+/** True where something came. */
+async function fillOnce(element) {
+  const after = element.dataset.seq;
+  const response = await fetch(`${element.dataset.source}?after=${after}`, {
+    headers: { 'HX-Request': 'true' },
+  });
+  if (!response.ok) return false;
+  const template = document.createElement('template');
+  template.innerHTML = await response.text();
+  const last = template.content.lastElementChild;
+  if (!last) return false;
+  // Frames went on meanwhile: what they brought is not to be had twice.
+  if (element.dataset.seq !== after) return true;
+  const atEnd = isAtEnd(element);
+  element.dataset.seq = last.dataset.seq;
+  followed.get(element).split = null;
+  joinOutput(element, template.content);
+  element.append(template.content);
+  if (atEnd) scrollDown(element);
+  return true;
+}
+
+/** Streamed text goes on in the block where it stopped. */
+function joinOutput(element, { firstElementChild: first }) {
+  const block = element.lastElementChild;
+  if (block?.dataset.kind !== 'output' || first?.dataset.kind !== 'output') return;
+  block.append(first.textContent);
+  block.dataset.seq = first.dataset.seq;
+  first.remove();
 }
 
 const isAtEnd = (element) => element.scrollHeight - element.scrollTop - element.clientHeight < 40;

@@ -132,7 +132,7 @@ export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'even
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
     !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
-    <details!${live ? ' open' : ''}>
+    <details data-fold="${run.id}" !${live ? ' open' : ''}>
       <summary>Transcript</summary>
       !${transcript(run, events)}
     </details>
@@ -148,15 +148,17 @@ export function propertiesPart({
   const nobody: Choice = { value: '', label: 'nobody' };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
   const assignees = [nobody, ...agents.map(({ id, name }) => ({ value: id, label: name }))];
-  return html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
+  // A form for each: whoever changes one does not undo what others change meanwhile.
+  const property = (field: Html): Html =>
+    html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
       <fieldset!${can_write ? '' : ' disabled'}>
-        !${select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) })}
-        !${select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) })}
-        !${select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees })}
-        !${select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] })}
-        !${when(can_write, () => html`<button class="quiet small" data-noscript>Save</button>`)}
+        !${field}!${when(can_write, () => html`<button class="quiet small" data-noscript>Save</button>`)}
       </fieldset>
-    </form>
+    </form>`;
+  return html`!${property(select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) }))}
+    !${property(select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) }))}
+    !${property(select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees }))}
+    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] }))}
     <dl class="facts">
       <dt>Checked out</dt>
       <dd>${holder ? `by ${holder.name}` : 'no'} !${when(issue.checked_out_at, timeAgo)}</dd>

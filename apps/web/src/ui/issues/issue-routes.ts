@@ -21,6 +21,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { readPromotion } from '../routines/promote-form.ts';
+import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
@@ -41,7 +42,7 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
   const { items: comments } = await listComments(tx, subject, {});
   const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
   const { items: runs } = await listRuns(tx, company_id, { issueId: subject.id, limit: 10 });
-  const events = runs[0] ? await listRunEvents(tx, runs[0].id, { limit: 1000 }) : [];
+  const events = runs[0] ? await listRunEvents(tx, runs[0].id, { limit: FIRST_ENTRIES }) : [];
   const can_write = roleIn(user, company_id) !== 'viewer';
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {

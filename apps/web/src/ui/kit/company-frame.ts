@@ -9,12 +9,13 @@ import type { Html } from './html.ts';
 /** A page of a company: the frame knows its name and sections. */
 export async function companyPage(
   context: UiContext,
-  options: Omit<ShellOptions, 'user' | 'company' | 'counts'>,
+  options: Omit<ShellOptions, 'user' | 'company' | 'counts' | 'cursor'>,
 ): Promise<Html> {
   const company = await requireCompany(context.tx, context.company_id);
   const counts = { approvals: await countPendingApprovals(context.tx, context.company_id) };
   const logo = await logoOf(context.tx, context.company_id);
-  return shell({ ...options, user: context.user, company: { ...company, logo }, counts });
+  const { user, cursor } = context;
+  return shell({ ...options, user, company: { ...company, logo }, counts, cursor });
 }
 
 /** Null where the company has set none. */

@@ -17,6 +17,8 @@ export interface ShellOptions {
   actions?: Html;
   /** Numbers beside entries of the navigation. */
   counts?: Counts;
+  /** Of a company's page: the event after which its live stream begins. */
+  cursor?: number;
   /** Board and transcript use the whole width. */
   wide?: boolean;
   body: Html;
@@ -53,7 +55,7 @@ export function shell(options: ShellOptions): Html {
           !${body}
         </main>
       </div>`,
-    company?.id ?? null,
+    company && { id: company.id, cursor: options.cursor ?? 0 },
   );
 }
 
@@ -95,8 +97,8 @@ const counter = ({ value, topic, source }: NonNullable<NavItem['count']>): Html 
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;
 
-/** A whole document. `company_id` tells the script which company's live stream to read. */
-export function documentPage(title: string, body: Html, company_id: string | null): Html {
+/** A whole document. `stream` tells the script which company's live stream to read, and from which event on. */
+export function documentPage(title: string, body: Html, stream: { id: string; cursor: number } | null): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -109,7 +111,7 @@ export function documentPage(title: string, body: Html, company_id: string | nul
         <script src="/static/htmx.js" defer></script>
         <script src="/static/app.js" type="module"></script>
       </head>
-      <body!${attributes({ 'data-company': company_id })}>
+      <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor })}>
         !${body}
       </body>
     </html>`;

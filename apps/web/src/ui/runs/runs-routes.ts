@@ -6,13 +6,10 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
-import { transcriptEntries } from './transcript.ts';
+import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byRun = { by: 'run', param: 'runId' } as const;
-
-/** Entries that a page begins with; the script asks for the rest. */
-const FIRST_ENTRIES = 1000;
 
 /** Filters of an address; what they do not know filters nothing. */
 function filterOf(query: UiContext['query']) {

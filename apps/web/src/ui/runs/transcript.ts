@@ -1,18 +1,24 @@
 /** A run's transcript as it is read: streamed text flows together, everything else is a line or a fold-out. */
 import { type Run, type RunEvent, verbLine } from '@acp/contract';
-import { each, html, type Html } from '../kit/html.ts';
+import { attributes, each, html, type Html } from '../kit/html.ts';
+
+/** Entries that a page begins with; the script asks for the rest. */
+export const FIRST_ENTRIES = 1000;
 
 /**
  * The transcript so far. The script appends what the live stream brings, from the entry after `data-seq` on; where
- * entries are missing it asks for them at `data-source`.
+ * entries are missing it asks for them at `data-source`. `data-more` says that there are or may be some.
+ * @param events the first FIRST_ENTRIES of them
  */
 export function transcript(run: Pick<Run, 'id' | 'status'>, events: readonly RunEvent[]): Html {
   const last = events.at(-1)?.seq ?? 0;
+  const more = run.status === 'queued' || run.status === 'running' || events.length >= FIRST_ENTRIES;
   return html`<div
     class="transcript"
     data-transcript="${run.id}"
     data-seq="${last}"
     data-source="/runs/${run.id}/transcript"
+    !${attributes({ 'data-more': more })}
     tabindex="0"
     role="region"
     aria-label="Transcript"

@@ -1,0 +1,78 @@
+// Parts of a page that renew themselves when an event is about them: `data-live="issue:1 runs" data-source="/…"`.
+import { startTranscripts } from './transcript.js';
+
+const WAIT_MS = 150;
+const due = new Map();
+
+export function startLiveParts() {
+  document.addEventListener('live', ({ detail }) => {
+    for (const part of document.querySelectorAll('[data-live]')) {
+      if (part.dataset.live.split(' ').some((topic) => detail.topics.includes(topic))) renewLater(part);
+    }
+  });
+  document.addEventListener('live-reset', () => {
+    for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
+  });
+  document.addEventListener('htmx:before:swap', ({ target }) => keepState(target));
+  document.addEventListener('htmx:after:swap', ({ target }) => {
+    restoreState(target);
+    startTranscripts(target);
+  });
+}
+
+function renewLater(part) {
+  if (due.has(part)) return;
+  due.set(
+    part,
+    setTimeout(() => {
+      due.delete(part);
+      renew(part);
+    }, WAIT_MS),
+  );
+}
+
+function renew(part) {
+  if (!part.isConnected) return;
+  // Nobody's typing is thrown away: the part renews once the focus has left it.
+  if (part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) {
+    part.addEventListener('focusout', () => renewLater(part), { once: true });
+    return;
+  }
+  // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
+  void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
+}
+
+// What the reader has unfolded stays unfolded, and the focus stays where it was.
+const states = new WeakMap();
+
+const foldsOf = (part) => [...part.querySelectorAll('details')];
+/** The same fold of another rendering: what it belongs to, or else its place. */
+const nameOf = (details, index) => {
+  const { fold, seq } = details.dataset;
+  const run = details.closest('[data-transcript]')?.dataset.transcript ?? '';
+  return fold ?? (seq === undefined ? `place ${index}` : `${run} ${seq}`);
+};
+const placeOf = (element) => {
+  for (const name of ['id', 'href', 'action', 'name']) {
+    const value = element.getAttribute(name);
+    if (value) return `${element.localName}[${name}="${CSS.escape(value)}"]`;
+  }
+  return null;
+};
+
+function keepState(part) {
+  const { activeElement } = document;
+  states.set(part, {
+    open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), details.open])),
+    focus: activeElement !== part && part.contains(activeElement) ? placeOf(activeElement) : null,
+  });
+}
+
+function restoreState(part) {
+  const { open = new Map(), focus = null } = states.get(part) ?? {};
+  foldsOf(part).forEach((details, index) => {
+    const was = open.get(nameOf(details, index));
+    if (was !== undefined) details.open = was;
+  });
+  if (focus) part.querySelector(focus)?.focus({ preventScroll: true });
+}

@@ -1,0 +1,84 @@
+// One event stream of a company. It opens itself again whatever ended it, and goes on where it stood.
+
+/** What the service sends by name; a frame without a name of these is not for pages. */
+const NAMES = [
+  'heartbeat_started',
+  'heartbeat_completed',
+  'issue_created',
+  'issue_updated',
+  'issue_deleted',
+  'comment_created',
+  'agent_updated',
+  'approval_created',
+  'approval_resolved',
+  'budget_incident',
+  'run_event',
+  'notification',
+];
+
+const LONGEST_WAIT_MS = 60_000;
+
+export class LiveStream {
+  #company;
+  #deliver;
+  #source = null;
+  #failures = 0;
+  #timer;
+  /** Number of the newest event that came; transcripts have none. */
+  position;
+
+  /**
+   * @param position the event after which it begins
+   * @param deliver takes `{kind: 'event', seq, type, data}`, `{kind: 'open'}` after each gap, and `{kind: 'reset'}`
+   *   where more was missed than the service remembers
+   */
+  constructor(company, position, deliver) {
+    this.#company = company;
+    this.#deliver = deliver;
+    this.position = position;
+    this.#open();
+  }
+
+  get isOpen() {
+    return this.#source?.readyState === EventSource.OPEN;
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #open() {
+    const address = `/api/live/events?company_id=${this.#company}&after=${this.position}`;
+    const source = (this.#source = new EventSource(address));
+    source.addEventListener('open', () => {
+      this.#failures = 0;
+      this.#deliver({ kind: 'open' });
+    });
+    source.addEventListener('error', () => {
+      // A connection that broke is opened again by the browser; an answer other than 200 ends the source for good.
+      if (source.readyState === EventSource.CLOSED) this.#tryLater();
+    });
+    source.addEventListener('reset', () => {
+      this.position = 0;
+      this.#deliver({ kind: 'reset' });
+    });
+    for (const type of NAMES) source.addEventListener(type, (event) => this.#receive(type, event));
+  }
+
+  #receive(type, event) {
+    const { data } = JSON.parse(event.data);
+    // The last number stays with frames that have none.
+    const seq = type === 'run_event' ? 0 : Number(event.lastEventId);
+    if (seq > 0) this.position = seq;
+    this.#deliver({ kind: 'event', seq, type, data });
+  }
+
+  #tryLater() {
+    const wait = Math.min(LONGEST_WAIT_MS, 1000 * 2 ** this.#failures);
+    this.#failures += 1;
+    // Spread, so that a restart is not followed by all browsers at once.
+    this.#timer = setTimeout(() => this.#open(), wait * (0.5 + Math.random()));
+  }
+}

@@ -1,0 +1,93 @@
+// A browser's one connection for live events, whatever the number of its tabs: over HTTP/1.1 it has six for a host, and
+// a stream in each tab would leave none for pages. Tabs say what they show; the worker hands them what they lack.
+import { LiveStream } from './live-stream.js';
+
+/** Companies that are followed at once; those looked at last stay. */
+const MAX_STREAMS = 3;
+/** Events kept for tabs that open later, or come back. */
+const MAX_KEPT = 1000;
+
+/** By company, the one looked at last at the end. */
+const channels = new Map();
+/** By port: the channel it listens to, and the runs whose transcripts it shows. */
+const tabs = new Map();
+
+class Channel {
+  #kept = [];
+  /** The event before the first that is kept. */
+  #from;
+  #stream;
+  tabs = new Set();
+
+  constructor(company, after) {
+    this.company = company;
+    this.#from = after;
+    this.#stream = new LiveStream(company, after, (frame) => this.#take(frame));
+  }
+
+  /** Brings the tab up to date; from then on it gets what comes. */
+  add(port, after) {
+    this.tabs.add(port);
+    if (after < this.#from) port.postMessage({ kind: 'reset' });
+    else for (const frame of this.#kept) if (frame.seq > after) port.postMessage(frame);
+    if (this.#stream.isOpen) port.postMessage({ kind: 'open' });
+  }
+
+  close() {
+    this.#stream.close();
+    for (const port of this.tabs) tabs.get(port).channel = null;
+  }
+
+  #take(frame) {
+    if (frame.kind === 'reset') {
+      this.#kept = [];
+      this.#from = 0;
+    }
+    if (frame.seq > 0) this.#keep(frame);
+    for (const port of this.tabs) if (isFor(port, frame)) port.postMessage(frame);
+  }
+
+  #keep(frame) {
+    this.#kept.push(frame);
+    if (this.#kept.length > MAX_KEPT) this.#from = this.#kept.shift().seq;
+  }
+}
+
+/** Transcripts are many: a tab gets those that it shows. */
+const isFor = (port, { type, data }) => type !== 'run_event' || tabs.get(port).runs.has(data.run_id);
+
+function attach(port, { company, after, runs }) {
+  if (tabs.get(port)?.channel?.company !== company) leave(port);
+  const channel = channels.get(company) ?? new Channel(company, after);
+  channels.delete(company);
+  channels.set(company, channel);
+  tabs.set(port, { channel, runs: new Set(runs) });
+  channel.add(port, after);
+  if (channels.size > MAX_STREAMS) drop(channels.values().next().value);
+}
+
+function leave(port) {
+  const channel = tabs.get(port)?.channel;
+  tabs.delete(port);
+  channel?.tabs.delete(port);
+  if (channel?.tabs.size === 0) drop(channel);
+}
+
+function drop(channel) {
+  channels.delete(channel.company);
+  channel.close();
+}
+
+const acts = {
+  attach,
+  shows: (port, { runs }) => {
+    const tab = tabs.get(port);
+    if (tab) tab.runs = new Set(runs);
+  },
+  leave,
+};
+
+addEventListener('connect', ({ ports: [port] }) => {
+  port.addEventListener('message', ({ data }) => acts[data.act](port, data));
+  port.start();
+});

@@ -1,0 +1,91 @@
+// What happens while the page is open: each event of its company as a `live` event of the document, `live-open` where
+// transcripts may have a gap, `live-reset` where too much was missed to be told.
+import { LiveStream } from './live-stream.js';
+
+/** Topics that an event is about: `issues`, `issue:<id>`; `agents`, `runs`, `approvals` and theirs. */
+function topicsOf(type, data) {
+  if (type.startsWith('issue_')) return ['issues', `issue:${data.id}`];
+  if (type === 'comment_created') return ['comments', `issue:${data.issue_id}`];
+  if (type === 'agent_updated') return ['agents', `agent:${data.id}`];
+  if (type.startsWith('approval_')) return ['approvals', `approval:${data.id}`];
+  if (type.startsWith('heartbeat_')) {
+    return [
+      'runs',
+      `run:${data.id}`,
+      `agent:${data.agent_id}`,
+      ...(data.issue_id ? [`issue:${data.issue_id}`] : []),
+    ];
+  }
+  return [type];
+}
+
+/** Runs whose transcripts the page shows. */
+const runsShown = () =>
+  [...document.querySelectorAll('[data-transcript]')].map(({ dataset }) => dataset.transcript);
+
+const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
+
+/** @param cursor the event up to which the page was rendered */
+export function startLive(company, cursor) {
+  let seen = cursor;
+  const take = (frame) => {
+    if (frame.kind === 'open') return tell('live-open');
+    if (frame.kind === 'reset') {
+      seen = 0;
+      return tell('live-reset');
+    }
+    const { seq, type, data } = frame;
+    if (seq > 0 && seq <= seen) return undefined;
+    seen = Math.max(seen, seq);
+    return tell('live', { type, data, topics: topicsOf(type, data) });
+  };
+  const alone = () => {
+    connection = ownStream(take);
+    if (document.visibilityState === 'visible') connect();
+  };
+  let connection = globalThis.SharedWorker ? sharedStream(take, alone) : ownStream(take);
+  const connect = () => connection.attach({ company, after: seen, runs: runsShown() });
+  connect();
+  // A tab that comes back from the cache, or after others were looked at, asks for what it has missed.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') connect();
+    else connection.hidden();
+  });
+  addEventListener('pageshow', ({ persisted }) => persisted && connect());
+  addEventListener('pagehide', () => connection.leave());
+  document.addEventListener('transcripts', () => connection.shows(runsShown()));
+}
+
+/** The stream of all tabs. @param failed what to do where the browser can't run the worker */
+function sharedStream(take, failed) {
+  const worker = new SharedWorker('/static/live-worker.js', { type: 'module', name: 'live' });
+  const { port } = worker;
+  worker.addEventListener('error', failed);
+  port.addEventListener('message', ({ data }) => take(data));
+  port.start();
+  return {
+    attach: (wanted) => port.postMessage({ act: 'attach', ...wanted }),
+    shows: (runs) => port.postMessage({ act: 'shows', runs }),
+    // Counts and titles of tabs in the background stay true.
+    hidden: () => undefined,
+    leave: () => port.postMessage({ act: 'leave' }),
+  };
+}
+
+/** For browsers without shared workers: a stream while the tab can be seen. */
+function ownStream(take) {
+  let stream = null;
+  const leave = () => {
+    stream?.close();
+    stream = null;
+  };
+  return {
+    attach: ({ company, after }) => {
+      leave();
+      stream = new LiveStream(company, after, take);
+    },
+    shows: () => undefined,
+    hidden: leave,
+    leave,
+  };
+}

@@ -1,0 +1,150 @@
+/** That a page is true while it is open, whatever happened since it was rendered, in however many tabs. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import {
+  cloneDatabase,
+  type FakeModel,
+  type ServiceProcess,
+  startFakeModel,
+  startService,
+  waitFor,
+} from '@acp/testkit';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { complaintsOf, inBrowser, launchBrowser, without } from './chromium.ts';
+
+const account = { email: 'ada@example.com', password: 'correct horse battery' };
+const chunks = Array.from({ length: 12 }, (_, index) => `Word ${index + 1}. `);
+
+inBrowser(`a page that stays open${without}`, () => {
+  let service: ServiceProcess;
+  let model: FakeModel;
+  let browser: Browser;
+  let context: BrowserContext;
+  let company: string;
+  let agent: string;
+  const complaints: string[] = [];
+
+  const open = async (path: string): Promise<Page> => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    await page.goto(path);
+    return page;
+  };
+  const call = async (method: 'post' | 'patch' | 'get', path: string, data?: object) => {
+    const response = await context.request[method](path, data ? { data } : {});
+    expect([path, response.ok()]).toEqual([path, true]);
+    return response.json() as Promise<{ id: string; streams: number }>;
+  };
+  const statusIs = async (page: Page, status: string): Promise<void> => {
+    await waitFor(async () => (await page.inputValue('[name=status]')) === status, { what: status });
+  };
+  const newIssue = async (fields: object = {}): Promise<string> =>
+    (await call('post', `/api/companies/${company}/issues`, { title: 'Look into it', ...fields })).id;
+  const streams = async (): Promise<number> => (await call('get', '/api/admin/sse-metrics')).streams;
+
+  beforeAll(async () => {
+    model = await startFakeModel({
+      script: () => ({ chunks: [...chunks, '\n/status done'], chunk_delay_ms: 40 }),
+    });
+    const { url: DATABASE_URL } = await cloneDatabase('live_pages');
+    service = await startService({
+      DATABASE_URL,
+      SERVICE_BOOTSTRAP_ADMIN_EMAIL: account.email,
+      SERVICE_BOOTSTRAP_ADMIN_PASSWORD: account.password,
+      SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+      SERVICE_DEFAULT_LLM_MODEL: 'test',
+      SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+    });
+    browser = await launchBrowser();
+    context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
+    context.on('page', (page) => complaints.push(...complaintsOf(page)));
+    await context.request.post('/login', { form: account });
+    company = (await call('post', '/api/companies', { name: 'Harbour', slug: 'harbour' })).id;
+    agent = (await call('post', `/api/companies/${company}/agents`, { name: 'Grace' })).id;
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await model?.close();
+  });
+
+  it('shows the whole transcript and the outcome of runs that began just now', async () => {
+    for (let round = 0; round < 3; round++) {
+      const page = await open(`/issues/${await newIssue({ assignee_agent_id: agent })}`);
+      await page.waitForSelector('.run .status[data-status=succeeded]', { timeout: 20_000 });
+      await page.waitForSelector('.comment:has-text("Word 12.")');
+      await statusIs(page, 'done');
+      await page.waitForSelector('.run .t-output:has-text("Word 12.")', { state: 'attached' });
+      const written = await page.textContent('.run .t-output');
+      expect(written!.replaceAll(/\s+/g, ' ').trim()).toMatch(new RegExp(`^${chunks.join('').trim()}`));
+      await page.close();
+    }
+  }, 60_000);
+
+  it('learns what happened between its rendering and its stream', async () => {
+    const issue = await newIssue();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await context.route('**/static/app.js', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const page = await context.newPage();
+    await page.goto(`/issues/${issue}`, { waitUntil: 'commit' });
+    await page.waitForSelector('[name=status]');
+    await call('patch', `/api/issues/${issue}`, { status: 'blocked' });
+    await call('post', `/api/issues/${issue}/comments`, { body_markdown: 'Said meanwhile' });
+    release();
+    await statusIs(page, 'blocked');
+    await page.waitForSelector('.comment');
+    expect(await page.textContent('.comment')).toContain('Said meanwhile');
+    await context.unroute('**/static/app.js');
+    await page.close();
+  });
+
+  it('keeps what is unfolded, and the focus, when a part renews itself', async () => {
+    const page = await open(`/issues/${await newIssue({ assignee_agent_id: agent })}`);
+    const issue = page.url().split('/').at(-1)!;
+    await page.waitForSelector('.run .status[data-status=succeeded]', { timeout: 20_000 });
+    const prompt = page.locator('.run .t-fold[data-kind=prompt]');
+    if (!(await prompt.isVisible())) await page.click('.run details[data-fold] > summary');
+    await prompt.locator('summary').click();
+    await page.focus('.run a[href^="/runs/"]');
+    await page.evaluate('document.querySelector(".run").dataset.old = ""');
+    await call('patch', `/api/issues/${issue}`, { priority: 'critical' });
+    await page.waitForSelector('.run:not([data-old])', { state: 'attached' });
+    expect(await prompt.getAttribute('open')).toBe('');
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toMatch(/^\/runs\//);
+    await page.close();
+  }, 60_000);
+
+  it('has one connection for eight tabs, and all of them hear what happens', async () => {
+    const issue = await newIssue();
+    const tabs: Page[] = [];
+    for (let index = 0; index < 8; index++) tabs.push(await open(`/issues/${issue}`));
+    await call('patch', `/api/issues/${issue}`, { status: 'in_review' });
+    for (const tab of tabs) await statusIs(tab, 'in_review');
+    expect(await streams()).toBe(1);
+    for (const tab of tabs) await tab.close();
+    await waitFor(async () => (await streams()) === 0, { what: 'the stream to end with its last tab' });
+  }, 60_000);
+
+  it('follows three companies at once, and a fourth when its tab is looked at', async () => {
+    const companies = [company];
+    for (const slug of ['one', 'two', 'three'])
+      companies.push((await call('post', '/api/companies', { name: slug, slug })).id);
+    const boards: Page[] = [];
+    for (const id of companies) boards.push(await open(`/companies/${id}/board`));
+    await waitFor(async () => (await streams()) === 3, { what: 'three streams' });
+    await newIssue({ title: 'Seen later' });
+    const [first] = boards;
+    await first!.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    await first!.waitForSelector('.issue-card:has-text("Seen later")');
+    expect(await streams()).toBe(3);
+    for (const board of boards) await board.close();
+  }, 60_000);
+
+  it('has met no script error and nothing that the policy refused', () => {
+    expect(complaints).toEqual([]);
+  });
+});
