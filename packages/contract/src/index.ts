@@ -1,7 +1,6 @@
 export * from './schema-kit.ts';
 export * from './validator.ts';
 export { commaList } from './comma-list.ts';
-export * from './commands.ts';
 export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';

@@ -2,15 +2,15 @@ import { smokeTest } from '@acp/adapters';
 import type { AdapterTask } from '@acp/adapters';
 import {
   type AdapterTest,
-  type CommandCatalogue,
   createValidator,
   isAdapterType,
   RemoteConfig,
+  TestAdapterCommand,
 } from '@acp/contract';
 import { findAgent } from '@acp/core';
 import type { AgentRow, PromptAgent } from '@acp/core';
 import { notFound, Scrubber } from '@acp/kernel';
-import type { CommandHandlers } from '@acp/queue';
+import type { CommandHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 import { planAdapter } from '../execution/plan-adapter.ts';
 import type { PlannedTask } from '../execution/plan-adapter.ts';
@@ -18,6 +18,7 @@ import { defaultProvider } from '../execution/provider.ts';
 import { RunFailure } from '../execution/run-failure.ts';
 import { dropFolder } from '../programs/agent-folders.ts';
 
+const readCommand = createValidator(TestAdapterCommand, 'command');
 const readRemote = createValidator(RemoteConfig, 'adapter_config');
 
 /** Below the 30 s in which the caller is answered (decisions 6), with time for killing what hangs. */
@@ -28,11 +29,10 @@ const MAX_OUTPUT_TOKENS = 64;
  * The command `test-adapter {agent_id, adapter_type?}`: one small real call, with the agent's configuration, in a folder
  * and session of its own. What stands in the way of it is the result, not an error.
  */
-export function testAdapterCommand(
-  context: SchedulerContext,
-): CommandHandlers<CommandCatalogue>['test-adapter'] {
+export function testAdapterCommand(context: SchedulerContext): CommandHandler {
   const provider = defaultProvider(context.config);
-  return async ({ agent_id, adapter_type }, { command_id, signal }) => {
+  return async (payload, { command_id, signal }) => {
+    const { agent_id, adapter_type } = readCommand(payload);
     const row = await findAgent(context.database.db, agent_id);
     if (row === undefined) throw notFound();
     const agent = promptAgent(row);

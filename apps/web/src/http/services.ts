@@ -1,5 +1,5 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
-import type { Actor, CommandName, CommandPayload, CommandResult } from '@acp/contract';
+import type { Actor } from '@acp/contract';
 import { type AdapterRules, type HomeRules, keyLedger, type ProviderRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
@@ -29,11 +29,7 @@ export interface Services {
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
    */
-  command<N extends CommandName>(
-    name: N,
-    payload: CommandPayload<N>,
-    caller: { actor: Actor; company_id: string },
-  ): Promise<CommandResult<N>>;
+  command(name: string, payload: unknown, caller: { actor: Actor; company_id: string }): Promise<unknown>;
   /** A transaction of its own, for the rare row that has work outside of one (slow hashes, bytes, awaited commands). */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
@@ -70,12 +66,11 @@ const DEFAULT_FILES = 10;
 
 export function createServices({ database, config, listener, logger, ...sources }: ServiceSources): Services {
   const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
-  const files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   return {
     storage,
     alerts: sources.alerts ?? null,
-    files,
+    files: new FileStore({ storage, ledger: keyLedger(database.db), logger }),
     upload_limits: {
       upload_bytes,
       attachment_bytes: config.attachment_max_upload_bytes ?? upload_bytes,
@@ -92,11 +87,7 @@ export function createServices({ database, config, listener, logger, ...sources 
     public_url: config.public_url,
     async command(name, payload, { actor, company_id }) {
       if (!listener) throw unavailable('no scheduler answered in time');
-      return callCommand(database, listener, name, payload, {
-        actor,
-        company_id: company_id || null,
-        bodies: files.passing('commands'),
-      });
+      return callCommand(database, listener, name, payload, { actor, company_id: company_id || null });
     },
     transaction: (work) => transaction(database, work),
   };

@@ -90,6 +90,7 @@ export const adminRoutes: UiRoute[] = [
     },
     next: () => '/admin/users?done=created',
     failed: usersPage,
+    secrets: ['password'],
   }),
   page('/admin/health', instance, healthPage),
 ];

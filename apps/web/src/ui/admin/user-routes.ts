@@ -116,6 +116,7 @@ export const userRoutes: UiRoute[] = [
     },
     next: (c) => `${LIST}/${c.params.userId!}?done=password`,
     failed: refusedIn('password'),
+    secrets: ['new_password'],
   }),
   action(`${LIST}/{userId}/delete`, rows.deleteUser, {
     run: (c) => deleteUser(c.tx, c.user, c.params.userId!),

@@ -78,5 +78,6 @@ export const profileRoutes: UiRoute[] = [
     run: (c) => changeOwnPassword(c.tx, c.services, c.user, c.body),
     next: () => '/profile?saved=1',
     failed: profilePage,
+    secrets: ['current_password', 'new_password'],
   }),
 ];

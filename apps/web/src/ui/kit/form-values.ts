@@ -8,15 +8,29 @@ export class FormValues {
     this.#values = typeof body === 'object' && body !== null ? { ...body } : {};
   }
 
+  get names(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
   has(name: string): boolean {
     return Object.hasOwn(this.#values, name);
   }
 
+  /** All that came by the name, as it was typed. */
+  all(name: string): readonly string[] {
+    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : [];
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.filter((each) => typeof each === 'string').map((text) => text.replaceAll('\r\n', '\n'));
+  }
+
   /** The text as it was typed; '' where it is absent. */
   text(name: string): string {
-    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : '';
-    const last: unknown = Array.isArray(value) ? value.at(-1) : value;
-    return typeof last === 'string' ? last.replaceAll('\r\n', '\n') : '';
+    return this.all(name).at(-1) ?? '';
+  }
+
+  /** For fields of which a form has only some; undefined where it lacks this one. */
+  sent(name: string): string | undefined {
+    return this.has(name) ? this.text(name) : undefined;
   }
 
   /** For fields that an empty input leaves alone. */

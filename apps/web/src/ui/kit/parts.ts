@@ -96,12 +96,15 @@ ${text}</textarea>`,
   );
 }
 
+/** A value that is none of the choices (trashed meanwhile, or beyond the list) stays one: nothing is changed by sending. */
 export function select(options: FieldOptions & { choices: readonly Choice[] }): Html {
   const { name, value, choices, required } = options;
+  const chosen = String(value ?? '');
+  const known = chosen === '' || choices.some((choice) => choice.value === chosen);
   const items = each(
-    choices,
+    known ? choices : [{ value: chosen, label: 'as it is now' }, ...choices],
     (choice) =>
-      html`<option value="${choice.value}" !${attributes({ selected: choice.value === String(value ?? '') })}>
+      html`<option value="${choice.value}" !${attributes({ selected: choice.value === chosen })}>
         ${choice.label}
       </option>`,
   );

@@ -1,5 +1,6 @@
 import type { EndpointRow } from '@acp/contract';
-import express from 'express';
+import { invalid } from '@acp/kernel';
+import express, { type Request, type Response } from 'express';
 import { isMultipart, readMultipart } from '../../http/multipart.ts';
 import { ownerOf, Upload, type UploadedFile } from '../../http/upload.ts';
 import { FormValues } from './form-values.ts';
@@ -7,16 +8,24 @@ import type { UiContext } from './ui-routes.ts';
 
 const urlencoded = express.urlencoded({ extended: false, limit: '2mb', parameterLimit: 200 });
 
+export async function readUrlencoded(request: Request, response: Response): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    urlencoded(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+  });
+}
+
 /** A form on its way in: its fields, and the files of a row that takes some. */
 export class SentForm {
   values = new FormValues({});
   files: readonly UploadedFile[] | undefined;
   readonly #context: UiContext;
   readonly #upload: Upload | undefined;
+  readonly #multipart_only: boolean;
 
-  constructor({ files: rule }: EndpointRow, context: UiContext) {
+  constructor({ files: rule, body_kind }: EndpointRow, context: UiContext) {
     const { services, request } = context;
     this.#context = context;
+    this.#multipart_only = body_kind === 'multipart';
     if (rule && isMultipart(request))
       this.#upload = new Upload(rule, services.upload_limits, services.files, ownerOf(rule, context));
   }
@@ -25,14 +34,19 @@ export class SentForm {
   async read(): Promise<void> {
     const { request, response } = this.#context;
     if (this.#upload) {
-      this.values = new FormValues(await readMultipart(request, response, this.#upload));
+      try {
+        this.values = new FormValues(await readMultipart(request, response, this.#upload));
+      } catch (error) {
+        // The fields ahead of what was refused.
+        this.values = new FormValues(request.body);
+        throw error;
+      }
       this.files = await this.#upload.files();
       return;
     }
-    await new Promise<void>((resolve, reject) => {
-      urlencoded(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-    });
+    await readUrlencoded(request, response);
     this.values = new FormValues(request.body);
+    if (this.#multipart_only) throw invalid('the form must be sent as multipart/form-data');
   }
 
   /** Removes the bytes of files that no row has kept. */

@@ -26,6 +26,8 @@ export interface UiContext<By extends Scope['by'] = Scope['by']> {
   readonly response: Response;
   /** Asked for by htmx: a fragment is enough. */
   readonly fragment: boolean;
+  /** Number of the newest event when the request came: the page's live stream begins after it. 0 outside of a company. */
+  readonly cursor: number;
 }
 
 export interface ActionContext<R extends EndpointRow> extends UiContext<R['scope']['by']> {
@@ -52,6 +54,7 @@ export interface ActionRow {
   /** Where the browser goes next (303), or the fragment that replaces the form for htmx. */
   readonly next: (context: UiContext, result: unknown) => string | Promise<string>;
   readonly failed?: (context: UiContext, error: string, form: FormValues) => Promise<Html> | Html;
+  readonly secrets: readonly string[];
 }
 
 export type UiRoute = PageRow | ActionRow;
@@ -68,7 +71,9 @@ export function page<const S extends Scope>(
 /**
  * A form's POST. The endpoint gives role, scope, permission and the schema that the values must meet.
  * @param options.read from form values to the endpoint's body: '' means "not given" unless it says otherwise
- * @param options.failed the page again with the error beside its form; without it an error page is shown
+ * @param options.failed the page again with the error beside its form, where what was typed is put in; without it an
+ *   error page is shown
+ * @param options.secrets names of fields that are never given back
  */
 export function action<const R extends EndpointRow, Result>(
   path: string,
@@ -78,9 +83,10 @@ export function action<const R extends EndpointRow, Result>(
     run: (context: ActionContext<R>) => Promise<Result> | Result;
     next: (context: UiContext<R['scope']['by']>, result: Result) => string | Promise<string>;
     failed?: (context: UiContext<R['scope']['by']>, error: string, form: FormValues) => Promise<Html> | Html;
+    secrets?: readonly string[];
   },
 ): ActionRow {
-  const { read = () => ({}), ...rest } = options;
+  const { read = () => ({}), secrets = [], ...rest } = options;
   // As with the API's routes: the row that types the functions is the row that the mount serves them with.
-  return { kind: 'action', path, endpoint, read, ...rest } as ActionRow;
+  return { kind: 'action', path, endpoint, read, secrets, ...rest } as ActionRow;
 }

@@ -72,6 +72,9 @@ const readProvider = (form: FormValues) => ({
   enabled: form.has('enabled') ? form.checked('enabled') : undefined,
 });
 
+/** Typed in and never shown. */
+const secrets = ['api_key', 'custom_headers'];
+
 export const providerRoutes: UiRoute[] = [
   page('/companies/{companyId}/providers', { scope: byCompany, role: 'admin' }, (c) => providersPage(c)),
   action('/companies/{companyId}/providers', rows.create, {
@@ -79,6 +82,7 @@ export const providerRoutes: UiRoute[] = [
     run: (c) => createProvider(c.tx, c.user, c.company_id, c.body, c.services.vault, c.services.providers),
     next: (_, { id }) => `/providers/${id}?done=added`,
     failed: providersPage,
+    secrets,
   }),
   page('/providers/{providerId}', { scope: byProvider, role: 'admin' }, (c) => providerPage(c)),
   action('/providers/{providerId}', rows.update, {
@@ -86,6 +90,7 @@ export const providerRoutes: UiRoute[] = [
     run: (c) => updateProvider(c.tx, c.user, c.subject, c.body, c.services.vault, c.services.providers),
     next: (c) => `/providers/${c.subject.id}?done=saved`,
     failed: providerPage,
+    secrets,
   }),
   // What came of it is the answer itself: nothing keeps it.
   action('/providers/{providerId}/test', rows.test, {

@@ -128,6 +128,7 @@ export const secretRoutes: UiRoute[] = [
     run: (c) => createSecret(c.tx, c.user, c.company_id, c.body, c.services.vault),
     next: (c) => `${listPath(c.company_id)}?done=created`,
     failed: secretsPage,
+    secrets: ['value'],
   }),
   page('/secrets/{secretId}', { scope: bySecret, role: 'admin' }, (c) => secretPage(c)),
   action('/secrets/{secretId}', rows.update, {
@@ -135,6 +136,7 @@ export const secretRoutes: UiRoute[] = [
     run: (c) => updateSecret(c.tx, c.user, c.subject, c.body, c.services.vault),
     next: (c) => `/secrets/${c.subject.id}?done=changed`,
     failed: secretPage,
+    secrets: ['value'],
   }),
   action('/secrets/{secretId}/delete', rows.delete, {
     run: (c) => deleteSecret(c.tx, c.user, c.subject),

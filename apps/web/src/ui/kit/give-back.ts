@@ -1,0 +1,133 @@
+/**
+ * What was typed into a form that was refused stands in it again, whatever page comes back: no page has to think of it.
+ * Secrets are left out: no page ever holds one.
+ */
+import type { Parser } from 'htmlparser2';
+import type { FormValues } from './form-values.ts';
+import { attributes, html, type Html } from './html.ts';
+
+interface Tag {
+  name: string;
+  attributes: Record<string, string>;
+  /** In the page's text; `end` is behind the last character. */
+  start: number;
+  end: number;
+}
+
+interface Control extends Tag {
+  /** Of a textarea: where its text ends. Of an option: the name of its select. */
+  close?: number;
+  select?: string;
+}
+
+interface Form {
+  controls: Control[];
+  /** Folds that it lies in, closed as they were rendered. */
+  folds: Tag[];
+}
+
+interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** Types whose value is not typed, or not to be shown again. */
+const KEPT = new Set(['hidden', 'password', 'file', 'submit', 'button']);
+
+/**
+ * The page with the values in the form that sends to `path`; as it is where it has none.
+ * @param secrets names of fields that are not given back
+ */
+export async function giveBack(
+  page: Html,
+  path: string,
+  typed: FormValues,
+  secrets: readonly string[],
+): Promise<Html> {
+  // Loaded by the first form that is refused.
+  const { Parser } = await import('htmlparser2');
+  const form = formsOf(Parser, page, path).find((each) => isSource(each, typed));
+  if (!form) return page;
+  const edits = form.folds.map(({ end }) => ({ start: end - 1, end: end - 1, text: ' open' }));
+  for (const control of form.controls) {
+    const name = control.select ?? control.attributes.name ?? '';
+    const edit = secrets.includes(name) ? undefined : editOf(control, typed.all(name));
+    if (edit) edits.push(edit);
+  }
+  return applied(page, edits);
+}
+
+/** Several forms of a page may send to the same place: their hidden fields tell them apart. */
+function isSource({ controls }: Form, typed: FormValues): boolean {
+  const names = new Set(controls.map(({ attributes: { name } }) => name));
+  const hidden = controls.filter(({ attributes: { type } }) => type === 'hidden');
+  return (
+    typed.names.every((name) => names.has(name)) &&
+    hidden.every(({ attributes: { name = '', value = '' } }) => typed.all(name).includes(value))
+  );
+}
+
+function editOf(control: Control, values: readonly string[]): Edit | undefined {
+  const { name, attributes: given, end, close } = control;
+  if (name === 'option') return marked(control, 'selected', values.includes(given.value ?? ''));
+  if (values.length === 0) return undefined;
+  const value = values.at(-1)!;
+  // The parser drops the first line break of a textarea.
+  if (name === 'textarea') return { start: end, end: close ?? end, text: `\n${html`${value}`}` };
+  if (name === 'select' || KEPT.has(given.type ?? '')) return undefined;
+  if (given.type === 'checkbox' || given.type === 'radio')
+    return marked(control, 'checked', values.includes(given.value ?? 'on'));
+  return rewritten(control, { ...given, value });
+}
+
+function marked(control: Control, mark: string, on: boolean): Edit {
+  const { [mark]: _former, ...rest } = control.attributes;
+  return rewritten(control, on ? { ...rest, [mark]: '' } : rest);
+}
+
+const rewritten = ({ name, start, end }: Tag, values: Record<string, string>): Edit => ({
+  start,
+  end,
+  text: `<${name}${attributes(values)}>`,
+});
+
+function applied(page: Html, edits: readonly Edit[]): Html {
+  let result = '';
+  let from = 0;
+  for (const { start, end, text } of edits.toSorted((a, b) => a.start - b.start)) {
+    result += page.slice(from, start) + text;
+    from = end;
+  }
+  return result + page.slice(from);
+}
+
+/** Of the forms that post to the path. */
+function formsOf(Reader: typeof Parser, page: Html, path: string): Form[] {
+  const forms: Form[] = [];
+  const folds: Tag[] = [];
+  let form: Form | undefined;
+  let select: string | undefined;
+  const parser = new Reader({
+    onopentag(name, given) {
+      const tag = { name, attributes: given, start: parser.startIndex, end: parser.endIndex + 1 };
+      if (name === 'details') folds.push(tag);
+      if (name === 'form' && given.method === 'post' && given.action?.split('?')[0] === path) {
+        form = { controls: [], folds: folds.filter(({ attributes: { open } }) => open === undefined) };
+        forms.push(form);
+      }
+      if (name === 'select') select = given.name;
+      if (name === 'option') form?.controls.push({ ...tag, ...(select === undefined ? {} : { select }) });
+      if (name === 'input' || name === 'textarea' || name === 'select') form?.controls.push(tag);
+    },
+    onclosetag(name) {
+      const last = form?.controls.at(-1);
+      if (name === 'textarea' && last) last.close = parser.startIndex;
+      if (name === 'form') form = undefined;
+      if (name === 'select') select = undefined;
+      if (name === 'details') folds.pop();
+    },
+  });
+  parser.end(page);
+  return forms;
+}

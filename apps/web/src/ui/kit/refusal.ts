@@ -1,0 +1,54 @@
+/** What a page says when something went wrong. */
+import type { UserActor } from '@acp/contract';
+import { httpStatusOf, type Logger } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import { publicError } from '../../http/errors.ts';
+import { errorPage, type Unsent } from './error-page.ts';
+import { giveBack } from './give-back.ts';
+import type { Html } from './html.ts';
+import type { ActionRow, UiContext } from './ui-routes.ts';
+
+/** Null where the action has none, or where it can't be made either: then an error page keeps what was typed. */
+export async function failedPage(
+  route: ActionRow,
+  context: UiContext,
+  message: string,
+  { path, typed, secrets }: Unsent,
+): Promise<Html | null> {
+  try {
+    const page = await route.failed?.(context, message, typed);
+    return page === undefined ? null : await giveBack(page, path, typed, secrets);
+  } catch {
+    return null;
+  }
+}
+
+/** What the user may be told; a defect is logged and shows nothing. */
+export function told(
+  error: unknown,
+  { method, path }: Request,
+  logger: Logger,
+): { status: number; message: string } {
+  const known = publicError(error);
+  if (known) return { status: httpStatusOf(known.kind), message: known.message };
+  logger.error('a page failed', { method, path, error });
+  return { status: 500, message: 'internal error' };
+}
+
+export function answerError(
+  error: unknown,
+  user: UserActor,
+  request: Request,
+  response: Response,
+  logger: Logger,
+): void {
+  const { status, message } = told(error, request, logger);
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response
+    .status(status)
+    .type('html')
+    .send(errorPage(user, status, message));
+}
