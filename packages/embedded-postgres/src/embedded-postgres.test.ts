@@ -193,6 +193,22 @@ describe('after a kill', () => {
     expect(await query(server.url, 'select seven from kept')).toEqual([{ seven: 7 }]);
   });
 
+  it('of the server alone, it is started again where it was, once for all who watch it', async () => {
+    const [server, other] = [
+      await start({ data_dir: shared, watch: true }),
+      await start({ data_dir: shared, watch: true }),
+    ];
+    const { pid } = server;
+    process.kill(pid, 'SIGKILL');
+    await waitFor(() => server.pid !== pid && other.pid !== pid, { timeout_ms: 20_000 });
+    expect(other.pid).toBe(server.pid);
+    expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await server.stop();
+    expect(await query(other.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await other.stop();
+    expect(await processesIn(shared)).toEqual([]);
+  }, 40_000);
+
   it('of the starter alone, the next one takes the server over and stops it', async () => {
     const starter = await runStarter(shared);
     await starter.end('SIGKILL');

@@ -9,13 +9,19 @@ export interface InstanceDatabase {
   embedded: boolean;
   /** Gives the embedded server back; it ends with its last user. Nothing to do for an outside one. */
   stop(): Promise<void>;
+  /** The same at once, without waiting. */
+  kill(): Promise<void>;
 }
 
 /** Folder of the embedded server below SERVICE_HOME. */
 const FOLDER = 'postgres';
 
 /** The instance's database: the configured one, else the embedded server under SERVICE_HOME, started where needed. */
-export async function openInstanceDatabase(config: Config, logger: Logger): Promise<InstanceDatabase> {
+export async function openInstanceDatabase(
+  config: Config,
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<InstanceDatabase> {
   const { database_url: url } = config;
   if (url !== null) {
     return {
@@ -23,8 +29,20 @@ export async function openInstanceDatabase(config: Config, logger: Logger): Prom
       direct_url: config.database_direct_url ?? url,
       embedded: false,
       stop: () => Promise.resolve(),
+      kill: () => Promise.resolve(),
     };
   }
-  const server = await startEmbeddedPostgres({ data_dir: join(config.home, FOLDER), logger });
-  return { url: server.url, direct_url: server.url, embedded: true, stop: () => server.stop() };
+  const server = await startEmbeddedPostgres({
+    data_dir: join(config.home, FOLDER),
+    logger,
+    watch: true,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return {
+    url: server.url,
+    direct_url: server.url,
+    embedded: true,
+    stop: async () => server.stop(),
+    kill: async () => server.kill(),
+  };
 }

@@ -59,6 +59,7 @@ export async function launchServer(
   postgres: string,
   account: Account,
   settings: Record<string, string | number>,
+  signal?: AbortSignal,
 ): Promise<Server> {
   const log = await openLog(folder);
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -73,16 +74,17 @@ export async function launchServer(
     });
     let ended: string | undefined;
     child.once('error', (err) => (ended = err.message));
-    child.once('exit', (code, signal) => (ended = `it ended with ${code ?? signal}`));
+    child.once('exit', (code, how) => (ended = `it ended with ${code ?? how}`));
     child.unref();
     const ready = await becomesTrue(
-      async () => ended !== undefined || (await isReady(folder, child.pid)),
+      async () => ended !== undefined || signal?.aborted === true || (await isReady(folder, child.pid)),
       START_TIMEOUT_MS,
     );
     const state = ended === undefined ? await runningProcess(child.pid ?? 0) : undefined;
-    if (ready && state !== undefined)
+    if (ready && state !== undefined && signal?.aborted !== true)
       return { pid: state.pid, started: state.started, port: Number(settings.port) };
     if (state !== undefined) await shutDown(folder, state, 'immediate');
+    signal?.throwIfAborted();
     throw await startError(folder, ended ?? `it was not ready after ${START_TIMEOUT_MS / 1000} s`);
   } finally {
     await log.close();

@@ -9,6 +9,7 @@ import type { Connection } from './cluster.ts';
 import { prepareFolder } from './folder.ts';
 import type { Folder } from './folder.ts';
 import { guardFolder } from './guard.ts';
+import type { Guard } from './guard.ts';
 import { withFolderLock } from './lock.ts';
 import { freePort, LOOPBACK } from './port.ts';
 import {
@@ -21,6 +22,8 @@ import {
   waitUntilReady,
 } from './server.ts';
 import type { Server } from './server.ts';
+import { sendSignal } from './processes.ts';
+import { ServerWatch } from './watch.ts';
 
 export interface EmbeddedPostgresOptions {
   /** The folder of everything that belongs to the server; made when it is missing. */
@@ -32,6 +35,10 @@ export interface EmbeddedPostgresOptions {
   superuser?: string;
   /** For tests and demonstrations: nothing survives a crash, and `data_dir` is removed when this process ends, however. */
   throwaway?: boolean;
+  /** Start it again when it dies, on the same address, for as long as this process uses it. */
+  watch?: boolean;
+  /** Gives up the start; nothing is left running. */
+  signal?: AbortSignal;
   /** Of a throwaway server: writes reach the disk all the same, as in production. For measurements. */
   durable?: boolean;
 }
@@ -44,6 +51,8 @@ export interface EmbeddedPostgres {
   owned: boolean;
   /** To be called by every user, owner or not: the server ends with the last of them. */
   stop(): Promise<void>;
+  /** In place of `stop`, or while it goes on, where there is no time: as after a crash, the next start recovers. */
+  kill(): Promise<void>;
 }
 
 export const DATABASE = 'service';
@@ -58,24 +67,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const guard = options.throwaway ? guardFolder(folder.root) : undefined;
   try {
     return await withFolderLock(folder.root, async () => {
-      const { server, connection, found } = await attachOrStart(folder, options);
-      const owned = !found || (await countClients(folder.clients)) === 0;
+      const begun = await attachOrStart(folder, options);
+      const owned = !begun.found || (await countClients(folder.clients)) === 0;
       const client = await registerClient(folder.clients);
-      options.logger.info(
-        found ? 'attached to the running embedded PostgreSQL' : 'embedded PostgreSQL started',
-        {
-          data_dir: folder.root,
-          pid: server.pid,
-          port: server.port,
-        },
-      );
-      let stopping: Promise<void> | undefined;
-      const stop = async (): Promise<void> => {
-        await leave(folder, server, client, options);
-        guard?.dismiss();
-      };
-      const url = connectionUrl(connection, server, DATABASE);
-      return { url, pid: server.pid, owned, stop: () => (stopping ??= stop()) };
+      return new RunningServer(folder, options, { ...begun, owned, client, guard });
     });
   } catch (err) {
     if (options.throwaway) rmSync(folder.root, { recursive: true, force: true });
@@ -84,10 +79,80 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function attachOrStart(
-  folder: Folder,
-  options: EmbeddedPostgresOptions,
-): Promise<{ server: Server; connection: Connection; found: boolean }> {
+interface Begun {
+  server: Server;
+  connection: Connection;
+  found: boolean;
+}
+
+class RunningServer implements EmbeddedPostgres {
+  readonly url: string;
+  readonly owned: boolean;
+  pid: number;
+  readonly #folder: Folder;
+  readonly #options: EmbeddedPostgresOptions;
+  readonly #client: string;
+  readonly #guard: Guard | undefined;
+  readonly #watch: ServerWatch | undefined;
+  #server: Server;
+  #stopping: Promise<void> | undefined;
+
+  constructor(
+    folder: Folder,
+    options: EmbeddedPostgresOptions,
+    begun: Begun & { owned: boolean; client: string; guard: Guard | undefined },
+  ) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#server = begun.server;
+    this.#client = begun.client;
+    this.#guard = begun.guard;
+    this.url = connectionUrl(begun.connection, begun.server, DATABASE);
+    this.pid = begun.server.pid;
+    this.owned = begun.owned;
+    this.#tell(begun);
+    if (options.watch)
+      this.#watch = new ServerWatch(
+        () => this.#server,
+        async () => this.#restart(),
+        options.logger,
+      );
+  }
+
+  async stop(): Promise<void> {
+    return (this.#stopping ??= this.#leave());
+  }
+
+  async kill(): Promise<void> {
+    void this.#watch?.stop();
+    await unregisterClient(this.#client);
+    if ((await countClients(this.#folder.clients)) === 0) sendSignal(this.#server.pid, 'SIGQUIT');
+  }
+
+  async #leave(): Promise<void> {
+    await this.#watch?.stop();
+    await leave(this.#folder, this.#server, this.#client, this.#options);
+    this.#guard?.dismiss();
+  }
+
+  /** Under the lock: of several processes that use the server one starts it, the others find it running. */
+  async #restart(): Promise<void> {
+    const { port } = this.#server;
+    await withFolderLock(this.#folder.root, async () => {
+      const begun = await attachOrStart(this.#folder, { ...this.#options, port });
+      this.#server = begun.server;
+      this.pid = begun.server.pid;
+      this.#tell(begun);
+    });
+  }
+
+  #tell({ found, server: { pid, port } }: Begun): void {
+    const message = found ? 'attached to the running embedded PostgreSQL' : 'embedded PostgreSQL started';
+    this.#options.logger.info(message, { data_dir: this.#folder.root, pid, port });
+  }
+}
+
+async function attachOrStart(folder: Folder, options: EmbeddedPostgresOptions): Promise<Begun> {
   const attached = await attach(folder);
   if (attached !== undefined) return { ...attached, found: true };
   const account = await chooseAccount(folder);
@@ -103,7 +168,7 @@ async function attachOrStart(
       ...durability(options),
     };
     try {
-      const server = await launchServer(folder, binaries.postgres, account, settings);
+      const server = await launchServer(folder, binaries.postgres, account, settings, options.signal);
       if (port !== connection.port) await writeConnection(folder, { ...connection, port });
       await ensureDatabase(connectionUrl(connection, server)).catch(async (err: unknown) => {
         await shutDown(folder, server, 'fast');
