@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import path from 'node:path';
 import { markedProcesses } from '@acp/adapters';
 import {
@@ -7,6 +10,7 @@ import {
   fakeCliCommand,
   fakeCliJournal,
   killServices,
+  processesIn,
   startService,
   waitFor,
   type FakeCliCall,
@@ -46,13 +50,43 @@ interface Team {
   home: string;
 }
 
-async function hire(api: Api): Promise<Team> {
+/** A way to the database that can fall silent, with all connections open. */
+async function openCable(url: string): Promise<{ url: string; cut: () => void; close: () => Promise<void> }> {
+  const target = new URL(url);
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    sockets.push(near, far);
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: through.href,
+    cut: () => {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+      server.removeAllListeners('connection');
+      server.on('connection', (socket) => sockets.push(socket));
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function hire(api: Api, root = path.join(folder, 'home')): Promise<Team> {
   const slug = `team-${Date.now()}`;
   const company = await api.call<{ id: string }>('POST', '/api/companies', { name: 'Team', slug });
   const adapter = { adapter_type: 'cli_a_local', adapter_config: { timeout_seconds: 600 } };
   const body = { name: 'Ada', heartbeat_enabled: false, ...adapter };
   const agent = await api.call<{ id: string }>('POST', `/api/companies/${company.id}/agents`, body);
-  return { company, agent, home: path.join(folder, 'home/companies', company.id, 'agents', agent.id) };
+  return { company, agent, home: path.join(root, 'companies', company.id, 'agents', agent.id) };
 }
 
 const invoke = async (api: Api, { agent }: Team) =>
@@ -65,6 +99,50 @@ async function firstCall(team: Team): Promise<void> {
     what: 'the program',
   });
 }
+
+describe('a service with a program at work', () => {
+  it('waits for it however often one Ctrl-C arrives, and at a second one leaves neither it nor a database', async () => {
+    const home = path.join(folder, 'embedded');
+    const { DATABASE_URL: _, ...settings } = await env([{ hang: 'stubborn', stray: true }]);
+    const service = await startService({ ...settings, SERVICE_HOME: home, SERVICE_DRAIN_TIMEOUT_SEC: '60' });
+    const team = await hire(await signIn(service), home);
+    const { id } = await invoke(await signIn(service), team);
+    await firstCall(team);
+    for (const signal of ['SIGINT', 'SIGINT', 'SIGHUP'] as const) service.kill(signal);
+    await service.logged('stopping');
+    // Whoever means it again does so a moment later.
+    const told = performance.now();
+    await waitFor(() => performance.now() - told > 1200);
+    expect(service.log.filter(({ message }) => message === 'stopping at once')).toEqual([]);
+    expect(await alive(id)).toBeGreaterThanOrEqual(2);
+    service.kill('SIGINT');
+    expect(await service.ended).toEqual({ code: 1, signal: null });
+    expect(service.log.map(({ message }) => message)).toContain('stopping at once');
+    expect(await alive(id)).toBe(0);
+    expect(processesIn(home)).toEqual([]);
+  }, 60_000);
+
+  it('ends in time on SIGTERM although its database has fallen silent', async () => {
+    const cable = await openCable(db.url);
+    const settings = await env([{ hang: 'stubborn', stray: true }]);
+    const service = await startService({
+      ...settings,
+      DATABASE_URL: cable.url,
+      SERVICE_DRAIN_TIMEOUT_SEC: '1',
+    });
+    const api = await signIn(service);
+    const team = await hire(api);
+    const { id } = await invoke(api, team);
+    await firstCall(team);
+    cable.cut();
+    service.kill('SIGTERM');
+    const ended = service.ended.then(({ signal }) => signal ?? 'by itself');
+    // Twice the bound, for slow machines; held up by the database it would take minutes.
+    expect(await Promise.race([ended, delay(12_000, 'not at all', { ref: false })])).toBe('by itself');
+    expect(await alive(id)).toBe(0);
+    await cable.close();
+  }, 60_000);
+});
 
 describe('programs of agents', () => {
   it('of a service that was killed are killed by the next one, and the run is tried again', async () => {

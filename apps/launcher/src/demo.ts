@@ -12,6 +12,7 @@ import { Client } from './demo/client.ts';
 import { createDemoCompany, createDemoIssues, listDemoIssues, type DemoCompany } from './demo/company.ts';
 import { Narrator } from './demo/narrator.ts';
 import { Stage, TierEnded } from './demo/stage.ts';
+import { ONE_WISH_MS } from './stop-signals.ts';
 
 const EXIT_CONFIG = 78;
 /** `--exit` gives up then; without it people decide. */
@@ -142,9 +143,14 @@ async function main(): Promise<number> {
   const stage = await Stage.open();
   const over = new AbortController();
   const interrupted = new Promise<number>((resolve) => {
+    let toldAt = 0;
     const stop = (): void => {
-      // Whoever asks twice does not want to wait; the guard cleans up.
-      if (over.signal.aborted) process.exit(1);
+      if (over.signal.aborted) {
+        // Whoever asks twice does not want to wait; the guard cleans up.
+        if (performance.now() - toldAt > ONE_WISH_MS) process.exit(1);
+        return;
+      }
+      toldAt = performance.now();
       over.abort();
       resolve(values.exit ? 1 : 0);
     };

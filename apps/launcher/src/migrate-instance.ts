@@ -7,7 +7,7 @@ import { migrateQueue } from '@acp/queue';
 const WAIT_SEC = 60;
 
 /** Brings the schema and the queue's tables to this release; serialised over processes that start together. */
-export async function migrateInstance(url: string, logger: Logger): Promise<void> {
+export async function migrateInstance(url: string, logger: Logger, signal?: AbortSignal): Promise<void> {
   for (let waited = 0; ; waited += 1) {
     try {
       await migrate({ url, logger, after: [migrateQueue] });
@@ -15,7 +15,7 @@ export async function migrateInstance(url: string, logger: Logger): Promise<void
     } catch (error) {
       if (!isConnectionError(error) || waited >= WAIT_SEC) throw error;
       if (waited % 10 === 0) logger.warn('waiting for the database', { error });
-      await delay(1000);
+      await delay(1000, undefined, signal === undefined ? {} : { signal });
     }
   }
 }

@@ -1,10 +1,17 @@
 /** The role table. Tiers are imported only where they run: a web process never loads an adapter. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Config, Logger } from '@acp/kernel';
 
 interface Tier {
   /** Where it listens; null where another tier of the process serves HTTP. */
   url: string | null;
-  stop(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
+}
+
+/** How much time there is for requests and runs to end by themselves; `hurry` says that there is none any more. */
+export interface StopOptions {
+  drain_ms: number;
+  hurry: AbortSignal;
 }
 
 type Start = (config: Config, logger: Logger) => Promise<Tier>;
@@ -20,7 +27,7 @@ const web: Start = async (config, logger) => {
 const scheduler: Start = async (config, logger) => {
   const { startScheduler } = await import('@acp/scheduler');
   const tier = await startScheduler({ config, logger });
-  return { url: null, stop: () => tier.stop() };
+  return { url: null, stop: async (options) => tier.stop(options) };
 };
 
 const health: Start = async (config, logger) => {
@@ -38,10 +45,11 @@ const tiersByRole: Record<Config['role'], readonly Start[]> = {
 export async function startTiers(
   config: Config,
   logger: Logger,
-): Promise<{ url: string; stop(): Promise<void> }> {
+): Promise<{ url: string; stop(options?: StopOptions): Promise<void> }> {
   const started: Tier[] = [];
-  const stop = async () => {
-    for (const tier of started.toReversed()) await tier.stop();
+  const stop = async (options?: StopOptions) => {
+    if (options === undefined) for (const tier of started.toReversed()) await tier.stop();
+    else await stopWithin(started.toReversed(), options);
   };
   try {
     for (const start of tiersByRole[config.role]) started.push(await start(config, logger));
@@ -50,4 +58,18 @@ export async function startTiers(
     throw error;
   }
   return { url: started.find((tier) => tier.url !== null)?.url ?? '', stop };
+}
+
+/** One after the other, in one time for all of them: when it is over, or in a hurry, none waits for the one before. */
+async function stopWithin(tiers: readonly Tier[], { drain_ms, hurry }: StopOptions): Promise<void> {
+  const until = performance.now() + drain_ms;
+  const timeOver = delay(drain_ms, undefined, { signal: hurry, ref: false }).catch(() => undefined);
+  const stopping: Promise<void>[] = [];
+  for (const tier of tiers) {
+    const left = hurry.aborted ? 0 : Math.max(0, until - performance.now());
+    const stopped = tier.stop({ drain_ms: left, hurry });
+    stopping.push(stopped);
+    await Promise.race([stopped, timeOver]);
+  }
+  await Promise.all(stopping);
 }

@@ -13,55 +13,44 @@ import {
 import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { migrateInstance } from './migrate-instance.ts';
 import { startTiers } from './roles.ts';
+import { Stopper } from './stop-signals.ts';
+import type { Stoppable } from './stop-signals.ts';
 
 /** A process that can't get up says why in one line and ends; the operator's supervisor tries again. */
 const EXIT_CONFIG = 78;
 
-export interface RunningService {
+export interface RunningService extends Stoppable {
   /** Where it listens; a scheduler serves health only. */
   url: string;
-  stop(): Promise<void>;
 }
 
-export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+/** @param signal gives up the start; what was started is stopped again. */
+export async function startService(
+  config: Config,
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<RunningService> {
   if (config.unknown_variables.length > 0) {
     logger.warn('unknown environment variables, perhaps misspelt', { variables: config.unknown_variables });
   }
-  const instance = await openInstanceDatabase(config, logger);
+  const instance = await openInstanceDatabase(config, logger, signal);
   try {
     const direct = { ...config, database_url: instance.url, database_direct_url: instance.direct_url };
-    await migrateInstance(instance.direct_url, logger);
+    await migrateInstance(instance.direct_url, logger, signal);
+    signal?.throwIfAborted();
     const tiers = await startTiers(direct, logger);
     return {
       url: tiers.url,
-      async stop() {
-        await tiers.stop();
+      async stop(options) {
+        await tiers.stop(options);
         await instance.stop();
       },
+      kill: async () => instance.kill(),
     };
   } catch (error) {
     await instance.stop();
     throw error;
   }
-}
-
-/** Stops once on the first signal; a second one ends the process at once. */
-function stopOnSignal(service: RunningService, logger: Logger): void {
-  let stopping = false;
-  const stop = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    logger.info('stopping', { signal });
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        logger.error('the stop was not clean', { error });
-        process.exit(1);
-      },
-    );
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
 }
 
 async function main(): Promise<void> {
@@ -73,17 +62,26 @@ async function main(): Promise<void> {
     role: config.role,
     scrubber,
   });
-  process.on('unhandledRejection', (error) => {
-    // A defect: state of the process is unknown, the supervisor starts a fresh one and the leases do the rest.
-    logger.error('unhandled rejection', { error });
-    process.exit(1);
+  const stopper = new Stopper({
+    logger,
+    drain_ms: config.drain_timeout_sec * 1000,
+    exit: (code) => process.exit(code),
   });
+  stopper.listen();
+  const onDefect = (what: string) => (error: unknown) => {
+    // State of the process is unknown: the supervisor starts a fresh one and the leases do the rest.
+    logger.error(what, { error });
+    stopper.crash();
+  };
+  process.on('unhandledRejection', onDefect('unhandled rejection'));
+  process.on('uncaughtException', onDefect('uncaught exception'));
   try {
-    const service = await startService(config, logger);
-    stopOnSignal(service, logger);
+    const service = await startService(config, logger, stopper.signal);
+    stopper.started(service);
     releaseMemoryWhenIdle();
     logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {
+    if (stopper.signal.aborted) process.exit(0);
     logger.error('could not start', { error });
     process.exit(1);
   }

@@ -1,10 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { knowsStorageMarker } from '@acp/core';
-import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { admitEncryptionKey, knowsStorageMarker } from '@acp/core';
+import { type Database, openDatabase, transaction } from '@acp/db';
+import type { Config, Logger, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
+
+/** The process's connections, once the database knows the encryption key as its own. */
+export async function openPool(
+  { url, direct_url }: { url: string; direct_url: string },
+  config: Config,
+  { vault, logger }: { vault: Vault; logger: Logger },
+): Promise<Database> {
+  const database = openDatabase({
+    url,
+    max: config.database_pool_size,
+    application_name: 'scheduler',
+    logger,
+    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    prepared_statements: url === direct_url,
+  });
+  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
+  return database;
+}
 
 /** The process's store. Says loudly when its folder is not the instance's: it would miss the others' files (decisions 6). */
 export async function openInstanceStorage(

@@ -1,24 +1,27 @@
 /** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { admitEncryptionKey, sweepLostRun } from '@acp/core';
-import { createListener, createNotifier, openDatabase, transaction } from '@acp/db';
-import type { Database } from '@acp/db';
+import { createListener, createNotifier } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
+import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
-import { instanceName, openInstanceStorage } from './instance.ts';
+import { instanceName, openInstanceStorage, openPool } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
 import { loadPricing } from './pricing.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
-import { TickCounters } from './tick-counters.ts';
-import type { WorkerTicks } from './tick-counters.ts';
+import { TickCounters, type WorkerTicks } from './tick-counters.ts';
 import { createTimers } from './timers.ts';
 
-/** Aborted runs end at their next await, once their programs are gone; one that does not is cut off by the end of the process. */
-const ABORT_TIMEOUT_MS = 8000;
+/** How much time there is. */
+export interface StopOptions {
+  /** For runs to end by themselves; SERVICE_DRAIN_TIMEOUT_SEC unless told. */
+  drain_ms?: number;
+  /** There is none any more. */
+  hurry?: AbortSignal;
+}
 
 export interface SchedulerOptions {
   config: Config;
@@ -28,8 +31,11 @@ export interface SchedulerOptions {
 }
 
 export interface RunningScheduler {
-  /** Lets runs end for SERVICE_DRAIN_TIMEOUT_SEC, hands back the others, and closes everything. */
-  stop(): Promise<void>;
+  /**
+   * Lets runs end for a time, hands back the others, and closes everything. No program is left some seconds after that
+   * time, whatever the database does; that a database which never answers is left in the end is the caller's to see to.
+   */
+  stop(options?: StopOptions): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
   /** SQL statements sent so far, those of the notifier and the listener left out. */
@@ -45,9 +51,8 @@ export async function startScheduler({
   if (config.database_url === null || direct_url === null)
     throw new Error('the scheduler needs a database url');
   const pricing = await loadPricing(config.pricing_file);
-  const database = openPool(config.database_url, direct_url, config, logger);
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
-  await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
+  const database = await openPool({ url: config.database_url, direct_url }, config, { vault, logger });
   const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
   const notifier = createNotifier({
     url: direct_url,
@@ -100,18 +105,13 @@ export async function startScheduler({
   return {
     stats: () => counters.snapshot(),
     statements: () => database.statements(),
-    async stop() {
-      const timeoutMs = config.drain_timeout_sec * 1000;
+    async stop({ drain_ms: timeoutMs = config.drain_timeout_sec * 1000, hurry } = {}) {
       // Runs keep their leases while they end; everything else stops at once.
-      const drained = pool.drain(timeoutMs);
       await Promise.all([
+        endRuns({ pool, leases, database, logger }, timeoutMs, hurry),
         ...timers.map(async (timer) => timer.stop()),
         queue.stop({ timeout_ms: timeoutMs }),
       ]);
-      if (!(await drained)) {
-        await handBack(database, leases, logger);
-        await pool.drain(ABORT_TIMEOUT_MS);
-      }
       await swept;
       leases.close();
       await notifier.close();
@@ -120,27 +120,4 @@ export async function startScheduler({
       storage.close();
     },
   };
-}
-
-function openPool(url: string, direct_url: string, config: Config, logger: Logger): Database {
-  return openDatabase({
-    url,
-    max: config.database_pool_size,
-    application_name: 'scheduler',
-    logger,
-    // Another direct address means that a pooler stands before the database: named statements would get lost.
-    prepared_statements: url === direct_url,
-  });
-}
-
-/** Aborts what still runs and ends it as lost right away, so that another scheduler need not wait for the leases. */
-async function handBack(database: Database, leases: LeaseKeeper, logger: Logger): Promise<void> {
-  try {
-    await leases.release();
-    while (await transaction(database, async (tx) => sweepLostRun(tx))) {
-      // One run a transaction; other schedulers may sweep alongside.
-    }
-  } catch (err) {
-    logger.warn('runs could not be handed back: their leases lapse', { error: err });
-  }
 }

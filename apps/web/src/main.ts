@@ -27,8 +27,8 @@ export interface RunningWeb {
   address: WebServer['address'];
   /** Where the first admin is created while there is no user; else null. */
   setup_url: string | null;
-  /** Lets requests end (SERVICE_DRAIN_TIMEOUT_SEC) and has live streams reconnect elsewhere. */
-  stop(): Promise<void>;
+  /** Lets requests end (for SERVICE_DRAIN_TIMEOUT_SEC, or the time given) and has live streams reconnect elsewhere. */
+  stop(options?: { drain_ms?: number }): Promise<void>;
 }
 
 // A scheduler looks often enough; this only catches what a web process left when no scheduler ran.
@@ -70,8 +70,8 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     url: server.url,
     address: server.address,
     setup_url: setupUrl,
-    stop: async () => {
-      const drained = server.stop(config.drain_timeout_sec * 1000);
+    stop: async ({ drain_ms: drainMs = config.drain_timeout_sec * 1000 } = {}) => {
+      const drained = server.stop(drainMs);
       hub.close();
       alerts.close();
       await drained;

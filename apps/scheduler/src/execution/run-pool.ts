@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { claimRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
@@ -73,15 +74,14 @@ export class RunPool {
     return run !== undefined;
   }
 
-  /** Claims no more; true when all runs ended within the time. */
-  async drain(timeoutMs: number): Promise<boolean> {
+  /** Claims no more; true when all runs ended within the time, which `hurry` may cut short. */
+  async drain(timeoutMs: number, hurry?: AbortSignal): Promise<boolean> {
     this.#closed = true;
-    let timer: NodeJS.Timeout | undefined;
-    const tooLong = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), timeoutMs);
-    });
+    const over = new AbortController();
+    const signal = hurry === undefined ? over.signal : AbortSignal.any([over.signal, hurry]);
+    const tooLong = delay(timeoutMs, false, { signal }).catch(() => false);
     const drained = await Promise.race([this.#emptied().then(() => true as const), tooLong]);
-    clearTimeout(timer);
+    over.abort();
     return drained;
   }
 
