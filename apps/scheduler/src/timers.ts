@@ -29,7 +29,7 @@ import { catchUp } from './catch-up.ts';
 import type { TimerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
-import { killLeftovers, sweepProcesses } from './programs/stray-processes.ts';
+import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -47,6 +47,7 @@ export const timerTable: readonly TimerRow[] = [
   // The only one that an idle instance feels: one statement a second for all that is due to the second.
   { name: 'due-work', interval_sec: 1, work: doDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
+  { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
     name: 'queued-runs',

@@ -5,6 +5,7 @@
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
 export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
+export { sweepEnvironmentFiles } from './container/environment-file.ts';
 export { execute } from './execute.ts';
 export { callLimit } from './llm/usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';

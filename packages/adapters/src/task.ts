@@ -36,6 +36,8 @@ export interface ProgramSpec {
   /** The agent's home and working folder, both existing. */
   home: string;
   cwd: string;
+  /** Asked in front of every start: throws where the home's path leads to another folder by now. */
+  checkHome?: () => Promise<void>;
   /** The whole environment of the agent's program; SERVICE_RUN_ID in it marks every process that comes of it. */
   env: Record<string, string>;
   /** In all; what is left then is killed. */

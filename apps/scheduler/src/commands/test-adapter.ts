@@ -16,7 +16,7 @@ import { planAdapter } from '../execution/plan-adapter.ts';
 import type { PlannedTask } from '../execution/plan-adapter.ts';
 import { defaultProvider } from '../execution/provider.ts';
 import { RunFailure } from '../execution/run-failure.ts';
-import { dropFolder } from '../programs/agent-folders.ts';
+import { discardFolders } from '../programs/agent-folders.ts';
 
 const readCommand = createValidator(TestAdapterCommand, 'command');
 const readRemote = createValidator(RemoteConfig, 'adapter_config');
@@ -45,6 +45,8 @@ export function testAdapterCommand(context: SchedulerContext): CommandHandler {
       issue_id: null,
       api_key: null,
       adapter_type: type,
+      // A stored session's folder is the agent's work: a test neither enters nor removes it.
+      fresh: true,
     };
     try {
       const plan = await planAdapter({ ...context, provider }, run, agent);
@@ -52,7 +54,7 @@ export function testAdapterCommand(context: SchedulerContext): CommandHandler {
       try {
         return scrubbed(await smokeTest(smallTask(plan.task, row), signal), scrubber);
       } finally {
-        if (plan.folders !== null) await dropFolder(plan.folders);
+        if (plan.folders !== null) await discardFolders(plan.folders);
       }
     } catch (err) {
       if (!(err instanceof RunFailure)) throw err;
@@ -93,7 +95,7 @@ function smallTask(task: PlannedTask, agent: AgentRow): AdapterTask {
     timeouts: { idle_sec: TIMEOUT_SEC, total_sec: TIMEOUT_SEC },
     ...(task.program === undefined
       ? {}
-      : { program: { ...task.program, timeout_sec: TIMEOUT_SEC, session: null, retries: 0 } }),
+      : { program: { ...task.program, timeout_sec: TIMEOUT_SEC, retries: 0 } }),
     // Says by its reason that there is nothing to do.
     payload: {
       run_id: task.run_id,

@@ -5,9 +5,9 @@ import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
 import type { Database } from '@acp/db';
 import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
-import { makeFolders } from '../programs/agent-folders.ts';
+import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
-import { engineEnvironment, passedSecrets, programEnvironment } from '../programs/environment.ts';
+import { engineEnvironment, isCli, passedSecrets, programEnvironment } from '../programs/environment.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './prompt.ts';
 import { chooseModel, MAX_OUTPUT_TOKENS, secretsOf } from './provider.ts';
@@ -24,7 +24,10 @@ export interface PlanSettings {
 export type Planned = Pick<
   ClaimedRun,
   'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key' | 'adapter_type'
->;
+> & {
+  /** It goes on from no session, whatever is stored. */
+  fresh?: boolean;
+};
 
 export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
 
@@ -113,49 +116,58 @@ async function planProgram(
   adapter_config: AdapterConfig,
 ): Promise<AdapterPlan> {
   const { config, database } = settings;
-  const place = await agentPlace(database.db, run.agent_id, run.run_id);
-  if (place === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const folders = await makeFolders(config, run.agent_id, place, run.run_id);
+  const stored = await agentPlace(database.db, run.agent_id, run.run_id);
+  if (stored === undefined) throw new RunFailure('internal', 'the agent is gone');
+  const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
+  const walls = wallsOf(config, run, adapter_config);
+  const folders = await makeFolders(config, run.agent_id, place, run.run_id);
   return {
     task: {
       ...baseTask(run, modelOf(agent, adapter_config), adapter_config),
       provider: null,
       timeouts: { idle_sec: timeout_sec, total_sec: timeout_sec },
-      program: programOf(config, run, adapter_config, { folders, place, timeout_sec }),
+      program: programOf(config, run, walls, { folders, place, timeout_sec }),
     },
     provider: run.adapter_type,
     provider_id: null,
     // A CLI goes on in its session; other programs keep nothing to answer to.
     max_turns: isCli(run.adapter_type) ? MAX_TURNS : 1,
     metered: false,
-    secrets: [...passedSecrets(config), ...(run.api_key === null ? [] : [run.api_key])],
+    secrets: [
+      ...(isCli(run.adapter_type) ? passedSecrets(config) : []),
+      ...(run.api_key === null ? [] : [run.api_key]),
+    ],
     folders,
     session_version: place.session_version,
   };
 }
 
-function isCli(adapter_type: string): boolean {
-  return adapter_type.startsWith('cli_');
+type Walls = Pick<ProgramSpec, 'container'>;
+
+function wallsOf(config: Config, { adapter_type }: Planned, adapter_config: AdapterConfig): Walls {
+  const inContainer = adapter_type === 'docker' || adapter_type.endsWith('_sandbox');
+  return { container: inContainer ? containerOf(config, adapter_config) : null };
 }
 
 function programOf(
   config: Config,
   run: Planned,
-  adapter_config: AdapterConfig,
+  walls: Walls,
   { folders, place, timeout_sec }: { folders: AgentFolders; place: AgentPlace; timeout_sec: number },
 ): ProgramSpec {
-  const adapter = run.adapter_type;
-  const cli = isCli(adapter);
-  const inContainer = adapter === 'docker' || adapter.endsWith('_sandbox');
-  const command = adapter.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
+  const { adapter_type } = run;
+  const { home, cwd, held } = folders;
+  const command = adapter_type.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
   return {
-    command: cli ? command : [],
-    ...folders,
-    env: programEnvironment(config, folders.home, run),
+    command: isCli(adapter_type) ? command : [],
+    home,
+    cwd,
+    checkHome: async () => asConfigured(async () => held.assertInPlace()),
+    env: programEnvironment(config, home, run),
     timeout_sec,
-    session: cli ? sessionOf(place.session) : null,
-    container: inContainer ? containerOf(config, adapter_config) : null,
+    session: isCli(adapter_type) ? sessionOf(place.session) : null,
+    ...walls,
   };
 }
 

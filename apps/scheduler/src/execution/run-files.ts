@@ -1,36 +1,75 @@
 import type { ClaimedRun } from '@acp/core';
-import { type AgentFolders, dropIfEmpty } from '../programs/agent-folders.ts';
-import { keepFiles, layFiles } from '../programs/home-files.ts';
-import { UnsafePlace } from '../programs/safe-files.ts';
+import { asConfigured, type AgentFolders } from '../programs/agent-folders.ts';
+import { keepFiles, layFiles, RunNotHeld } from '../programs/home-files.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
-import { RunFailure } from './run-failure.ts';
+import { type HeldRun, RunStopped } from './held-run.ts';
+import { persist } from './persist.ts';
 import type { Transcript } from './transcript.ts';
+
+export { releaseFolders } from '../programs/agent-folders.ts';
 
 /** The agent's own files, in its home for the time of the run. */
 export interface FilesAtHand {
-  /** Stores what has changed, says in the transcript what could not be kept, and clears up. */
+  /** Stores what has changed and says in the transcript what could not be kept. Throws RunStopped. */
   putAway(transcript: Transcript): Promise<void>;
 }
 
+/** What a program leaves may take this long to be stored; less once its run is called off. */
+const KEEP_MS = 120_000;
+const KEEP_CANCELLED_MS = 5000;
+
 /** Throws RunFailure `config` for a home that leads elsewhere. */
 export async function layOut(
-  { database, storage, config }: ExecutionSettings,
+  { database, storage, config, logger }: ExecutionSettings,
   run: ClaimedRun,
-  folders: AgentFolders,
+  { held: home }: AgentFolders,
+  held: HeldRun,
 ): Promise<FilesAtHand> {
-  const { home } = folders;
-  try {
-    const laid = await layFiles({ database, storage }, home, run);
-    const sources = { database, storage, max_bytes: config.max_upload_size };
-    return {
-      async putAway(transcript) {
-        await dropIfEmpty(folders);
-        const complaints = await keepFiles(sources, home, run, laid);
+  const sources = {
+    database,
+    storage,
+    persist: async <T>(work: () => Promise<T>): Promise<T> => persist(held, logger, work),
+  };
+  const laid = await asConfigured(async () => layFiles(sources, home.here, run));
+  return {
+    async putAway(transcript) {
+      const time = timeToKeep(held);
+      try {
+        const max_bytes = config.max_upload_size;
+        const complaints = await keepFiles(
+          { ...sources, max_bytes, signal: time.signal },
+          home.here,
+          run,
+          laid,
+        );
         for (const message of complaints) transcript.add('log', { message });
-      },
-    };
-  } catch (err) {
-    if (err instanceof UnsafePlace) throw new RunFailure('config', `the agent’s home: ${err.message}`);
-    throw err;
-  }
+      } catch (err) {
+        if (!(err instanceof RunNotHeld)) throw err;
+        held.stop('lost');
+        throw new RunStopped('lost');
+      } finally {
+        time.close();
+      }
+    },
+  };
+}
+
+/** Aborts when the files have had their time, at once where the run is somebody else's. */
+function timeToKeep(held: HeldRun): { signal: AbortSignal; close: () => void } {
+  const abort = new AbortController();
+  const end = () => abort.abort(new Error('the time for the files of the run is over'));
+  let timer = setTimeout(end, KEEP_MS);
+  const onStop = () => {
+    clearTimeout(timer);
+    timer = setTimeout(end, held.stopped === 'cancelled' ? KEEP_CANCELLED_MS : 0);
+  };
+  if (held.signal.aborted) onStop();
+  else held.signal.addEventListener('abort', onStop, { once: true });
+  return {
+    signal: abort.signal,
+    close: () => {
+      clearTimeout(timer);
+      held.signal.removeEventListener('abort', onStop);
+    },
+  };
 }

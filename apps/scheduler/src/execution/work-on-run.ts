@@ -1,6 +1,6 @@
 import { execute } from '@acp/adapters';
 import { promptFacts } from '@acp/core';
-import type { ClaimedRun } from '@acp/core';
+import type { ClaimedRun, PromptFacts } from '@acp/core';
 import type { Scrubber } from '@acp/kernel';
 import { applyAction } from '../verbs/apply.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
@@ -11,7 +11,7 @@ import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { handOver } from './remote.ts';
 import { reserveTurn } from './run-budget.ts';
 import { RunFailure } from './run-failure.ts';
-import { layOut } from './run-files.ts';
+import { layOut, releaseFolders } from './run-files.ts';
 import { tellTask } from './tell-task.ts';
 import type { Transcript } from './transcript.ts';
 import { runTurns } from './turn-loop.ts';
@@ -37,8 +37,7 @@ export async function workOnRun(
   transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
   const facts = await persist(held, logger, async () => promptFacts(database.db, run));
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const { pricing, storage } = settings;
-  const budget = { database, logger, run, held, pricing };
+  const budget = { database, logger, run, held, pricing: settings.pricing };
   if (run.adapter_type === 'remote') {
     await reserveTurn({ ...budget, model: '', metered: false }, noTurn, []);
     await handOver({ database, logger, held, transcript }, run);
@@ -46,13 +45,35 @@ export async function workOnRun(
     return;
   }
   const plan = await planAdapter(settings, run, facts.agent);
+  try {
+    await takeTurns(settings, { run, facts, plan }, { held, scrubber, transcript }, outcome);
+  } finally {
+    if (plan.folders !== null) await releaseFolders(plan.folders, sessionFolder(plan, outcome));
+  }
+  forgetBrokenSession(plan, outcome);
+}
+
+interface PlannedRun {
+  run: ClaimedRun;
+  facts: PromptFacts;
+  plan: AdapterPlan;
+}
+
+async function takeTurns(
+  settings: ExecutionSettings,
+  { run, facts, plan }: PlannedRun,
+  { held, scrubber, transcript }: RunParts,
+  outcome: TurnsOutcome,
+): Promise<void> {
+  const { database, logger, pricing, storage } = settings;
+  const budget = { database, logger, run, held, pricing };
   const { model } = plan.task;
   for (const secret of plan.secrets) scrubber.addSecret(secret);
   outcome.provider = plan.provider;
   outcome.provider_id = plan.provider_id;
   outcome.session_version = plan.session_version;
   const { prompt, task } = await tellTask(settings, run, facts, plan);
-  const files = plan.folders === null ? null : await layOut(settings, run, plan.folders);
+  const files = plan.folders === null ? null : await layOut(settings, run, plan.folders, held);
   const began = performance.now();
   try {
     await runTurns(
@@ -72,7 +93,11 @@ export async function workOnRun(
   } finally {
     await files?.putAway(transcript);
   }
-  forgetBrokenSession(plan, outcome);
+}
+
+/** Of the session that the next run may go on from. */
+function sessionFolder({ task }: AdapterPlan, { session }: TurnsOutcome): string | undefined {
+  return (session === undefined ? task.program?.session : session)?.cwd;
 }
 
 /** A CLI's later turns go on in the session of the one before, within the time that the run has left. */

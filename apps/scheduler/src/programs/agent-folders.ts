@@ -1,24 +1,29 @@
-import { mkdir, rm, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { assertHomeDir, homeOf } from '@acp/core';
+import { mkdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { assertHome } from '@acp/core';
 import type { AgentPlace } from '@acp/core';
-import { isInsideFolder, ServiceError } from '@acp/kernel';
+import { isInsideFolder, realPlace, ServiceError } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 import { RunFailure } from '../execution/run-failure.ts';
+import { HeldFolder } from './held-folder.ts';
+import { dropIfEmpty, dropTree, ensureFolders, UnsafePlace } from './safe-files.ts';
 
 /** Where an agent's programs live and work; both exist. */
 export interface AgentFolders {
+  /** Without links. */
   home: string;
   cwd: string;
+  /** The home, open until the run has ended: `close`. */
+  held: HeldFolder;
 }
 
 const WORK = 'work';
 const TEMP = '.service-tmp';
 
 /**
- * Makes the folders of a run. The home is checked now, links followed: what it was when it was configured says nothing
- * about today (decisions 7.32). A run that goes on from a session works where that one did, any other in a folder of its
- * own. Throws RunFailure `config` for a home outside of the company's folders.
+ * Makes the folders of a run and holds the home open. It is checked now, links followed: what it was when it was configured
+ * says nothing about today (decisions 7.32). A run that goes on from a session works where that one did, any other in a
+ * folder of its own. Throws RunFailure `config` for a home that is not the agent's to have.
  */
 export async function makeFolders(
   config: Pick<Config, 'home' | 'home_roots'>,
@@ -26,33 +31,53 @@ export async function makeFolders(
   place: AgentPlace,
   run_id: string,
 ): Promise<AgentFolders> {
-  const home = homeOf(config.home, agent_id, place);
   const rules = { service_home: config.home, assigned: config.home_roots };
-  const check = async () => {
+  return asConfigured(async () => {
+    const home = await assertHome(agent_id, place, rules);
+    // Nobody else of this machine looks in.
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const held = await HeldFolder.open(home);
     try {
-      await assertHomeDir(home, place.company, rules);
+      await ensureFolders(held.here, TEMP);
+      const work = (await workOf(place, home)) ?? join(WORK, run_id);
+      await ensureFolders(held.here, work);
+      return { home, cwd: join(home, work), held };
     } catch (err) {
-      if (err instanceof ServiceError) throw new RunFailure('config', err.message);
+      await held.close();
       throw err;
     }
-  };
-  await check();
-  // Nobody else of this machine looks in.
-  await mkdir(join(home, TEMP), { recursive: true, mode: 0o700 });
-  await check();
-  const left = place.session?.cwd;
-  const cwd = left !== undefined && (await isInsideFolder(left, [home])) ? left : join(home, WORK, run_id);
-  await mkdir(cwd, { recursive: true, mode: 0o700 });
-  if (!(await isInsideFolder(cwd, [home])))
-    throw new RunFailure('config', 'the working folder leads out of the agent’s home');
-  return { home, cwd };
+  });
 }
 
-/** A folder that the run left empty says nothing to anybody. */
-export async function dropIfEmpty({ cwd }: AgentFolders): Promise<void> {
-  await rmdir(cwd).catch(() => undefined);
+/** The session's folder below the home; undefined where it lies elsewhere, or there is none. */
+async function workOf({ session }: AgentPlace, home: string): Promise<string | undefined> {
+  if (session === null || !(await isInsideFolder(session.cwd, [home]))) return undefined;
+  const real = await realPlace(session.cwd);
+  return real === undefined ? undefined : relative(home, real);
 }
 
-export async function dropFolder({ cwd }: AgentFolders): Promise<void> {
-  await rm(cwd, { recursive: true, force: true });
+/** What is wrong with a home in words for the agent's owner. */
+export async function asConfigured<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (err) {
+    if (err instanceof UnsafePlace) throw new RunFailure('config', `the agent’s home: ${err.message}`);
+    if (err instanceof ServiceError && err.kind === 'invalid') throw new RunFailure('config', err.message);
+    throw err;
+  }
+}
+
+/**
+ * Ends the use of the folders. A working folder that is no session's goes where the run left it empty: it says nothing to
+ * anybody. Never rejects.
+ */
+export async function releaseFolders({ home, cwd, held }: AgentFolders, session_cwd?: string): Promise<void> {
+  if (session_cwd !== cwd) await dropIfEmpty(held.here, relative(home, cwd));
+  await held.close();
+}
+
+/** Of a test, whose working folder nobody goes on from. Never rejects. */
+export async function discardFolders({ home, cwd, held }: AgentFolders): Promise<void> {
+  await dropTree(held.here, relative(home, cwd));
+  await held.close();
 }

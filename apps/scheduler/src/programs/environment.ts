@@ -2,6 +2,7 @@ import { pickEnvironment } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 
 export interface ProgramIdentity {
+  adapter_type: string;
   run_id: string;
   agent_id: string;
   issue_id: string | null;
@@ -10,18 +11,19 @@ export interface ProgramIdentity {
 }
 
 /**
- * The whole environment of an agent's program (decisions 9): what it needs to run and to reach this service, and what the
- * operator lists. None of the service's own secrets is in it.
+ * The whole environment of an agent's program (decisions 9): what it needs to run and to reach this service, and, for a
+ * CLI of the operator's, what the operator lists; an image is the tenant's choice. None of the service's own secrets is in it.
  */
 export function programEnvironment(
   config: Pick<Config, 'cli_env_passthrough' | 'public_url'>,
   home: string,
-  { run_id, agent_id, issue_id, api_key }: ProgramIdentity,
+  { adapter_type, run_id, agent_id, issue_id, api_key }: ProgramIdentity,
 ): Record<string, string> {
   return {
     LANG: 'C.UTF-8',
     TERM: 'dumb',
-    ...pickEnvironment(['PATH', 'LANG', 'TERM', ...config.cli_env_passthrough]),
+    ...pickEnvironment(['PATH', 'LANG', 'TERM']),
+    ...(isCli(adapter_type) ? pickEnvironment(config.cli_env_passthrough) : {}),
     HOME: home,
     SERVICE_BASE_URL: config.public_url,
     SERVICE_RUN_ID: run_id,
@@ -29,6 +31,11 @@ export function programEnvironment(
     ...(issue_id === null ? {} : { SERVICE_ISSUE_ID: issue_id }),
     ...(api_key === null ? {} : { SERVICE_API_KEY: api_key }),
   };
+}
+
+/** Whether it runs one of the operator's command lines, wherever. */
+export function isCli(adapter_type: string): boolean {
+  return adapter_type.startsWith('cli_');
 }
 
 /** Values of the operator's that look like secrets by their names, for the Scrubber. */

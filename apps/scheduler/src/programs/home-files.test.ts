@@ -8,8 +8,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,8 +29,10 @@ import {
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
-import { keepFiles, layFiles } from './home-files.ts';
+import { actors, createIssue, createRunningRun, databaseWithQueue } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import { HeldFolder } from './held-folder.ts';
+import { keepFiles, type KeepFileSources, layFiles, RunNotHeld } from './home-files.ts';
 import { writeInside } from './safe-files.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'acp-home-files-'));
@@ -45,8 +49,8 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 async function setUp() {
-  const row = await createAgent(database.db, await createCompany(database.db));
-  const agent = (await findAgent(database.db, row.id))!;
+  const { ada, run } = await createRunningRun(database.db, { adapter_type: 'cli_a_local' });
+  const agent = (await findAgent(database.db, ada.id))!;
   const home = mkdtempSync(path.join(folder, 'home-'));
   const store = async (at: string, text: string, kind: 'file' | 'skill' = 'file') => {
     const storage_key = `agents/${agent.id}/${newId()}`;
@@ -59,13 +63,18 @@ async function setUp() {
         : putFsSkill(tx, director, agent, { slug: at, content: text }, file, { fresh: true }),
     );
   };
-  const lay = async () => layFiles({ database, storage }, home, { agent_id: agent.id, run_id: newId() });
-  const keep = async (laid: Awaited<ReturnType<typeof lay>>, max_bytes = 1000, actor = actors.agent(agent)) =>
-    keepFiles({ database, storage, max_bytes }, home, { agent_id: agent.id, actor }, laid);
+  const persist = async <T>(work: () => Promise<T>): Promise<T> => work();
+  const sources = { database, storage, persist, max_bytes: 1000, signal: new AbortController().signal };
+  const lay = async () => layFiles(sources, home, run);
+  const keep = async (
+    laid: Awaited<ReturnType<typeof lay>>,
+    changes: Partial<KeepFileSources> = {},
+    actor = actors.agent(agent),
+  ) => keepFiles({ ...sources, ...changes }, home, { ...run, actor }, laid);
   const listed = async () =>
     (await listAgentFiles(database.db, agent, {})).items.map((file) => [file.path, file.size_bytes]);
   const inHome = (at: string) => path.join(home, at);
-  return { agent, home, store, lay, keep, listed, inHome };
+  return { agent, run, home, store, lay, keep, listed, inHome };
 }
 
 const SKILL = '---\nname: Binding\ndescription: How books are bound.\n---\n# Binding\n';
@@ -132,7 +141,7 @@ describe('the agent’s files in its home', () => {
     expect(await s.listed()).toEqual([['fine.txt', 1]]);
     writeFileSync(s.inHome('files/more.txt'), 'x');
     const withheld = { ...actors.agent(s.agent), permissions: { 'files.write': false } };
-    expect(await s.keep(laid, 1000, withheld)).toContain(
+    expect(await s.keep(laid, {}, withheld)).toContain(
       'files/more.txt was not kept: permission withheld: files.write',
     );
   });
@@ -248,5 +257,68 @@ describe('a home that leads elsewhere', () => {
     await s.store('pipe', 'now a file');
     await s.lay();
     expect(readFileSync(s.inHome('files/pipe'), 'utf8')).toBe('now a file');
+  });
+});
+
+describe('files at the end of a run', () => {
+  it('that claim more bytes than any disk has are not read, nor wait past their time', async () => {
+    const s = await setUp();
+    const laid = await s.lay();
+    writeFileSync(s.inHome('files/sparse'), '');
+    truncateSync(s.inHome('files/sparse'), 400e9);
+    writeFileSync(s.inHome('files/fine.txt'), 'x');
+    expect(await s.keep(laid)).toEqual(['files/sparse was not kept: it is larger than 1000 bytes']);
+    expect(await s.listed()).toEqual([['fine.txt', 1]]);
+    // Within what is kept it is read, for as long as there is time.
+    const signal = AbortSignal.timeout(20);
+    expect(await s.keep(laid, { max_bytes: 500e9, signal })).toEqual([
+      'files was not kept as a whole: the time for it was over',
+    ]);
+  });
+
+  it('are not written once the run is somebody else’s', async () => {
+    const s = await setUp();
+    await s.store('kept.txt', 'kept');
+    const laid = await s.lay();
+    writeFileSync(s.inHome('files/late.txt'), 'late');
+    await database.db
+      .update(schema.heartbeat_runs)
+      .set({ fence: s.run.fence + 1 })
+      .where(eq(schema.heartbeat_runs.id, s.run.run_id));
+    await expect(s.keep(laid)).rejects.toThrow(RunNotHeld);
+    rmSync(s.inHome('files'), { recursive: true });
+    await expect(s.keep(laid)).rejects.toThrow(RunNotHeld);
+    expect(await s.listed()).toEqual([['kept.txt', 4]]);
+  });
+
+  it('are kept when the database was away for a moment, and in the meantime nothing is lost', async () => {
+    const s = await setUp();
+    await s.store('gone.txt', 'gone');
+    const laid = await s.lay();
+    writeFileSync(s.inHome('files/new.txt'), 'new');
+    rmSync(s.inHome('files/gone.txt'));
+    // Each write takes effect, and its answer gets lost.
+    const persist = async <T>(work: () => Promise<T>): Promise<T> => {
+      await work();
+      return work();
+    };
+    expect(await s.keep(laid, { persist })).toEqual([]);
+    expect(await s.listed()).toEqual([['new.txt', 3]]);
+  });
+});
+
+describe('a home that is held', () => {
+  it('is the folder that was opened, wherever its path leads by then', async () => {
+    const s = await setUp();
+    const held = await HeldFolder.open(s.home);
+    const stranger = mkdtempSync(path.join(folder, 'stranger-'));
+    renameSync(s.home, `${s.home}-moved`);
+    symlinkSync(stranger, s.home);
+    await expect(held.assertInPlace()).rejects.toThrow('exchanged');
+    await writeInside(held.here, 'files/x', bytesOf('x'));
+    expect(readdirSync(stranger)).toEqual([]);
+    expect(readFileSync(`${s.home}-moved/files/x`, 'utf8')).toBe('x');
+    await held.close();
+    await expect(HeldFolder.open(s.home)).rejects.toThrow('no folder');
   });
 });

@@ -3,6 +3,7 @@
  * program changed in `files/` written back after, so that every scheduler's next run finds it.
  */
 import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import {
   type AgentFileRow,
   checkFilePath,
@@ -11,11 +12,12 @@ import {
   filesForHome,
   findAgent,
   keyLedger,
+  lockRun,
   putAgentFile,
 } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
-import { ServiceError } from '@acp/kernel';
-import { FileStore, type Storage } from '@acp/storage';
+import { type Database, transaction, type Tx } from '@acp/db';
+import { invalid, ServiceError } from '@acp/kernel';
+import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 import {
   filesBelow,
   ensureFolders,
@@ -28,9 +30,19 @@ import {
 export interface HomeFileSources {
   database: Database;
   storage: Storage;
+  /** Repeats what meets a database that is away, for as long as the run is ours. */
+  persist: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export interface KeepFileSources extends HomeFileSources {
   /** Largest file that is written back, in bytes. */
   max_bytes: number;
+  /** Aborts when the files have had their time. */
+  signal: AbortSignal;
 }
+
+/** The fence refused the write: the run is somebody else's by now. */
+export class RunNotHeld extends Error {}
 
 /** What was laid into `files/`: hashes by path. */
 export type LaidFiles = ReadonlyMap<string, string>;
@@ -38,6 +50,7 @@ export type LaidFiles = ReadonlyMap<string, string>;
 const FILES = 'files';
 const SKILLS = 'skills';
 const MOST = 1000;
+const CHUNK = 256 * 1024;
 
 /**
  * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes, unless
@@ -45,11 +58,11 @@ const MOST = 1000;
  * Throws UnsafePlace where the home fights back.
  */
 export async function layFiles(
-  { database, storage }: Pick<HomeFileSources, 'database' | 'storage'>,
+  { database, storage, persist }: HomeFileSources,
   home: string,
   run: Pick<ClaimedRun, 'agent_id' | 'run_id'>,
 ): Promise<LaidFiles> {
-  const { files, alone } = await filesForHome(database.db, run);
+  const { files, alone } = await persist(async () => filesForHome(database.db, run));
   const laid = new Map<string, string>();
   const wanted = new Set(files.map(placeOf));
   for (const top of [FILES, SKILLS]) {
@@ -58,7 +71,7 @@ export async function layFiles(
     for (const path of left) if (!wanted.has(`${top}/${path}`)) await removeInside(home, `${top}/${path}`);
   }
   for (const row of files) {
-    if ((await hashOf(home, placeOf(row), row.size_bytes)) !== row.sha256) {
+    if (!(await isThere(home, row))) {
       const bytes = await bytesOf(storage, row);
       // Its bytes are missing: the run goes without it, and nothing is said of it when the run ends.
       if (bytes === undefined) continue;
@@ -70,62 +83,80 @@ export async function layFiles(
 }
 
 /**
- * Stores what the run has changed, added or removed below `files/`, in the agent's name.
- * @returns what could not be kept, in words for the transcript
+ * Stores what the run has changed, added or removed below `files/`, in the agent's name, for as long as its fence holds.
+ * @returns what could not be kept, in words for the transcript. Throws RunNotHeld, or the reason that `persist` gives.
  */
 export async function keepFiles(
-  sources: HomeFileSources,
+  sources: KeepFileSources,
   home: string,
-  run: Pick<ClaimedRun, 'agent_id' | 'actor'>,
+  run: KeepingRun,
   laid: LaidFiles,
 ): Promise<string[]> {
-  const agent = await findAgent(sources.database.db, run.agent_id);
+  const { database, persist, signal } = sources;
+  const agent = await persist(async () => findAgent(database.db, run.agent_id));
   if (agent === undefined) return [];
   const complaints: string[] = [];
   const attempt = async (path: string, work: () => Promise<unknown>): Promise<void> => {
+    signal.throwIfAborted();
     try {
-      await work();
+      await unlessAborted(persist(work), signal);
     } catch (err) {
       if (!(err instanceof ServiceError || err instanceof UnsafePlace)) throw err;
       complaints.push(`${FILES}/${path} was not kept: ${err.message}`);
     }
   };
-  const found = await filesBelow(home, FILES, MOST);
-  for (const path of found) {
-    const hash = await hashOf(home, `${FILES}/${path}`, null);
-    if (hash !== null && hash !== laid.get(path))
-      await attempt(path, async () => keepFile(sources, home, run, agent, path));
-  }
-  // With more files than are looked at, one that was not seen need not be gone.
-  if (found.length < MOST) {
-    const gone = [...laid.keys()].filter((path) => !found.includes(path));
+  const fenced = async <T>(write: (tx: Tx) => Promise<T>): Promise<T> =>
+    transaction(database, async (tx) => {
+      const written = await write(tx);
+      if (!(await lockRun(tx, run))) throw new RunNotHeld();
+      return written;
+    });
+  try {
+    const found = await filesBelow(home, FILES, MOST, signal);
+    for (const path of found)
+      await attempt(path, async () =>
+        keepFile(sources, home, path, { laid, agent_id: agent.id }, async (stored) =>
+          fenced(async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
+        ),
+      );
+    // With more files than are looked at, one that was not seen need not be gone.
+    const gone = found.length < MOST ? [...laid.keys()].filter((path) => !found.includes(path)) : [];
     for (const path of gone)
       await attempt(path, async () =>
-        transaction(sources.database, async (tx) => deleteAgentFile(tx, run.actor, agent, path)),
+        fenced(async (tx) => deleteAgentFile(tx, run.actor, agent, path)).catch(unlessGone),
       );
+  } catch (err) {
+    if (!signal.aborted || err instanceof RunNotHeld) throw err;
+    complaints.push(`${FILES} was not kept as a whole: the time for it was over`);
   }
   return complaints;
 }
 
+type KeepingRun = Pick<ClaimedRun, 'agent_id' | 'actor' | 'run_id' | 'company_id' | 'fence'>;
+
+/** Deleted by somebody else, or by an attempt whose answer got lost. */
+function unlessGone(err: unknown): void {
+  if (!(err instanceof ServiceError) || err.kind !== 'not_found') throw err;
+}
+
+/** Its size is looked at before its bytes: a file may claim more than any disk holds. */
 async function keepFile(
-  { database, storage, max_bytes }: HomeFileSources,
+  { database, storage, max_bytes, signal }: KeepFileSources,
   home: string,
-  run: Pick<ClaimedRun, 'actor'>,
-  agent: NonNullable<Awaited<ReturnType<typeof findAgent>>>,
   path: string,
+  { laid, agent_id }: { laid: LaidFiles; agent_id: string },
+  keep: (stored: PlacedFile) => Promise<unknown>,
 ): Promise<void> {
-  checkFilePath(path);
   const file = await openInside(home, `${FILES}/${path}`);
   if (file === null) return;
-  const store = new FileStore({ storage, ledger: keyLedger(database.db) });
-  const about = { filename: path, content_type: 'application/octet-stream', max_bytes };
   try {
-    await store.putFile(
-      ['agents', agent.id],
-      file.createReadStream({ autoClose: false }),
-      about,
-      async (stored) => transaction(database, async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
-    );
+    const { size } = await file.stat();
+    if (size > max_bytes) throw invalid(`it is larger than ${max_bytes} bytes`);
+    if ((await hashOf(file, size, signal)) === laid.get(path)) return;
+    checkFilePath(path);
+    const store = new FileStore({ storage, ledger: keyLedger(database.db) });
+    const about = { filename: path, content_type: 'application/octet-stream', max_bytes };
+    await store.putFile(['agents', agent_id], bytesFrom(file, max_bytes + 1, signal), about, keep);
   } finally {
     await file.close();
   }
@@ -143,16 +174,49 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }
 
-/** Hex; null for what is no file, or not of that size. */
-async function hashOf(home: string, place: string, size: number | null): Promise<string | null> {
-  const file = await openInside(home, place).catch(() => null);
-  if (file === null) return null;
+/** Whether a file of that size and hash lies there. */
+async function isThere(home: string, row: AgentFileRow): Promise<boolean> {
+  const file = await openInside(home, placeOf(row)).catch(() => null);
+  if (file === null) return false;
   try {
-    if (size !== null && (await file.stat()).size !== size) return null;
-    const hash = createHash('sha256');
-    for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Uint8Array);
-    return hash.digest('hex');
+    return (await file.stat()).size === row.size_bytes && (await hashOf(file, row.size_bytes)) === row.sha256;
   } finally {
     await file.close();
+  }
+}
+
+/** Hex, of so many bytes at most: a file may grow while it is read. */
+async function hashOf(file: FileHandle, size: number, signal?: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytesFrom(file, size + 1, signal)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+async function* bytesFrom(file: FileHandle, most: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < most;) {
+    signal?.throwIfAborted();
+    const { bytesRead, buffer } = await file.read(
+      Buffer.allocUnsafe(Math.min(CHUNK, most - at)),
+      0,
+      null,
+      at,
+    );
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** What goes on in the background then is refused by the fence, or done in time. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

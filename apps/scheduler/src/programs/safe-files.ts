@@ -9,11 +9,12 @@ import {
   lstat,
   mkdir,
   open,
-  readdir,
+  opendir,
   readlink,
   realpath,
   rename,
   rm,
+  rmdir,
   unlink,
 } from 'node:fs/promises';
 import { join, posix } from 'node:path';
@@ -21,6 +22,8 @@ import { newId } from '@acp/kernel';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MAX_DEPTH = 10;
+/** Names that are looked at for each file that may be found. */
+const LOOKS = 20;
 
 /** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
@@ -57,6 +60,20 @@ export async function removeInside(root: string, path: string): Promise<void> {
   });
 }
 
+/** Removes an empty folder. Never rejects. */
+export async function dropIfEmpty(root: string, path: string): Promise<void> {
+  await withFolder(root, posix.dirname(path), async (folder) =>
+    rmdir(join(folder, posix.basename(path))),
+  ).catch(() => undefined);
+}
+
+/** Removes a folder with all that lies in it; links go, not what they lead to. Never rejects. */
+export async function dropTree(root: string, path: string): Promise<void> {
+  await withFolder(root, posix.dirname(path), async (folder) =>
+    rm(join(folder, posix.basename(path)), { recursive: true, force: true }),
+  ).catch(() => undefined);
+}
+
 /** Null for what is not there, or is no file. The caller closes it. Throws UnsafePlace. */
 export async function openInside(root: string, path: string): Promise<FileHandle | null> {
   const found = await lstat(join(root, posix.dirname(path))).catch(() => null);
@@ -83,28 +100,43 @@ export async function ensureFolders(root: string, path: string): Promise<void> {
   }
 }
 
-/** Paths of all files below a folder of the root, links and what is no file left out; ten folders deep at most. */
-export async function filesBelow(root: string, top: string, most: number): Promise<string[]> {
+/**
+ * Paths of all files below a folder of the root, links and what is no file left out; ten folders deep at most. However many
+ * names lie there, no more than some for each file are looked at.
+ */
+export async function filesBelow(
+  root: string,
+  top: string,
+  most: number,
+  signal?: AbortSignal,
+): Promise<string[]> {
   const found: string[] = [];
+  let looks = most * LOOKS;
   const visit = async (below: string, depth: number): Promise<void> => {
-    const entries = await withFolder(root, posix.join(top, below), async (folder) =>
-      readdir(folder, { withFileTypes: true }),
-    ).catch(() => []);
-    for (const entry of entries) {
-      if (found.length >= most) return;
-      const path = posix.join(below, entry.name);
-      if (entry.isFile()) found.push(path);
-      else if (entry.isDirectory() && depth < MAX_DEPTH) await visit(path, depth + 1);
-    }
+    const folders: string[] = [];
+    await withFolder(root, posix.join(top, below), async (folder) => {
+      for await (const entry of await opendir(folder)) {
+        signal?.throwIfAborted();
+        if (found.length >= most || (looks -= 1) < 0) return;
+        const path = posix.join(below, entry.name);
+        if (entry.isFile()) found.push(path);
+        else if (entry.isDirectory() && depth < MAX_DEPTH) folders.push(path);
+      }
+    }).catch(() => undefined);
+    for (const path of folders) if (found.length < most && looks > 0) await visit(path, depth + 1);
   };
   await visit('', 1);
+  signal?.throwIfAborted();
   return found;
 }
 
 /** Opens a folder of the root and hands over a name that keeps to it. Throws UnsafePlace where it lies elsewhere. */
 async function withFolder<T>(root: string, path: string, work: (folder: string) => Promise<T>): Promise<T> {
-  const wanted = posix.join(await realpath(root), path);
-  const handle = await open(join(root, path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
+  const real = await realpath(root).catch(() => null);
+  if (real === null) throw new UnsafePlace('it is gone');
+  const wanted = posix.join(real, path);
+  // The root may be a descriptor's name, which is a link itself: what lies in it is opened, the root included.
+  const handle = await open(`${root}/${path}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
     throw new UnsafePlace(`${path} is no folder: ${err.message}`);
   });
   try {

@@ -4,6 +4,7 @@ import {
   labelledContainers,
   markedProcesses,
   removeContainer,
+  sweepEnvironmentFiles,
 } from '@acp/adapters';
 import { isSubprocessAdapter } from '@acp/contract';
 import { endedAmong } from '@acp/core';
@@ -40,6 +41,12 @@ export async function sweepContainers({ config, database, logger }: Sweeper): Pr
   }
 }
 
+/** The same for the files that containers are made with. */
+export async function sweepFiles({ database, logger }: Pick<Sweeper, 'database' | 'logger'>): Promise<void> {
+  const files = await sweepEnvironmentFiles(async (ids) => endedAmong(database.db, ids));
+  if (files > 0) logger.warn('environment files of ended runs were removed', { files });
+}
+
 /** Of a run that has just been found lost, whose scheduler may have been one of this machine's. */
 export async function killLeftovers(
   { config, logger }: Pick<Sweeper, 'config' | 'logger'>,
@@ -54,10 +61,10 @@ export async function killLeftovers(
   if (killed > 0) logger.warn('processes of a lost run were killed', { run_id: run.id, processes: killed });
 }
 
-/** Both, at boot. Never rejects: the timers come by again. */
+/** All of it, at boot. Never rejects: the timers come by again. */
 export async function sweepMachine(sweeper: Sweeper): Promise<void> {
   try {
-    await Promise.all([sweepProcesses(sweeper), sweepContainers(sweeper)]);
+    await Promise.all([sweepProcesses(sweeper), sweepContainers(sweeper), sweepFiles(sweeper)]);
   } catch (err) {
     sweeper.logger.warn('what earlier runs left on this machine could not be looked for', { error: err });
   }

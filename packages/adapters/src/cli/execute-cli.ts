@@ -103,6 +103,7 @@ function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, p
   }
   return {
     command: [...program.command, ...args],
+    prepare: async () => program.checkHome?.(),
     cwd: program.cwd,
     env: program.env,
     stdin: prompt,

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFile, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { newId } from '@acp/kernel';
+import { runProgram } from '../process/run-program.ts';
 import type { ProgramSpec } from '../task.ts';
-import { containerCall, environmentFile } from './container-call.ts';
+import { containerCall } from './container-call.ts';
+import { sweepEnvironmentFiles, withEnvironmentFile } from './environment-file.ts';
 
 const container = {
   cli: ['podman', '--root=/x'],
@@ -22,21 +27,56 @@ const program: ProgramSpec = {
   container,
 };
 
-describe('the call of a container', () => {
-  const call = containerCall({
-    program,
-    container,
-    command: ['work', '--fast'],
-    run_id: 'run-1',
-    stdin: '{}',
-  });
+/** An engine that notes how it is called, and what stands in the environment file. */
+async function standIn(after = '') {
+  const folder = await mkdtemp(path.join(tmpdir(), 'engine-'));
+  const cli = path.join(folder, 'engine');
+  const journal = path.join(folder, 'journal');
+  await writeFile(
+    cli,
+    `#!/bin/sh
+for arg; do printf '%s\\n' "$arg" >> ${journal}; done
+case "$1" in
+  create) for arg; do case "$arg" in --env-file=*) cat "\${arg#--env-file=}" >> ${journal} ;; esac; done; ${after} ;;
+  start) cat ;;
+esac
+echo >> ${journal}
+`,
+  );
+  await chmod(cli, 0o755);
+  const calls = async () =>
+    (await readFile(journal, 'utf8'))
+      .trim()
+      .split('\n\n')
+      .map((call) => call.trim().split('\n'));
+  return { cli: [cli], calls, folder };
+}
 
-  it('shuts the container off but for its home', () => {
-    const [image] = [call.command.indexOf('agent:1')];
-    expect(call.command.slice(0, 3)).toEqual(['podman', '--root=/x', 'run']);
-    expect(call.command.slice(image)).toEqual(['agent:1', 'work', '--fast']);
-    expect(call.command).toEqual(
+async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial<ProgramSpec> = {}) {
+  const run_id = newId();
+  const call = containerCall({
+    program: { ...program, ...changes },
+    container: { ...container, cli: engine.cli, cli_env: { PATH: process.env.PATH! } },
+    command: ['work', '--fast'],
+    run_id,
+    stdin: 'the task',
+    env: { TOKEN: 'secret value', EMPTY: '' },
+  });
+  const lines: (string | undefined)[] = [];
+  for await (const line of runProgram(call, new AbortController().signal)) lines.push(line);
+  return { lines, call };
+}
+const leftFiles = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('service-env-'));
+
+describe('a container', () => {
+  it('is made shut off but for its home, then started with its input, then removed', async () => {
+    const engine = await standIn();
+    const { lines, call } = await run(engine);
+    expect(lines).toEqual(['the task']);
+    const [create, start, kill, remove] = await engine.calls();
+    expect(create).toEqual(
       expect.arrayContaining([
+        'create',
         '--network=none',
         '--read-only',
         '--cap-drop=ALL',
@@ -47,20 +87,43 @@ describe('the call of a container', () => {
         '--pids-limit=512',
         '--volume=/homes/ada:/home/agent',
         '--workdir=/home/agent/work/1',
-        '--label=service.run_id=run-1',
+        '--interactive',
       ]),
     );
+    expect(create!.slice(create!.indexOf('agent:1'))).toEqual([
+      'agent:1',
+      'work',
+      '--fast',
+      'TOKEN=secret value',
+      'EMPTY=',
+    ]);
+    expect(start!.slice(0, 3)).toEqual(['start', '--attach', '--interactive']);
+    expect([kill![0], remove![0]]).toEqual(['kill', 'rm']);
+    // Its variables by their names: no value stands among the arguments.
+    expect(create).toContain('--env=SERVICE_API_KEY');
+    expect(create).not.toContain('--env=PATH');
+    expect([...create!, ...start!].join(' ')).not.toContain('the-key');
+    expect(call.env).toMatchObject({ SERVICE_API_KEY: 'the-key' });
   });
 
-  it('hands its variables over by their names: no value stands among the arguments', () => {
-    expect(call.command).toContain('--env=SERVICE_API_KEY');
-    expect(call.command.join(' ')).not.toContain('the-key');
-    expect(call.env).toMatchObject({
-      SERVICE_API_KEY: 'the-key',
-      PATH: '/bin',
-      DOCKER_HOST: 'unix:///engine',
-    });
-    expect(call.command).not.toContain('--env=PATH');
+  it('whose home leads elsewhere once it is made is not started, and goes', async () => {
+    const engine = await standIn();
+    let exchanged = false;
+    const checkHome = async () => {
+      // Asked when the container is there, not before.
+      expect((await engine.calls())[0]![0]).toBe('create');
+      exchanged = true;
+      throw new Error('exchanged');
+    };
+    await expect(run(engine, { checkHome })).rejects.toThrow('exchanged');
+    expect(exchanged).toBe(true);
+    expect((await engine.calls()).map(([verb]) => verb)).toEqual(['create', 'kill', 'rm']);
+  });
+
+  it('that the engine does not make fails in the engine’s words', async () => {
+    const engine = await standIn('echo no such image >&2; exit 125');
+    await expect(run(engine)).rejects.toThrow('the container engine ended with exit code 125: no such image');
+    expect(await leftFiles()).toEqual([]);
   });
 });
 
@@ -74,10 +137,24 @@ describe('the home of a container', () => {
 
 describe('the file of an agent’s own variables', () => {
   it('is for nobody else’s eyes, and gone afterwards', async () => {
-    const file = await environmentFile({ TOKEN: 'secret value', EMPTY: '' });
-    expect(await readFile(file.path, 'utf8')).toBe('TOKEN=secret value\nEMPTY=\n');
-    expect((await stat(file.path)).mode & 0o777).toBe(0o600);
-    await file.remove();
-    await expect(stat(file.path)).rejects.toThrow('ENOENT');
+    const seen = await withEnvironmentFile(newId(), { TOKEN: 'secret value', EMPTY: '' }, async (file) => {
+      expect(await readFile(file, 'utf8')).toBe('TOKEN=secret value\nEMPTY=\n');
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      return file;
+    });
+    await expect(stat(seen)).rejects.toThrow('ENOENT');
+  });
+
+  it('that a crash has left goes when its run has ended', async () => {
+    const [ended, running] = [newId(), newId()];
+    const left = await Promise.all(
+      [ended, running].map((id) => mkdtemp(path.join(tmpdir(), `service-env-${id}-`))),
+    );
+    expect(
+      await sweepEnvironmentFiles(async (ids) => Promise.resolve(ids.filter((id) => id === ended))),
+    ).toBe(1);
+    await expect(stat(left[0]!)).rejects.toThrow('ENOENT');
+    expect((await stat(left[1]!)).isDirectory()).toBe(true);
+    await rm(left[1]!, { recursive: true });
   });
 });

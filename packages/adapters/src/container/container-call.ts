@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { AdapterError } from '../adapter-error.ts';
+import { failureOfEnd } from '../cli/failures.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ContainerSpec, ProgramSpec } from '../task.ts';
+import { withEnvironmentFile } from './environment-file.ts';
 
 export interface ContainerRun {
   program: ProgramSpec;
@@ -14,49 +14,65 @@ export interface ContainerRun {
   command: readonly string[];
   run_id: string;
   stdin: string;
-  /** A file of `NAME=value` lines, from `environmentFile`. */
-  env_file?: string;
+  /** Of the agent's own, beside the program's. */
+  env?: Record<string, string>;
 }
 
 const HOME = '/home/agent';
 /** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
 export const RUN_LABEL = 'service.run_id';
 const REMOVE_TIMEOUT_MS = 10_000;
+const STDERR_KEPT = 8192;
 
 /**
  * The engine's call for one run: nothing of the machine but the agent's home, limits, no rights, and no network unless the
  * operator names one. The working folder lies in the home: a mount of its own would follow links that an earlier run has
- * laid there. Names of the service's variables stand among the arguments, their
- * values only in the environment.
+ * laid there. The container is made first and started when the home has been looked at again: the engine knows it by its
+ * path. Names of the service's variables stand among the arguments, their values only in the environment.
  */
 export function containerCall(run: ContainerRun): ProgramCall {
-  const { program, container, command, run_id } = run;
+  const { program, container, run_id } = run;
   const { PATH: _path, HOME: _home, ...own } = program.env;
   const name = containerName(run_id);
+  const env = { ...container.cli_env, ...own };
+  const options = creation(run, Object.keys(own));
   return {
-    command: [
-      ...container.cli,
-      'run',
-      '--rm',
-      '--interactive',
-      `--name=${name}`,
-      `--label=${RUN_LABEL}=${run_id}`,
-      ...limits(container),
-      `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
-      `--volume=${mountable(program.home)}:${HOME}`,
-      `--workdir=${join(HOME, relative(program.home, program.cwd))}`,
-      `--env=HOME=${HOME}`,
-      ...Object.keys(own).map((variable) => `--env=${variable}`),
-      ...(run.env_file === undefined ? [] : [`--env-file=${run.env_file}`]),
-      container.image,
-      ...command,
-    ],
-    cwd: program.cwd,
-    env: { ...container.cli_env, ...own },
+    command: [...container.cli, 'start', '--attach', '--interactive', name],
+    prepare: async (signal) => {
+      await withEnvironmentFile(run_id, run.env ?? {}, async (file) => {
+        const command = [
+          ...container.cli,
+          'create',
+          ...options,
+          `--env-file=${file}`,
+          container.image,
+          ...run.command,
+        ];
+        await runEngine(command, env, signal);
+      });
+      await program.checkHome?.();
+    },
+    cwd: '/',
+    env,
     stdin: run.stdin,
     run_id,
     cleanUp: async () => removeContainer(container, name),
   };
+}
+
+function creation({ program, container, run_id }: ContainerRun, variables: readonly string[]): string[] {
+  return [
+    '--rm',
+    '--interactive',
+    `--name=${containerName(run_id)}`,
+    `--label=${RUN_LABEL}=${run_id}`,
+    ...limits(container),
+    `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
+    `--volume=${mountable(program.home)}:${HOME}`,
+    `--workdir=${join(HOME, relative(program.home, program.cwd))}`,
+    `--env=HOME=${HOME}`,
+    ...variables.map((variable) => `--env=${variable}`),
+  ];
 }
 
 /** A colon would end the path and begin another one. */
@@ -126,13 +142,24 @@ async function engine(cli: readonly string[], args: string[], env: Record<string
   }
 }
 
-/** Values that are the agent's own and may be secrets: they never stand among arguments. `remove` when the run ends. */
-export async function environmentFile(
+/** Throws AdapterError with what the engine says, or the signal's reason. */
+async function runEngine(
+  [program = '', ...args]: readonly string[],
   env: Record<string, string>,
-): Promise<{ path: string; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'service-env-'));
-  const path = join(folder, 'env');
-  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
-  await writeFile(path, lines.join(''), { mode: 0o600 });
-  return { path, remove: async () => rm(folder, { recursive: true, force: true }) };
+  signal: AbortSignal,
+): Promise<void> {
+  const child = spawn(program, args, { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], signal });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-STDERR_KEPT);
+  });
+  try {
+    const [code, by] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    if (code !== 0) throw failureOfEnd('the container engine', { code, signal: by, stderr });
+  } catch (err) {
+    signal.throwIfAborted();
+    if (err instanceof AdapterError) throw err;
+    const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
+    throw new AdapterError('config', `the program ${program} could not be started: ${code}`);
+  }
 }

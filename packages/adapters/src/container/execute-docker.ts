@@ -5,7 +5,7 @@ import { TimeLimit } from '../process/time-limit.ts';
 import { runProgram } from '../process/run-program.ts';
 import { resultEvents } from '../result-body.ts';
 import type { AdapterEvent, AdapterTask } from '../task.ts';
-import { containerCall, environmentFile } from './container-call.ts';
+import { containerCall } from './container-call.ts';
 
 const validate = createValidator(DockerConfig, 'adapter_config');
 /** In characters, of what a container may write. */
@@ -25,7 +25,6 @@ export async function* executeDocker(
   if (program?.container === undefined || program.container === null || payload === undefined)
     throw new AdapterError('config', 'containers do not run here');
   const config = validate(task.adapter_config);
-  const envFile = await environmentFile(config.env ?? {});
   const limit = new TimeLimit(signal, program.timeout_sec);
   try {
     limit.check();
@@ -35,7 +34,7 @@ export async function* executeDocker(
       command: config.command ?? [],
       run_id: program.env.SERVICE_RUN_ID ?? '',
       stdin: JSON.stringify(payload),
-      env_file: envFile.path,
+      env: config.env ?? {},
     });
     const lines = runProgram(call, limit.signal);
     let output = '';
@@ -55,6 +54,5 @@ export async function* executeDocker(
     yield* resultEvents(output, task.model);
   } finally {
     limit.close();
-    await envFile.remove();
   }
 }

@@ -12,6 +12,8 @@ export interface ProgramCall {
   env: Record<string, string>;
   stdin: string;
   run_id: string;
+  /** Comes first; where it throws, nothing is started. */
+  prepare?: (signal: AbortSignal) => Promise<void>;
   /** Ends what a program started where no signal of ours reaches: its container. */
   cleanUp?: () => Promise<void>;
 }
@@ -40,7 +42,7 @@ export async function* runProgram(
   signal: AbortSignal,
 ): AsyncGenerator<string | undefined, ProgramEnd> {
   signal.throwIfAborted();
-  const child = await start(call);
+  const child = await prepared(call, signal);
   const exited = exitOf(child);
   const stderr = tailOf(child.stderr);
   const ending = new Ending(child, exited, call);
@@ -59,6 +61,17 @@ export async function* runProgram(
     await ending.begin();
     child.stdout.destroy();
     child.stderr.destroy();
+  }
+}
+
+async function prepared(call: ProgramCall, signal: AbortSignal): Promise<Child> {
+  try {
+    await call.prepare?.(signal);
+    signal.throwIfAborted();
+    return await start(call);
+  } catch (err) {
+    await call.cleanUp?.();
+    throw err;
   }
 }
 

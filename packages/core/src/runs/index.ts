@@ -11,7 +11,7 @@ export type { DueWork } from './due-work.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish.ts';
 export { endHandedOverRun, handOverRun } from './hand-over.ts';
 export { invokeAgent, triggerIssue } from './invoke.ts';
-export { recordAction, renewLeases } from './lease.ts';
+export { lockRun, recordAction, renewLeases } from './lease.ts';
 export { presentRun } from './present.ts';
 export { promptFacts } from './prompt-facts.ts';
 export { listTranscriptRanges } from './read-ranges.ts';

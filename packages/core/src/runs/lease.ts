@@ -50,6 +50,17 @@ export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): 
   return rows.length > 0;
 }
 
+/**
+ * The same check for what a run writes beside its verbs: last statement of the transaction, behind the agent's lock.
+ * @returns false when the fence is lost: then the caller rolls back.
+ */
+export async function lockRun(tx: Tx, lease: RunLease): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select from heartbeat_runs r
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update`);
+  return rows.length > 0;
+}
+
 function text(value: string | null | undefined): string | null {
   return value === null || value === undefined ? null : storableText(value);
 }
