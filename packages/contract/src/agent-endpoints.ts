@@ -196,7 +196,7 @@ export const agentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Metadata of the agent’s keys, never key material; newest first, all of it unless `limit` is given.',
+    doc: 'Metadata of the agent’s keys, never key material; newest first, at most 1,000 or 4 MB unless `limit` is given.',
   }),
   deleteKey: endpoint({
     id: 'agents.delete-key',

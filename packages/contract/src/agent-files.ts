@@ -44,7 +44,7 @@ export const agentFileEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(FsSkill),
     paged: true,
-    doc: 'The agent’s own skills by slug; all of them unless a limit is given.',
+    doc: 'The agent’s own skills by slug; at most 1,000 or 4 MB unless a limit is given.',
   }),
   createSkill: endpoint({
     ...change,
@@ -92,7 +92,7 @@ export const agentFileEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(AgentFile),
     paged: true,
-    doc: 'The agent’s files by path; all of them unless a limit is given.',
+    doc: 'The agent’s files by path; at most 1,000 or 4 MB unless a limit is given.',
   }),
   upload: endpoint({
     ...change,

@@ -82,6 +82,6 @@ export const agentOrgEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(Agent),
     paged: true,
-    doc: 'The agents that report to this one, newest first; all of them unless `limit` is given.',
+    doc: 'The agents that report to this one, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
 };

@@ -85,7 +85,7 @@ export const agentSettingsEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(ConfigurationRevision),
     paged: true,
-    doc: 'What the configuration was after each change, newest first; all of them unless a limit is given.',
+    doc: 'What the configuration was after each change, newest first; at most 1,000 or 4 MB unless a limit is given.',
   }),
   promptVersions: endpoint({
     ...read,

@@ -54,7 +54,7 @@ export const attachmentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The attachments of the issue, newest first; all of them unless `limit` is given.',
+    doc: 'The attachments of the issue, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   create: endpoint({
     id: 'attachments.create',

@@ -39,7 +39,7 @@ export const commentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Comments, oldest first; all of them unless `limit` is given.',
+    doc: 'Comments, oldest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   create: endpoint({
     id: 'comments.create',

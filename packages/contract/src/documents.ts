@@ -89,7 +89,7 @@ export const documentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The history of the document, newest first; all of it unless `limit` is given.',
+    doc: 'The history of the document, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   restore: endpoint({
     id: 'documents.restore',

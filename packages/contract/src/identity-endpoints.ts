@@ -59,7 +59,7 @@ export const identityEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The users, newest first; all of them unless a limit is given.',
+    doc: 'The users, newest first; at most 1,000 or 4 MB unless a limit is given.',
   }),
   createUser: endpoint({
     ...administration,

@@ -162,7 +162,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The labels of the company, newest first; all of them unless `limit` is given.',
+    doc: 'The labels of the company, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   createLabel: endpoint({
     id: 'labels.create',
@@ -201,7 +201,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Relations that start or end at the issue, newest first; all of them unless `limit` is given.',
+    doc: 'Relations that start or end at the issue, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   createRelation: endpoint({
     id: 'relations.create',

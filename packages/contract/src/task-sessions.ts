@@ -47,7 +47,7 @@ export const taskSessionEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The agent’s task sessions, newest first; all of them unless a limit is given.',
+    doc: 'The agent’s task sessions, newest first; at most 1,000 or 4 MB unless a limit is given.',
   }),
   create: endpoint({
     ...ofAgent,

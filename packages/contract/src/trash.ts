@@ -44,7 +44,7 @@ export const trashEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What lies in the trash, newest first; all of it unless `limit` is given.',
+    doc: 'What lies in the trash, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   restore: endpoint({
     ...administration,

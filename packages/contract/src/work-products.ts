@@ -108,7 +108,7 @@ export const workProductEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What work on the issue produced, newest first; all of it unless `limit` is given.',
+    doc: 'What work on the issue produced, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   create: endpoint({
     id: 'work-products.create',
@@ -163,7 +163,7 @@ export const workProductEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Decisions on the execution of the issue, newest first; all of them unless `limit` is given.',
+    doc: 'Decisions on the execution of the issue, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   createDecision: endpoint({
     id: 'execution-decisions.create',

@@ -2,6 +2,8 @@
 import { decodeCursor, encodeCursor } from '@acp/kernel';
 import { asc, desc, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type Listing, readWithinBytes } from './page-bytes.ts';
+import type { Tx } from './tx.ts';
 
 export interface PageRequest {
   limit?: number;
@@ -20,6 +22,14 @@ interface PagePlan {
   order: SQL[];
   /** One more than the page holds: it tells whether there is a next one. */
   limit: number;
+  /** Sends the statement and makes a page of its rows; of long ones as many as an answer may carry. */
+  read<Row, T>(
+    tx: Tx,
+    listing: Listing<Row>,
+    place: (row: Row) => { at: Date; id: string },
+    present: (row: Row) => T,
+  ): Promise<Page<T>>;
+  /** The same of rows that are read already, for those that are always short. */
   cut<Row, T>(
     rows: readonly Row[],
     place: (row: Row) => { at: Date; id: string },
@@ -28,11 +38,12 @@ interface PagePlan {
 }
 
 const LARGEST = 200;
-const EVERYTHING = 2 ** 31 - 2;
+/** Of lists that are documented without a limit (decisions 10.7). */
+export const MOST_ROWS = 1000;
 
 /**
  * What a statement needs for one page. A limit above 200 is clamped.
- * @param unasked items where no limit is asked for; null is all of them (decisions 3)
+ * @param unasked items where no limit is asked for; null is as many as an answer carries (decisions 10.7)
  * @throws invalid for a cursor that is none
  */
 export function newestFirst(
@@ -59,19 +70,30 @@ function planOf(
   { limit, cursor }: PageRequest,
   unasked: number | null,
 ): PagePlan {
-  const size = limit === undefined ? (unasked ?? EVERYTHING) : Math.min(limit, LARGEST);
+  const size = limit === undefined ? (unasked ?? MOST_ROWS) : Math.min(limit, LARGEST);
   const [instant, after] = cursor === undefined ? [] : decodeCursor(cursor, ['timestamp', 'uuid']);
   return {
     where: cursor === undefined ? undefined : sql`${beyond} (${instant}::timestamptz, ${after}::uuid)`,
     order,
     limit: size + 1,
-    cut(rows, place, present) {
-      const last = rows.length > size ? rows[size - 1] : undefined;
-      const end = last === undefined ? undefined : place(last);
-      return {
-        items: rows.slice(0, size).map((row) => present(row)),
-        next_cursor: end === undefined ? null : encodeCursor([end.at.toISOString(), end.id]),
-      };
+    cut: (rows, place, present) => pageOf(rows.slice(0, size), rows.length > size, place, present),
+    async read(tx, listing, place, present) {
+      const { rows, more } = await readWithinBytes(tx, listing);
+      return pageOf(rows.slice(0, size), more || rows.length > size, place, present);
     },
+  };
+}
+
+function pageOf<Row, T>(
+  rows: readonly Row[],
+  more: boolean,
+  place: (row: Row) => { at: Date; id: string },
+  present: (row: Row) => T,
+): Page<T> {
+  const last = rows.at(-1);
+  const end = !more || last === undefined ? undefined : place(last);
+  return {
+    items: rows.map((row) => present(row)),
+    next_cursor: end === undefined ? null : encodeCursor([end.at.toISOString(), end.id]),
   };
 }

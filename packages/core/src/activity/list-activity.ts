@@ -11,7 +11,7 @@ export async function listActivity(
   query: ListActivity,
 ): Promise<Page<ActivityEntry>> {
   const page = newestFirst(activity.created_at, activity.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(activity)
     .where(
@@ -24,7 +24,7 @@ export async function listActivity(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /** What was done to one issue. */

@@ -1,5 +1,5 @@
 import { type Actor, type AgentFile, type FsSkill, requirePermission } from '@acp/contract';
-import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { conflict, decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
@@ -116,7 +116,7 @@ async function listOf<T>(
   // There are never more than that.
   const size = limit === undefined ? MOST[kind] : Math.min(limit, 200);
   const [after] = cursor === undefined ? [] : decodeCursor(cursor, ['text']);
-  const rows = await tx
+  const listed = tx
     .select()
     .from(agent_files)
     .where(
@@ -128,10 +128,11 @@ async function listOf<T>(
     )
     .orderBy(asc(agent_files.path))
     .limit(size + 1);
+  const { rows, more } = await readWithinBytes(tx, listed);
   const items = rows.slice(0, size);
   return {
     items: items.map(present),
-    next_cursor: rows.length > size ? encodeCursor([items.at(-1)!.path]) : null,
+    next_cursor: more || rows.length > size ? encodeCursor([items.at(-1)!.path]) : null,
   };
 }
 

@@ -56,13 +56,13 @@ export async function listAgentKeys(
   query: PageRequest,
 ): Promise<Page<AgentKey>> {
   const page = newestFirst(agent_api_keys.created_at, agent_api_keys.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(agent_api_keys)
     .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentKey);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentKey);
 }
 
 /** The scope loader's way to a key; undefined also for keys of trashed agents and companies. */

@@ -7,16 +7,16 @@ const { agents } = schema;
 
 type OrgRoot = OrgNode & { role: AgentRole; status: AgentStatus };
 
-/** The agents that report to this one, newest first; all of them unless a limit is given (decisions 3). */
+/** The agents that report to this one, newest first; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
 export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest): Promise<Page<Agent>> {
   const page = newestFirst(agents.created_at, agents.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(agents)
     .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
 /** Those who report to nobody, each with its reports, by name. One statement. */

@@ -53,7 +53,7 @@ export async function listAgents(
   return { agents: (await pageOfAgents(tx, actor, filter)).items };
 }
 
-/** The same by pages; all of them unless a limit is given (decisions 3). */
+/** The same by pages; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
 export async function pageOfAgents(
   tx: Tx,
   actor: Actor,
@@ -62,7 +62,7 @@ export async function pageOfAgents(
   const page = newestFirst(agents.created_at, agents.id, filter, null);
   const company_ids = await companiesInView(tx, actor, filter.company_id);
   if (company_ids.length === 0) return { items: [], next_cursor: null };
-  const rows = await tx
+  const rows = tx
     .select(getTableColumns(agents))
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
@@ -76,7 +76,7 @@ export async function pageOfAgents(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
 async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefined): Promise<string[]> {

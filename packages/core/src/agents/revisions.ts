@@ -1,6 +1,6 @@
 /** What an agent's configuration and prompt were (specification, Configuration revision; decisions 3, Prompt versions). */
 import type { Actor, Agent, ConfigurationRevision, PromptVersion } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -76,13 +76,14 @@ export async function listConfigRevisions(
   query: PageRequest,
 ): Promise<Page<ConfigurationRevision>> {
   const page = newestFirst(revisions.created_at, revisions.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(revisions)
     .where(and(eq(revisions.agent_id, agent.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(
+  return page.read(
+    tx,
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
     (row) => ({
@@ -102,7 +103,7 @@ export async function listPromptVersions(
 ): Promise<Page<PromptVersion>> {
   const size = Math.min(limit, MAX_LIMIT);
   const [before] = cursor === undefined ? [] : decodeCursor(cursor, ['integer']);
-  const rows = await tx
+  const listed = tx
     .select()
     .from(versions)
     .where(
@@ -113,6 +114,7 @@ export async function listPromptVersions(
     )
     .orderBy(desc(versions.version_number))
     .limit(size + 1);
+  const { rows, more } = await readWithinBytes(tx, listed);
   const items = rows.slice(0, size);
   return {
     items: items.map(({ version_number, system_prompt, source, score, created_at }) => ({
@@ -122,7 +124,7 @@ export async function listPromptVersions(
       created_at,
       source: source as PromptVersion['source'],
     })),
-    next_cursor: rows.length > size ? encodeCursor([items.at(-1)!.version_number]) : null,
+    next_cursor: more || rows.length > size ? encodeCursor([items.at(-1)!.version_number]) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Actor, ApprovalComment } from '@acp/contract';
 import { oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, getTableColumns } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { type ApprovalRow, presentApprovalComment } from './present.ts';
 
@@ -45,16 +45,17 @@ export async function listApprovalComments(
   unasked: number | null = 50,
 ): Promise<Page<ApprovalComment>> {
   const page = oldestFirst(approval_comments.created_at, approval_comments.id, query, unasked);
-  const rows = await tx
-    .select({ comment: approval_comments, user_name: users.display_name })
+  const rows = tx
+    .select({ ...getTableColumns(approval_comments), user_name: users.display_name })
     .from(approval_comments)
     .leftJoin(users, eq(users.id, approval_comments.author_user_id))
     .where(and(eq(approval_comments.approval_id, approval.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(
+  return page.read(
+    tx,
     rows,
-    ({ comment }) => ({ at: comment.created_at, id: comment.id }),
-    (row) => presentApprovalComment(row.comment, row.user_name),
+    ({ created_at, id }) => ({ at: created_at, id }),
+    (row) => presentApprovalComment(row, row.user_name),
   );
 }

@@ -36,7 +36,7 @@ export async function listApprovals(
   const unknown = statuses?.find((status) => !approvalStatuses.some((known) => known === status));
   if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
   const plan = newestFirst(approvals.created_at, approvals.id, filter, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(approvals)
     .where(
@@ -48,5 +48,5 @@ export async function listApprovals(
     )
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentApproval);
+  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentApproval);
 }

@@ -23,20 +23,20 @@ export function presentAttachment(row: AttachmentRow): Attachment {
   };
 }
 
-/** Newest first; all of them unless a limit is given. Throws `invalid` for a bad cursor. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. Throws `invalid` for a bad cursor. */
 export async function listAttachments(
   tx: Tx,
   issue: IssueRow,
   query: PageRequest,
 ): Promise<Page<Attachment>> {
   const page = newestFirst(attachments.created_at, attachments.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(attachments)
     .where(and(eq(attachments.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentAttachment);
+  return page.read(tx, rows, (row) => ({ at: row.created_at, id: row.id }), presentAttachment);
 }
 
 /** Undefined when absent, or when its issue lies in the trash or under something that does. */

@@ -35,7 +35,7 @@ export async function listBudgetIncidents(
   const unknown = statuses?.find((status) => !budgetIncidentStatuses.some((known) => known === status));
   if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
   const plan = newestFirst(budget_incidents.opened_at, budget_incidents.id, filter, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(budget_incidents)
     .where(
@@ -47,7 +47,7 @@ export async function listBudgetIncidents(
     )
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ opened_at, id }) => ({ at: opened_at, id }), presentIncident);
+  return plan.read(tx, rows, ({ opened_at, id }) => ({ at: opened_at, id }), presentIncident);
 }
 
 /**

@@ -29,13 +29,13 @@ export async function listBudgetPolicies(
   page: PageRequest = {},
 ): Promise<Page<BudgetPolicy>> {
   const plan = newestFirst(budget_policies.created_at, budget_policies.id, page, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(budget_policies)
     .where(and(eq(budget_policies.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPolicy);
+  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPolicy);
 }
 
 /** What the present window has spent already counts at once. @throws invalid for a scope that is not the company's */

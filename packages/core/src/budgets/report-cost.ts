@@ -19,13 +19,13 @@ export async function listCostEvents(
   page: PageRequest = {},
 ): Promise<Page<CostEvent>> {
   const plan = newestFirst(cost_events.occurred_at, cost_events.id, page, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(cost_events)
     .where(and(eq(cost_events.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ occurred_at, id }) => ({ at: occurred_at, id }), presentCostEvent);
+  return plan.read(tx, rows, ({ occurred_at, id }) => ({ at: occurred_at, id }), presentCostEvent);
 }
 
 /**

@@ -6,17 +6,18 @@ import { presentComment } from './present.ts';
 
 const { comments, users } = schema;
 
-/** Oldest first; all of them unless a limit is given (decisions 3). @throws invalid for a bad cursor */
+/** Oldest first; at most 1,000 or 4 MB unless a limit is given (decisions 3). @throws invalid for a bad cursor */
 export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Comment>> {
   const page = oldestFirst(comments.created_at, comments.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select({ ...getTableColumns(comments), user_name: users.display_name })
     .from(comments)
     .leftJoin(users, eq(users.id, comments.author_user_id))
     .where(and(eq(comments.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(
+  return page.read(
+    tx,
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
     (row) => presentComment(row, row.user_name),

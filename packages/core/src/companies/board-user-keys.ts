@@ -65,13 +65,13 @@ export async function listBoardUserKeys(
   unasked: number | null = 50,
 ): Promise<Page<BoardUserKey>> {
   const plan = newestFirst(board_user_keys.created_at, board_user_keys.id, page, unasked);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(board_user_keys)
     .where(and(eq(board_user_keys.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /** Revokes at once, in every process. @throws notFound also for another company's key. */

@@ -27,7 +27,7 @@ function present(row: InviteRow, shows_token: boolean): Invite {
   };
 }
 
-/** Newest first; all of them unless a limit is given. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listInvites(
   tx: Tx,
   company_id: string,
@@ -35,13 +35,14 @@ export async function listInvites(
   { shows_tokens }: { shows_tokens: boolean },
 ): Promise<Page<Invite>> {
   const plan = newestFirst(invites.created_at, invites.id, page, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(invites)
     .where(and(eq(invites.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(
+  return plan.read(
+    tx,
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
     (row) => present(row, shows_tokens),

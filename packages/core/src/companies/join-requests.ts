@@ -33,20 +33,20 @@ export async function findJoinRequest(tx: Tx, id: string): Promise<JoinRequestRo
   return row;
 }
 
-/** Newest first; all of them unless a limit is given. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listJoinRequests(
   tx: Tx,
   company_id: string,
   page: PageRequest,
 ): Promise<Page<JoinRequest>> {
   const plan = newestFirst(join_requests.created_at, join_requests.id, page, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(join_requests)
     .where(and(eq(join_requests.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /**

@@ -25,20 +25,20 @@ function present(row: typeof memberships.$inferSelect): Membership {
   };
 }
 
-/** Newest first; all of them unless a limit is given. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listMembers(
   tx: Tx,
   company_id: string,
   page: PageRequest = {},
 ): Promise<Page<Membership>> {
   const plan = newestFirst(memberships.joined_at, memberships.id, page, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(memberships)
     .where(and(eq(memberships.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ joined_at, id }) => ({ at: joined_at, id }), present);
+  return plan.read(tx, rows, ({ joined_at, id }) => ({ at: joined_at, id }), present);
 }
 
 /** The members with names and addresses, in the same order. */

@@ -1,5 +1,13 @@
 import type { Document, DocumentRevision } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  MOST_ROWS,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  readWithinBytes,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
@@ -15,14 +23,15 @@ const latest = eq(document_revisions.id, documents.latest_revision_id);
 /** Newest first. Throws `invalid` for a bad cursor. */
 export async function listDocuments(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Document>> {
   const page = newestFirst(documents.created_at, documents.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select(withBody)
     .from(documents)
     .innerJoin(document_revisions, latest)
     .where(and(eq(documents.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(
+  return page.read(
+    tx,
     rows,
     (row) => ({ at: row.created_at, id: row.id }),
     (row) => presentDocument(row, row.body),
@@ -40,7 +49,7 @@ export async function findDocument(tx: Tx, issue: IssueRow, key: string): Promis
   return presentDocument(row, row.body);
 }
 
-/** Newest first; all of them unless a limit is given. Throws `notFound`, and `invalid` for a bad cursor. */
+/** Newest first; as many as an answer carries unless a limit is given. Throws `notFound`, and `invalid` for a bad cursor. */
 export async function listRevisions(
   tx: Tx,
   issue: IssueRow,
@@ -49,7 +58,7 @@ export async function listRevisions(
 ): Promise<Page<DocumentRevision>> {
   const [document] = await tx.select().from(documents).where(byKey(issue, key));
   if (!document) throw notFound();
-  const size = query.limit === undefined ? undefined : Math.min(query.limit, LARGEST_PAGE);
+  const size = query.limit === undefined ? MOST_ROWS : Math.min(query.limit, LARGEST_PAGE);
   const [before] = query.cursor === undefined ? [] : decodeCursor(query.cursor, ['integer']);
   // By number: revisions of one moment have an order too.
   const list = tx
@@ -62,11 +71,12 @@ export async function listRevisions(
       ),
     )
     .orderBy(desc(document_revisions.revision_number))
-    .$dynamic();
-  const rows = await (size === undefined ? list : list.limit(size + 1));
-  const last = size !== undefined && rows.length > size ? rows[size - 1] : undefined;
+    .limit(size + 1);
+  const { rows, more } = await readWithinBytes(tx, list);
+  const items = rows.slice(0, size);
+  const last = more || rows.length > size ? items.at(-1) : undefined;
   return {
-    items: rows.slice(0, size).map((row) => presentRevision(row, document.document_id)),
+    items: items.map((row) => presentRevision(row, document.document_id)),
     next_cursor: last === undefined ? null : encodeCursor([last.revision_number]),
   };
 }

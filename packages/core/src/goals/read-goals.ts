@@ -30,7 +30,7 @@ export async function loadGoal(tx: Tx, goal_id: string): Promise<GoalRow | undef
 export async function listGoals(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Goal>> {
   const statuses = commaList(query.status, goalStatuses, 'status');
   const page = newestFirst(goals.created_at, goals.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(goals)
     .where(
@@ -43,5 +43,5 @@ export async function listGoals(tx: Tx, company_id: string, query: ListByStatus)
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentGoal);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentGoal);
 }

@@ -70,20 +70,20 @@ export async function userNames(tx: Tx, ids: readonly (string | null)[]): Promis
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Newest first; all of them unless a limit is given. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listUsers<T = UserRow>(
   tx: Tx,
   page: PageRequest = {},
   present: (row: UserRow) => T = (row) => row as T,
 ): Promise<Page<T>> {
   const plan = newestFirst(users.created_at, users.id, page, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(users)
     .where(plan.where)
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /**

@@ -14,16 +14,16 @@ export async function findLabel(tx: Tx, id: string): Promise<LabelRow | undefine
   return row;
 }
 
-/** Newest first; all of them unless a limit is given (decisions 3). */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
 export async function listLabels(tx: Tx, companyId: string, query: PageRequest): Promise<Page<Label>> {
   const page = newestFirst(labels.created_at, labels.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(labels)
     .where(and(eq(labels.company_id, companyId), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentLabel);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentLabel);
 }
 
 /** For people to choose from. */

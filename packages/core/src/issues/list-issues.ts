@@ -1,13 +1,14 @@
 import { type Issue, issueStatuses, type ListIssues } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { type Tx, withinBytes } from '@acp/db';
 import { decodeCursor, encodeCursor, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue, type PresentedRow } from './present.ts';
-import { notTrashed, selectIssues, toIssueRow } from './rows.ts';
+import { notTrashed, toIssueRow } from './rows.ts';
 import { searchIssues, SHORTEST_FUZZY, titleContains } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
+const LONG = ['body_markdown'];
 
 export interface IssuePage {
   items: Issue[];
@@ -30,13 +31,11 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
 async function newestFirst(tx: Tx, filters: SQL, limit: number, cursor?: string): Promise<IssuePage> {
   const after = cursor === undefined ? sql`` : afterRow(cursor);
   // `nulls last` as in the indexes: without it the order would need a sort of the whole company.
-  const rows: PresentedRow[] = await selectIssues(
-    tx,
-    sql`select ${presentedColumns} from issues i where ${filters} ${after}
-        order by i.created_at desc nulls last, i.id desc nulls last limit ${limit + 1}`,
-  );
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
+  const listed = sql`select ${presentedColumns} from issues i where ${filters} ${after}
+    order by i.created_at desc nulls last, i.id desc nulls last limit ${limit + 1}`;
+  const { rows } = await tx.execute(withinBytes(listed, LONG));
+  const page: PresentedRow[] = rows.slice(0, limit).map(toIssueRow);
+  const last = rows.length > limit || rows.at(-1)?.more === true ? page.at(-1) : undefined;
   return {
     items: page.map(presentIssue),
     next_cursor: last ? encodeCursor([last.created_at.toISOString(), last.id]) : null,
@@ -56,9 +55,9 @@ async function bestFirst(
   cursor?: string,
 ): Promise<IssuePage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, ['integer', 'timestamp', 'uuid']);
-  const { rows } = await tx.execute(searchIssues(filters, q, limit + 1, after));
+  const { rows } = await tx.execute(withinBytes(searchIssues(filters, q, limit + 1, after), LONG));
   const page = rows.slice(0, limit).map((raw) => ({ issue: toIssueRow(raw), score: Number(raw.score) }));
-  const last = rows.length > limit ? page.at(-1) : undefined;
+  const last = rows.length > limit || rows.at(-1)?.more === true ? page.at(-1) : undefined;
   return {
     items: page.map(({ issue }) => presentIssue(issue)),
     next_cursor: last ? encodeCursor([last.score, last.issue.created_at.toISOString(), last.issue.id]) : null,

@@ -21,10 +21,10 @@ export async function findRelation(tx: Tx, id: string): Promise<RelationRow | un
   return row;
 }
 
-/** Relations that start or end at the issue, newest first; all of them unless a limit is given (decisions 3). */
+/** Relations that start or end at the issue, newest first; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
 export async function listRelations(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Relation>> {
   const page = newestFirst(issue_relations.created_at, issue_relations.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(issue_relations)
     .where(
@@ -35,7 +35,7 @@ export async function listRelations(tx: Tx, issue: IssueRow, query: PageRequest)
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRelation);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRelation);
 }
 
 const bothEnds = sql`not exists (

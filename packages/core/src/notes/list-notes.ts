@@ -1,5 +1,5 @@
 import { commaList, type ListNotes, type Note, noteKinds } from '@acp/contract';
-import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { newestFirst, type Page, readWithinBytes, schema, type Tx } from '@acp/db';
 import { type CursorValue, decodeCursor, encodeCursor, isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { type NoteRow, presentNote } from './present.ts';
@@ -49,13 +49,13 @@ export async function listNotes(tx: Tx, company_id: string, query: ListNotes): P
   const q = query.q?.trim() ?? '';
   if (q !== '') return bestFirst(tx, filters, q, query);
   const page = newestFirst(notes.created_at, notes.id, query, DEFAULT_LIMIT);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(notes)
     .where(and(filters, page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentNote);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentNote);
 }
 
 /**
@@ -79,11 +79,21 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
   const { rows } = await tx.execute<Match>(search(filters, q, limit + 1, after));
   const found = rows.slice(0, limit);
   const ids = found.map(({ id }) => id);
-  const texts = ids.length === 0 ? [] : await tx.select().from(notes).where(inArray(notes.id, ids));
-  const byId = new Map(texts.map((row) => [row.id, row]));
-  const last = rows.length > limit ? found.at(-1) : undefined;
+  const listed = tx
+    .select()
+    .from(notes)
+    .where(inArray(notes.id, ids))
+    .orderBy(
+      sql`array_position(array[${sql.join(
+        ids.map((id) => sql`${id}::uuid`),
+        sql`, `,
+      )}], ${notes.id})`,
+    );
+  const texts = ids.length === 0 ? { rows: [], more: false } : await readWithinBytes(tx, listed);
+  const reached = texts.more ? found.find(({ id }) => id === texts.rows.at(-1)?.id) : found.at(-1);
+  const last = rows.length > limit || texts.more ? reached : undefined;
   return {
-    items: ids.flatMap((id) => byId.get(id) ?? []).map(presentNote),
+    items: texts.rows.map(presentNote),
     next_cursor: last ? encodeCursor([last.score, new Date(last.created_at).toISOString(), last.id]) : null,
   };
 }

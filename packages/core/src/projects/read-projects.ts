@@ -45,7 +45,7 @@ export async function projectNamed(tx: Tx, company_id: string, word: string): Pr
 export async function listProjects(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Project>> {
   const statuses = commaList(query.status, projectStatuses, 'status');
   const page = newestFirst(projects.created_at, projects.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(projects)
     .where(
@@ -58,5 +58,5 @@ export async function listProjects(tx: Tx, company_id: string, query: ListByStat
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentProject);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentProject);
 }

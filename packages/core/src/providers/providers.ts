@@ -26,13 +26,13 @@ export async function findProvider(tx: Tx, id: string): Promise<ProviderRow | un
 
 export async function listProviders(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Provider>> {
   const page = newestFirst(providers.created_at, providers.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(providers)
     .where(and(eq(providers.company_id, company_id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentProvider);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentProvider);
 }
 
 /**

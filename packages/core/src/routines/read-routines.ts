@@ -36,7 +36,7 @@ export async function routineNamed(tx: Tx, company_id: string, word: string): Pr
 export async function listRoutines(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Routine>> {
   const statuses = commaList(query.status, routineStatuses, 'status');
   const page = newestFirst(routines.created_at, routines.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select(routineColumns)
     .from(routines)
     .where(
@@ -49,5 +49,5 @@ export async function listRoutines(tx: Tx, company_id: string, query: ListByStat
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutine);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutine);
 }

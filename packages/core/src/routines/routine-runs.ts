@@ -18,7 +18,7 @@ export async function listRoutineRuns(
 ): Promise<Page<RoutineRun>> {
   const page = newestFirst(routine_runs.created_at, routine_runs.id, query, 50);
   const { payload } = routine_runs;
-  const rows = await tx
+  const rows = tx
     .select({
       ...getTableColumns(routine_runs),
       payload: sql`case when length(${payload}::text) > ${LONGEST_PAYLOAD}
@@ -28,7 +28,7 @@ export async function listRoutineRuns(
     .where(and(eq(routine_runs.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutineRun);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutineRun);
 }
 
 export interface IssueOfRun {

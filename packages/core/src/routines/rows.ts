@@ -13,9 +13,9 @@ export const routineColumns = {
   ...getTableColumns(routines),
   next_fire_at: sql<Date | null>`(
     select min(t.next_fire_at) from routine_triggers t
-    where t.routine_id = routines.id and t.enabled and routines.status = 'active')`.mapWith(
-    routine_triggers.next_fire_at,
-  ),
+    where t.routine_id = routines.id and t.enabled and routines.status = 'active')`
+    .mapWith(routine_triggers.next_fire_at)
+    .as('next_fire_at'),
 };
 
 /** A row of a hand-written statement as drizzle would have read it: instants as Date. */

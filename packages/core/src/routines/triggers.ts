@@ -36,13 +36,13 @@ export async function listTriggers(
   query: PageRequest,
 ): Promise<Page<RoutineTrigger>> {
   const page = newestFirst(routine_triggers.created_at, routine_triggers.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(routine_triggers)
     .where(and(eq(routine_triggers.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentTrigger);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentTrigger);
 }
 
 /**

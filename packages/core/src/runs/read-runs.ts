@@ -40,7 +40,7 @@ export interface RunFilter {
   cursor?: string;
 }
 
-/** Newest first. @throws invalid for an unknown status or a cursor that is none. */
+/** Newest first, without those of deleted agents. @throws invalid for an unknown status or a cursor that is none. */
 export async function listRuns(
   tx: Tx,
   company_id: string,
@@ -56,6 +56,7 @@ export async function listRuns(
     .where(
       and(
         eq(heartbeat_runs.company_id, company_id),
+        sql`exists (select from ${agents} a where a.id = ${heartbeat_runs.agent_id} and a.deleted_at is null)`,
         filter.agentId === undefined ? undefined : eq(heartbeat_runs.agent_id, filter.agentId),
         filter.issueId === undefined ? undefined : eq(heartbeat_runs.issue_id, filter.issueId),
         statuses === undefined ? undefined : inArray(heartbeat_runs.status, statuses),

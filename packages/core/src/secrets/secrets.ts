@@ -24,13 +24,13 @@ export async function findSecret(tx: Tx, id: string): Promise<SecretRow | undefi
 
 export async function listSecrets(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Secret>> {
   const page = newestFirst(secrets.created_at, secrets.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(secrets)
     .where(and(eq(secrets.company_id, company_id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /** @throws unavailable without an encryption key, conflict when the name is taken */

@@ -19,13 +19,13 @@ export async function findSkill(tx: Tx, id: string): Promise<SkillRow | undefine
 
 export async function listSkills(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Skill>> {
   const page = newestFirst(skills.created_at, skills.id, query, 50);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(skills)
     .where(and(eq(skills.company_id, company_id), isNull(skills.deleted_at), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
 }
 
 /** A skill of the company by its slug. @throws notFound */

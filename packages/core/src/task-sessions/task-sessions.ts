@@ -28,13 +28,13 @@ export async function listTaskSessions(
   query: PageRequest,
 ): Promise<Page<TaskSession>> {
   const page = newestFirst(task_sessions.created_at, task_sessions.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(task_sessions)
     .where(and(eq(task_sessions.agent_id, agent.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
 /**

@@ -23,13 +23,13 @@ export async function moveToTrash(tx: Tx, actor: Actor, trashed: Trashed): Promi
     .values({ type, entity_id, company_id, name, deleted_by_user_id: actorColumns(actor).user_id });
 }
 
-/** Newest first; everything unless a limit is given. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listTrash(
   tx: Tx,
   query: PageRequest & { type?: TrashType; company_id?: string },
 ): Promise<Page<TrashEntry>> {
   const page = newestFirst(trash_entries.deleted_at, trash_entries.trash_id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(trash_entries)
     .where(
@@ -41,7 +41,7 @@ export async function listTrash(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, (row) => ({ at: row.deleted_at, id: row.trash_id }), present);
+  return page.read(tx, rows, (row) => ({ at: row.deleted_at, id: row.trash_id }), present);
 }
 
 /** The entry, its row locked: of two who restore or purge at once the second finds nothing. */

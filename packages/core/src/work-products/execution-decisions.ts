@@ -20,20 +20,20 @@ function presentDecision(row: typeof execution_decisions.$inferSelect): Executio
   };
 }
 
-/** Newest first; all of them unless a limit is given. Throws `invalid` for a bad cursor. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. Throws `invalid` for a bad cursor. */
 export async function listExecutionDecisions(
   tx: Tx,
   issue: IssueRow,
   query: PageRequest,
 ): Promise<Page<ExecutionDecision>> {
   const page = newestFirst(execution_decisions.created_at, execution_decisions.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(execution_decisions)
     .where(and(eq(execution_decisions.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentDecision);
+  return page.read(tx, rows, (row) => ({ at: row.created_at, id: row.id }), presentDecision);
 }
 
 export async function createExecutionDecision(

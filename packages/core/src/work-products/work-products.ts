@@ -32,20 +32,20 @@ export function presentWorkProduct(row: WorkProductRow): WorkProduct {
   };
 }
 
-/** Newest first; all of them unless a limit is given. Throws `invalid` for a bad cursor. */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. Throws `invalid` for a bad cursor. */
 export async function listWorkProducts(
   tx: Tx,
   issue: IssueRow,
   query: PageRequest,
 ): Promise<Page<WorkProduct>> {
   const page = newestFirst(work_products.created_at, work_products.id, query, null);
-  const rows = await tx
+  const rows = tx
     .select()
     .from(work_products)
     .where(and(eq(work_products.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentWorkProduct);
+  return page.read(tx, rows, (row) => ({ at: row.created_at, id: row.id }), presentWorkProduct);
 }
 
 /** Undefined when absent, or when its issue lies in the trash or under something that does. */
