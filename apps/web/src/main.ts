@@ -31,6 +31,9 @@ export interface RunningWeb {
   stop(options?: { drain_ms?: number }): Promise<void>;
 }
 
+// A burst of requests waits for its turn rather than fail; clients and proxies wait a minute at least.
+const QUEUE_MS = 20_000;
+
 // A scheduler looks often enough; this only catches what a web process left when no scheduler ran.
 const OUTBOX_POLL_MS = 10_000;
 
@@ -110,6 +113,7 @@ function open(config: Config, logger: Logger, name: string): Database {
     max: config.database_pool_size,
     application_name: name,
     logger,
+    queue_timeout_ms: QUEUE_MS,
     // Another direct address means that a pooler stands before the database: named statements would get lost.
     prepared_statements: config.database_url === config.database_direct_url,
   });

@@ -8,11 +8,15 @@ type Query = (...args: unknown[]) => unknown;
  * A client that counts what is sent. Where a session can be relied upon, statements with values that come again are
  * prepared under a name; elsewhere names are dropped.
  */
-export function countingClient(count: () => void, keepNames: boolean): typeof Client {
-  const names = keepNames ? new StatementNames() : undefined;
+export function countingClient(
+  count: () => void,
+  { keep_names, connect_timeout_ms }: { keep_names: boolean; connect_timeout_ms: number },
+): typeof Client {
+  const names = keep_names ? new StatementNames() : undefined;
   return class CountingClient extends Client {
     constructor(config?: string | ClientConfig) {
-      super(config);
+      // The pool's own timeout is for its queue too, which may be longer.
+      super(typeof config === 'object' ? { ...config, connectionTimeoutMillis: connect_timeout_ms } : config);
       // pg-pool listens only while a client is idle: a connection that breaks between two statements of a
       // transaction would end the process by an unhandled 'error'. The next statement fails and says so.
       this.on('error', () => undefined);

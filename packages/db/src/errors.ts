@@ -18,6 +18,9 @@ function* causes(err: unknown): Generator<DriverError> {
   }
 }
 
+/** For whoever was refused because the database was away or busy: mostly it is not any more. */
+const RETRY_AFTER_SEC = 2;
+
 const connectionCodes = new Set([
   // the socket
   'ECONNREFUSED',
@@ -92,8 +95,9 @@ export function isMissingTable(err: unknown): boolean {
  */
 export function asServiceError(err: unknown): ServiceError | null {
   for (const link of causes(err)) if (link instanceof ServiceError) return link;
-  if (isConnectionError(err)) return withCause(unavailable('database unavailable'), err);
-  if (hasCode(err, '40P01', '40001', '55P03', '57014')) return withCause(unavailable('database busy'), err);
+  if (isConnectionError(err)) return unavailable('database unavailable', err, RETRY_AFTER_SEC);
+  if (hasCode(err, '40P01', '40001', '55P03', '57014'))
+    return unavailable('database busy', err, RETRY_AFTER_SEC);
   if (hasCode(err, '22021', '22P05')) return withCause(invalid('invalid character in text'), err);
   if (refersToDeleted(err)) return withCause(notFound(), err);
   return null;

@@ -14,6 +14,7 @@ export { migrate, migrationsFolder, migrationStatus } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isUniqueViolation } from './errors.ts';
-export { newestFirst, oldestFirst } from './newest-first.ts';
+export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
+export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export * as schema from './schema/index.ts';

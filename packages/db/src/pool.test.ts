@@ -108,6 +108,29 @@ describe('a database', () => {
     expect(rows).toEqual([{ n: 3 }]);
   });
 
+  it('with all connections in use lets a burst wait for its turn, longer than for a connection', async () => {
+    const database = open({ connect_timeout_ms: 20, queue_timeout_ms: 5000 });
+    const slow = async () => transaction(database, async (tx) => tx.execute(sql`select pg_sleep(0.02)`));
+    const all = await Promise.all(Array.from({ length: 20 }, slow));
+    expect(all).toHaveLength(20);
+  });
+
+  it.each([true, false])(
+    'ends statements and waits that take too long (named statements: %s)',
+    async (named) => {
+      const limits = { statement_timeout_ms: 80, lock_timeout_ms: 40, prepared_statements: named };
+      const [one, other] = [open(limits), open(limits)];
+      const busy = { kind: 'unavailable', message: 'database busy', retry_after_sec: 2 };
+      const sleeping = transaction(one, async (tx) => tx.execute(sql`select pg_sleep(5)`));
+      await expect(sleeping).rejects.toMatchObject(busy);
+      const lock = sql`select pg_advisory_xact_lock(7)`;
+      await transaction(one, async (tx) => {
+        await tx.execute(lock);
+        await expect(transaction(other, async (inner) => inner.execute(lock))).rejects.toMatchObject(busy);
+      });
+    },
+  );
+
   it('with all connections in use is unavailable after its patience', async () => {
     const database = open({ connect_timeout_ms: 100 });
     await transaction(database, async () => {

@@ -18,6 +18,8 @@ export interface Database {
   /** For reads: each statement takes a connection of its own. A lone SELECT is sent again when its connection broke. */
   db: Tx;
   pool: Pool;
+  /** What opens a transaction. */
+  readonly begin: string;
   /** Statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
@@ -31,8 +33,13 @@ export interface DatabaseOptions {
   max: number;
   application_name: string;
   logger?: Logger | undefined;
-  /** How long a connection is tried again, and how long one waits for a free one, in milliseconds. */
+  /** How long a connection is tried again, in milliseconds. Default 3,000. */
   connect_timeout_ms?: number;
+  /** How long one waits for a free connection while all are in use. Default: as long as for a new one. */
+  queue_timeout_ms?: number;
+  /** How long one statement, and one wait for a lock, may take. Defaults 30,000 and 10,000. */
+  statement_timeout_ms?: number;
+  lock_timeout_ms?: number;
   /** Named statements live in a session: only where `url` is no transaction-mode pooler. */
   prepared_statements?: boolean;
   /**
@@ -44,27 +51,47 @@ export interface DatabaseOptions {
 
 // Nothing of ours waits for anything but the database inside a transaction.
 const IDLE_IN_TRANSACTION_MS = 10_000;
+// Far longer than any statement of a healthy instance takes, and short enough that a bad one can't hold up the rest.
+const STATEMENT_MS = 30_000;
+const LOCK_MS = 10_000;
+
+// The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
+const BEGIN = 'begin isolation level read committed';
+
+function localSettings(limits: Record<string, number>): string {
+  return Object.entries(limits)
+    .map(([name, ms]) => ` set local ${name} = ${ms}`)
+    .join(';');
+}
 
 /** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
 export function openDatabase(options: DatabaseOptions): Database {
   let statements = 0;
   const connectTimeoutMs = options.connect_timeout_ms ?? 3000;
+  const limits = {
+    statement_timeout: options.statement_timeout_ms ?? STATEMENT_MS,
+    lock_timeout: options.lock_timeout_ms ?? LOCK_MS,
+  };
   const pool = new Pool({
     connectionString: options.url,
     max: options.max,
     application_name: options.application_name,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: options.queue_timeout_ms ?? connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     // What one transaction asks at a time goes out at once (`together`); elsewhere each answer is awaited.
     pipeline: true,
     // A parameter of the connection's start, which poolers refuse.
     ...(options.prepared_statements
-      ? { idle_in_transaction_session_timeout: options.idle_in_transaction_ms ?? IDLE_IN_TRANSACTION_MS }
+      ? {
+          ...limits,
+          idle_in_transaction_session_timeout: options.idle_in_transaction_ms ?? IDLE_IN_TRANSACTION_MS,
+        }
       : {}),
-    Client: countingClient(() => {
-      statements += 1;
-    }, options.prepared_statements ?? false),
+    Client: countingClient(() => (statements += 1), {
+      keep_names: options.prepared_statements ?? false,
+      connect_timeout_ms: connectTimeoutMs,
+    }),
   });
   pool.on('error', (err) => {
     options.logger?.warn('an idle database connection was lost', { error: err.message });
@@ -73,6 +100,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     db: drizzle(pool),
     pool,
+    // A pooler's session is anybody's: there the transaction sets them for itself.
+    begin: options.prepared_statements ? BEGIN : `${BEGIN};${localSettings(limits)}`,
     statements: () => statements,
     poolStats: () => ({
       max: options.max,

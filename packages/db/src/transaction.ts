@@ -38,13 +38,12 @@ export async function transaction<T>(database: Database, fn: (tx: Tx) => Promise
   }
 }
 
-// The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
 async function begin(database: Database): Promise<PoolClient> {
   // Idle connections may have died unnoticed; before the first statement another one is as good.
   for (let left = database.poolStats().max; ; left -= 1) {
     const client = await database.pool.connect();
     try {
-      await client.query('begin isolation level read committed');
+      await client.query(database.begin);
       return client;
     } catch (err) {
       client.release(err instanceof Error ? err : true);

@@ -81,8 +81,8 @@ export const unsupported = (message: string) => new ServiceError('unsupported', 
 export const rateLimited = (message: string, retryAfterSec: number) =>
   new ServiceError('rate_limited', message, { retry_after_sec: retryAfterSec });
 
-export const unavailable = (message: string, cause?: unknown) =>
-  new ServiceError('unavailable', message, { cause });
+export const unavailable = (message: string, cause?: unknown, retryAfterSec?: number) =>
+  new ServiceError('unavailable', message, { cause, retry_after_sec: retryAfterSec });
 
 export const methodNotAllowed = (allow: readonly string[]) =>
   new ServiceError('method_not_allowed', 'method not allowed', { allow });
