@@ -24,6 +24,15 @@ export const heartbeat_runs = pgTable(
     agent_id: uuid()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
+    /** The row of the table of kinds that says what the run is about. */
+    kind: text().notNull().default('heartbeat'),
+    subject_type: text(),
+    subject_id: uuid(),
+    /** At most one live run has it, whatever its kind: `issue:<id>`, `chat:<id>` … */
+    live_key: text(),
+    /** Small facts of the kind; what is large lies in tables of its own. */
+    payload: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    /** The issue that it counts towards: its project's budget pays. */
     issue_id: uuid(),
     status: text().notNull().default('queued'),
     wake_reason: text().notNull(),
@@ -46,14 +55,17 @@ export const heartbeat_runs = pgTable(
     fence: bigint({ mode: 'number' }).notNull().default(0),
     lease_expires_at: instant(),
     cancel_requested_at: instant(),
-    /** The agent held the issue before the run: the end of the run does not release it. */
-    held_before: boolean().notNull().default(false),
+    /** Since when somebody outside of the schedulers works on it; its result may be brought at any time. */
+    handed_over_at: instant(),
     created_at: createdAt(),
     started_at: instant(),
     finished_at: instant(),
   },
   (t) => [
-    uniqueIndex('heartbeat_runs_live_issue')
+    uniqueIndex('heartbeat_runs_live_key')
+      .on(t.live_key)
+      .where(sql`${t.live_key} is not null and ${t.status} in ('queued', 'running')`),
+    index('heartbeat_runs_live_issue')
       .on(t.issue_id)
       .where(sql`${t.issue_id} is not null and ${t.status} in ('queued', 'running')`),
     index('heartbeat_runs_queued')
