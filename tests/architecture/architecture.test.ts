@@ -7,6 +7,7 @@ import {
   maxLines,
   mayImport,
   medianLines,
+  notForKernel,
   onlyIn,
   p90Lines,
   sliceOrder,
@@ -81,6 +82,18 @@ describe('imports', () => {
         if (order.indexOf(other) < order.indexOf(slice)) return [];
         return [`imports the later slice ${other}: news goes up by a job or an event, never by an import`];
       });
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe('the kernel of execution', () => {
+  it('knows no subject of runs', () => {
+    const found = offences(({ path, imports }) => {
+      if (sliceOf(path) !== notForKernel.slice) return [];
+      return notForKernel.slices
+        .filter((slice) => imports.includes(`packages/core/src/${slice}/index.ts`))
+        .map((slice) => `imports ${slice}: that is for a kind (docs/adding-a-kind.md)`);
     });
     expect(found).toEqual([]);
   });

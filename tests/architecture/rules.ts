@@ -64,6 +64,7 @@ export const sliceOrder = [
   'approvals',
   'budgets',
   'runs',
+  'heartbeats',
   'workers',
   'routines',
   'chats',
@@ -77,6 +78,22 @@ export const sliceOrder = [
   'admin',
   'health',
 ] as const;
+
+/** What runs are about is said by their kinds: the kernel may not know it, though these slices come before it. */
+export const notForKernel = {
+  slice: 'runs',
+  slices: [
+    'projects',
+    'goals',
+    'wakeups',
+    'issues',
+    'comments',
+    'task-sessions',
+    'documents',
+    'notes',
+    'knowledge',
+  ],
+};
 
 /** Lines of a file: source, test. A file with a reason of its own stands in `longer`. */
 export const maxLines = { source: 350, test: 500 };

@@ -25,8 +25,8 @@ export async function createScene(
   const apply = async (text: string): Promise<AppliedAction> => {
     const [action] = parse(text, ordinal).actions;
     ordinal += 1;
-    const settings = { database, logger: testLogger(), run, held, scrubber: new Scrubber(), storage };
-    return applyAction(settings, action!);
+    const parts = { run, held, scrubber: new Scrubber(), applies: () => true };
+    return applyAction({ database, logger: testLogger(), storage, ...parts }, action!);
   };
   return { ...set, held, apply };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sweepLostRun } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
-import type { LeaseKeeper } from './execution/lease.ts';
+import type { LeaseKeeper } from './execution/lease-keeper.ts';
 import type { RunPool } from './execution/run-pool.ts';
 
 /** Aborted runs end at their next await, once their programs are gone; one that does not is cut off by the end of the process. */

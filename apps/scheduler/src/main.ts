@@ -5,7 +5,7 @@ import { openQueue } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { SchedulerContext } from './context.ts';
 import { endRuns } from './end-runs.ts';
-import { LeaseKeeper } from './execution/lease.ts';
+import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
 import { instanceName, openInstanceStorage, openPool } from './instance.ts';

@@ -11,6 +11,8 @@ import {
   dueWork,
   EVENTS_KEPT_DAYS,
   getSetting,
+  LostRunNotEnded,
+  postponeLostRun,
   purgeOutlived,
   rollOverBudgets,
   startDueHeartbeats,
@@ -118,37 +120,33 @@ async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<vo
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await beatHearts(context, signal);
   if (due.remote_tasks) await endDueTasks(context, signal);
-  if (due.lost_run_id !== null) await sweepLostRuns(context, due.lost_run_id, signal);
+  if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.schedules) await fireSchedules(context, signal);
 }
 
 /** One run a transaction: several schedulers share the work of a dead one. */
-async function sweepLostRuns(
-  { config, database, logger }: TimerContext,
-  first: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const sweep = async (except: string[]) => transaction(database, async (tx) => sweepLostRun(tx, except));
-  let failure: unknown;
-  let passedOver: string[] = [];
+async function sweepLostRuns({ config, database, logger }: TimerContext, signal: AbortSignal): Promise<void> {
+  const failures: LostRunNotEnded[] = [];
   let ended = 0;
   while (!signal.aborted) {
+    const except = failures.map(({ run_id }) => run_id);
     try {
-      const lost = await sweep(passedOver);
+      const lost = await transaction(database, async (tx) => sweepLostRun(tx, except));
       if (lost === undefined) break;
       ended += 1;
       logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
       await killLeftovers({ config, logger }, lost);
     } catch (err) {
-      // One that can't be ended must not stand in the way of the others.
-      if (failure !== undefined) throw err;
-      failure = err;
-      passedOver = [first];
+      // However many can't be ended, they must not stand in the way of the others.
+      if (!(err instanceof LostRunNotEnded)) throw err;
+      failures.push(err);
+      await postponeLostRun(database.db, err.run_id);
     }
   }
   // Who lost runs has died, and perhaps with jobs in its hands.
   if (ended > 0) await catchUp({ database, logger });
-  if (failure !== undefined) throw failure;
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} lost runs could not be ended`);
 }
 
 async function beatHearts({ database }: TimerContext, signal: AbortSignal): Promise<void> {

@@ -7,6 +7,9 @@ export type CompanyRole = (typeof companyRoles)[number];
 export const instanceRoles = ['admin', 'member'] as const;
 export type InstanceRole = (typeof instanceRoles)[number];
 
+/** Longest chain of causes made by agents (decisions 8.2). */
+export const MAX_CAUSE_DEPTH = 12;
+
 export const UserActor = Type.Object({
   kind: Type.Literal('user'),
   user_id: Uuid,

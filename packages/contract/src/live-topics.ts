@@ -39,15 +39,15 @@ export function parseTopics(list: string | undefined): Topic[] | undefined {
   return topics.filter(isTopic);
 }
 
-function isTopic(word: string): word is Topic {
+export function isTopic(word: string): word is Topic {
   if (listTopics.some((topic) => topic === word)) return true;
   const [kind, id = '', ...rest] = word.split(':');
   return topicKinds.some((known) => known === kind) && rest.length === 0 && isUuid(id);
 }
 
 /** Where the frames of a transcript go. */
-export function transcriptTopics({ run_id, issue_id }: { run_id: string; issue_id: string | null }): Topic[] {
-  return [`run:${run_id}`, ...issueTopic(issue_id)];
+export function transcriptTopics({ run_id, topic }: { run_id: string; topic: Topic | null }): Topic[] {
+  return topic === null ? [`run:${run_id}`] : [`run:${run_id}`, topic];
 }
 
 /** No topic for what has no issue. */

@@ -25,6 +25,10 @@ export const Run = Type.Object({
   id: Uuid,
   company_id: Uuid,
   agent_id: Uuid,
+  /** What kind of work it is: `heartbeat`, or a later one. */
+  kind: Type.String(),
+  /** What it is about; null where the agent was woken for nothing in particular. */
+  subject: Nullable(Type.Object({ type: Type.String(), id: Uuid })),
   issue_id: Nullable(Uuid),
   status: OneOf(runStatuses),
   wake_reason: Type.String(),

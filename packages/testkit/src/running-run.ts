@@ -22,14 +22,21 @@ export async function createRunningRun(
   const lease = { company_id: company.id, fence: 1 };
   const base = { agent_id: ada.id, issue_id: own.id, wake_reason: 'manual', adapter_type };
   const claim = { status: 'running', claimed_by: 'test', lease_expires_at: new Date(Date.now() + 60_000) };
-  await tx.insert(schema.heartbeat_runs).values({ id: run_id, ...lease, ...base, ...claim });
+  const subject = { subject_type: 'issue', subject_id: own.id, live_key: `issue:${own.id}` };
+  const started_at = new Date();
+  await tx
+    .insert(schema.heartbeat_runs)
+    .values({ id: run_id, ...lease, ...base, ...claim, ...subject, started_at });
   const run: ClaimedRun = {
     run_id,
     ...lease,
     ...base,
     trigger_detail: null,
     retry_of_run_id: null,
-    held_before: false,
+    kind: 'heartbeat',
+    subject_id: own.id,
+    payload: {},
+    audience: { topic: `issue:${own.id}`, admins_only: false },
     budgeted: false,
     api_key: null,
     actor: actors.agent(ada, { run_id, depth: 2 }),

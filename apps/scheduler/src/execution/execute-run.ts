@@ -1,34 +1,60 @@
-import type { ClaimedRun } from '@acp/core';
+import type { ClaimedRun, TakenBackRun } from '@acp/core';
 import { Scrubber } from '@acp/kernel';
+import { applyBroughtResult, type BroughtResult } from './brought-result.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
-import { writeEnd } from './finish.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
-import { failureOf } from './run-failure.ts';
+import { kindOfRun } from './kinds/index.ts';
+import type { RunParts } from './run-parts.ts';
 import { Transcript } from './transcript.ts';
-import type { TurnsOutcome } from './turn-loop.ts';
 import { workOnRun } from './work-on-run.ts';
+import { writeEnd } from './write-end.ts';
 
 /**
  * A claimed run from its prompt to its end. Never rejects: what goes wrong becomes the run's error, and a run that is
  * not ours any more is left to whoever has it.
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
-  const { database, logger } = settings;
+  const parts = partsOf(settings, held);
+  await unlessGivenUp(settings, run, async () => {
+    const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
+    if (result !== 'handed over') await writeEnd(settings, run, parts, result);
+  });
+}
+
+/**
+ * Ends a run that was taken back, with what somebody brought: its verbs from the first one on that is not recorded.
+ * Never rejects; a run that is given up on the way can be taken back again.
+ */
+export async function endWithResult(
+  settings: ExecutionSettings,
+  taken: TakenBackRun,
+  held: HeldRun,
+  brought: BroughtResult,
+): Promise<void> {
+  const { run } = taken;
+  const parts = partsOf(settings, held, taken.next_seq);
+  await unlessGivenUp(settings, run, async () => {
+    const result = await applyBroughtResult(settings, taken, parts, brought);
+    await writeEnd(settings, run, parts, result);
+  });
+}
+
+function partsOf({ database, logger }: ExecutionSettings, held: HeldRun, first_seq = 1): RunParts {
   const scrubber = new Scrubber();
-  const transcript = new Transcript({ database, held, scrubber, logger });
-  const outcome: TurnsOutcome = { prose: [], usage: [], changed: false, failure: null };
+  return { held, scrubber, transcript: new Transcript({ database, held, scrubber, logger, first_seq }) };
+}
+
+async function unlessGivenUp(
+  { logger }: ExecutionSettings,
+  { run_id }: ClaimedRun,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    try {
-      await workOnRun(settings, run, { held, scrubber, transcript }, outcome);
-    } catch (err) {
-      if (!(err instanceof RunStopped)) outcome.failure = failureOf(err);
-    }
-    if (outcome.handed_over) return;
-    await writeEnd(settings, { run, held, scrubber, transcript, outcome });
+    await work();
   } catch (err) {
     // Lost, or the end could not be written: the lease lapses, and the sweep finishes the run.
-    if (err instanceof RunStopped) logger.warn('a run was given up', { run_id: run.run_id, why: err.why });
-    else logger.error('the end of a run was not written', { run_id: run.run_id, error: err });
+    if (err instanceof RunStopped) logger.warn('a run was given up', { run_id, why: err.why });
+    else logger.error('the end of a run was not written', { run_id, error: err });
   }
 }

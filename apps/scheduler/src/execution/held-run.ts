@@ -1,3 +1,5 @@
+import type { RunAudience, RunLease } from '@acp/core';
+
 /** Why a run ends before its time. After `lost` and `stopping` the run is someone else's: nothing more is written. */
 export type StopCause = 'cancelled' | 'lost' | 'stopping';
 
@@ -17,6 +19,7 @@ export class HeldRun {
   readonly run_id: string;
   readonly company_id: string;
   readonly fence: number;
+  readonly audience: RunAudience;
   readonly #leaseMs: number;
   readonly #abort = new AbortController();
   /** By the monotonic clock, when the statement that last took or renewed the lease was sent. */
@@ -24,14 +27,11 @@ export class HeldRun {
   #why: StopCause | null = null;
 
   /** @param claimedAt `performance.now()` before the claim was sent: the lease began later than that. */
-  constructor(
-    lease: { run_id: string; company_id: string; fence: number },
-    leaseSec: number,
-    claimedAt: number,
-  ) {
+  constructor(lease: RunLease, leaseSec: number, claimedAt: number) {
     this.run_id = lease.run_id;
     this.company_id = lease.company_id;
     this.fence = lease.fence;
+    this.audience = lease.audience;
     this.#leaseMs = leaseSec * 1000;
     this.#renewedAt = claimedAt;
   }

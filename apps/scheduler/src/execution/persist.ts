@@ -27,7 +27,7 @@ export async function persist<T>(held: HeldRun, logger: Logger, work: () => Prom
 }
 
 /** The database's troubles, which carry their cause; a command that answers `unavailable` by itself means it. */
-function isPassing(err: unknown): boolean {
+export function isPassing(err: unknown): boolean {
   const known = asServiceError(err);
   return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined);
 }

@@ -9,7 +9,7 @@ import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { engineEnvironment, isCli, passedSecrets, programEnvironment } from '../programs/environment.ts';
 import { sessionOf } from '../programs/session.ts';
-import { MAX_TURNS } from './prompt.ts';
+import { MAX_TURNS } from './kinds/execution-kind.ts';
 import { chooseModel, MAX_OUTPUT_TOKENS, secretsOf } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 

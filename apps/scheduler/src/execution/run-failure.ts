@@ -1,4 +1,9 @@
 import { AdapterError } from '@acp/adapters';
+import { CANCELLED, LOST_CATEGORY, type RunFault } from '@acp/core';
+import { storableText } from '@acp/kernel';
+import type { Logger, Scrubber } from '@acp/kernel';
+import { RunStopped } from './held-run.ts';
+import { isPassing } from './persist.ts';
 
 /** A run that fails for a reason its owner is told; everything else is `internal` and told to the log only. */
 export class RunFailure extends Error {
@@ -14,11 +19,28 @@ export class RunFailure extends Error {
   }
 }
 
-/** The failure behind what an adapter threw. */
+/**
+ * The failure behind whatever was thrown on the way. Trouble of the database that will pass breaks the run off as lost, so
+ * that it is tried once more where nothing was done yet.
+ */
 export function failureOf(err: unknown): RunFailure {
   if (err instanceof RunFailure) return err;
+  if (err instanceof RunStopped) return new RunFailure(CANCELLED, 'cancelled');
   if (err instanceof AdapterError) return new RunFailure(err.category, err.message, err);
-  const failure = new RunFailure('internal', 'internal error');
+  const failure = isPassing(err)
+    ? new RunFailure(LOST_CATEGORY, 'run lost: the database was not available')
+    : new RunFailure('internal', 'internal error');
   failure.cause = err;
   return failure;
+}
+
+/** As it is kept: storable, without secrets; what is behind it goes to the log. */
+export function faultOf(
+  failure: RunFailure | null,
+  { scrubber, logger, run_id }: { scrubber: Scrubber; logger: Logger; run_id: string },
+): RunFault | null {
+  if (failure === null) return null;
+  const { category, message, cause, reset_at } = failure;
+  if (cause !== undefined) logger.error('a run failed', { run_id, error: cause });
+  return { category, message: storableText(scrubber.scrub(message)), reset_at };
 }

@@ -11,7 +11,7 @@ export { releaseFolders } from '../programs/agent-folders.ts';
 /** The agent's own files, in its home for the time of the run. */
 export interface FilesAtHand {
   /** Stores what has changed and says in the transcript what could not be kept. Throws RunStopped. */
-  putAway(transcript: Transcript): Promise<void>;
+  collect(transcript: Transcript): Promise<void>;
 }
 
 /** What a program leaves may take this long to be stored; less once its run is called off. */
@@ -19,7 +19,7 @@ const KEEP_MS = 120_000;
 const KEEP_CANCELLED_MS = 5000;
 
 /** Throws RunFailure `config` for a home that leads elsewhere. */
-export async function layOut(
+export async function placeFiles(
   { database, storage, config, logger }: ExecutionSettings,
   run: ClaimedRun,
   { held: home }: AgentFolders,
@@ -32,7 +32,7 @@ export async function layOut(
   };
   const laid = await asConfigured(async () => layFiles(sources, home.here, run));
   return {
-    async putAway(transcript) {
+    async collect(transcript) {
       const time = timeToKeep(held);
       try {
         const max_bytes = config.max_upload_size;

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { claimRun } from '@acp/core';
+import { claimRun, takeBackRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
 import { unavailable } from '@acp/kernel';
-import { executeRun } from './execute-run.ts';
+import type { BroughtResult } from './brought-result.ts';
+import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { HeldRun } from './held-run.ts';
-import type { LeaseKeeper } from './lease.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
 
 export interface RunPoolSettings extends ExecutionSettings {
   leases: LeaseKeeper;
@@ -20,7 +21,6 @@ export class RunPool {
   readonly #set: RunPoolSettings;
   readonly #size: number;
   readonly #runs = new Set<Promise<void>>();
-  /** Slots taken by claims under way. */
   /** Under way: each may yet become a run. */
   readonly #claims = new Set<Promise<boolean>>();
   /** A claim found nothing that may start; what the end of a run sets free may then have no job any more. */
@@ -74,6 +74,21 @@ export class RunPool {
     return run !== undefined;
   }
 
+  /**
+   * Takes back a run that was handed over, and ends it with what was brought; resolves when it has ended or was given up
+   * (then it can be taken back again). Needs no slot: no model is called. False where it has ended or another has it.
+   */
+  async takeBack(run_id: string, brought: BroughtResult): Promise<boolean> {
+    if (this.#closed) throw unavailable('the scheduler stops');
+    const { database, claimed_by, config } = this.#set;
+    const options = { claimed_by, lease_sec: config.run_lease_sec };
+    const takenAt = performance.now();
+    const taken = await transaction(database, async (tx) => takeBackRun(tx, run_id, options));
+    if (taken === undefined) return false;
+    await this.#hold(taken.run, takenAt, async (held) => endWithResult(this.#set, taken, held, brought));
+    return true;
+  }
+
   /** Claims no more; true when all runs ended within the time, which `hurry` may cut short. */
   async drain(timeoutMs: number, hurry?: AbortSignal): Promise<boolean> {
     this.#closed = true;
@@ -93,17 +108,23 @@ export class RunPool {
   }
 
   #start(run: ClaimedRun, claimedAt: number): void {
+    void this.#hold(run, claimedAt, async (held) => executeRun(this.#set, run, held));
+    this.#set.logger.debug('a run began', { run_id: run.run_id, agent_id: run.agent_id });
+  }
+
+  /** Keeps the lease for the time of the work, which never rejects. */
+  async #hold(run: ClaimedRun, claimedAt: number, work: (held: HeldRun) => Promise<void>): Promise<void> {
     const { leases, config } = this.#set;
     const held = new HeldRun(run, config.run_lease_sec, claimedAt);
     leases.add(held);
-    const execution = executeRun(this.#set, run, held).finally(() => {
+    const execution = work(held).finally(() => {
       const full = this.free() <= 0;
       leases.drop(held);
       this.#runs.delete(execution);
       this.#refill(full);
     });
     this.#runs.add(execution);
-    this.#set.logger.debug('a run began', { run_id: run.run_id, agent_id: run.agent_id });
+    await execution;
   }
 
   // The jobs of waiting runs are still in the queue where the pool was full; where a limit held a run back, its job

@@ -18,7 +18,11 @@ async function scene() {
   await database.db
     .insert(schema.heartbeat_runs)
     .values({ ...run, wake_reason: 'manual', adapter_type: 'llm' });
-  const held = new HeldRun({ run_id: run.id, company_id: run.company_id, fence: 1 }, 30, performance.now());
+  const held = new HeldRun(
+    { run_id: run.id, company_id: run.company_id, fence: 1, audience: { topic: null, admins_only: false } },
+    30,
+    performance.now(),
+  );
   const scrubber = new Scrubber(['top-secret-key']);
   const transcript = new Transcript({ database, held, scrubber, logger: testLogger() });
   const events = async () => {

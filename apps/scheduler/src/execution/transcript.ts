@@ -14,6 +14,8 @@ export interface TranscriptSettings {
   held: HeldRun;
   scrubber: Scrubber;
   logger: Logger;
+  /** Where it goes on, of a run that was taken back; else 1. */
+  first_seq?: number;
 }
 
 const FLUSH_MS = 100;
@@ -26,7 +28,7 @@ const FLUSH_CHARACTERS = 16_384;
 export class Transcript {
   readonly #set: TranscriptSettings;
   /** The number of the first pending event. */
-  #nextSeq = 1;
+  #nextSeq: number;
   #pending: NewRunEvent[] = [];
   #text = '';
   #stream: ScrubberStream;
@@ -35,6 +37,7 @@ export class Transcript {
 
   constructor(settings: TranscriptSettings) {
     this.#set = settings;
+    this.#nextSeq = settings.first_seq ?? 1;
     this.#stream = settings.scrubber.stream();
   }
 

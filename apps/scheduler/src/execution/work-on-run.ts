@@ -1,107 +1,121 @@
 import { execute } from '@acp/adapters';
-import { promptFacts } from '@acp/core';
-import type { ClaimedRun, PromptFacts } from '@acp/core';
-import type { Scrubber } from '@acp/kernel';
+import type { ClaimedRun, RunResult } from '@acp/core';
 import { applyAction } from '../verbs/apply.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
-import type { HeldRun } from './held-run.ts';
+import { handOver } from './hand-over.ts';
+import { type ExecutionKind, type Work, workOf } from './kinds/execution-kind.ts';
 import { persist } from './persist.ts';
 import { planAdapter } from './plan-adapter.ts';
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
-import { handOver } from './remote.ts';
 import { reserveTurn } from './run-budget.ts';
-import { RunFailure } from './run-failure.ts';
-import { layOut, releaseFolders } from './run-files.ts';
-import { tellTask } from './tell-task.ts';
-import type { Transcript } from './transcript.ts';
-import { runTurns } from './turn-loop.ts';
-import type { TurnsOutcome } from './turn-loop.ts';
+import { failureOf, faultOf, type RunFailure } from './run-failure.ts';
+import { placeFiles, releaseFolders } from './run-files.ts';
+import type { RunParts } from './run-parts.ts';
+import { type TurnInput, turnInput } from './turn-input.ts';
+import { noTurns, runTurns, type Turns } from './turn-loop.ts';
+import { totalUsage } from './usage.ts';
 
-export interface RunParts {
-  held: HeldRun;
-  scrubber: Scrubber;
-  transcript: Transcript;
+/** A run whose kind has been asked and whose adapter is chosen. */
+interface PlannedRun {
+  run: ClaimedRun;
+  kind: ExecutionKind;
+  work: Work;
+  plan: AdapterPlan;
 }
 
 /**
- * Prompt, adapter, turns and verbs of a run. Throws RunFailure, RunStopped or what else went wrong, with `outcome` filled
- * as far as it went.
+ * Prompt, adapter, turns and verbs of a run. What goes wrong on the way is in the result, together with what the run had
+ * come to by then; a stopped run, too. Throws RunStopped where the run is not ours any more.
  */
 export async function workOnRun(
   settings: ExecutionSettings,
   run: ClaimedRun,
-  { held, scrubber, transcript }: RunParts,
-  outcome: TurnsOutcome,
-): Promise<void> {
-  const { database, logger } = settings;
+  parts: RunParts,
+  kind: ExecutionKind,
+): Promise<RunResult | 'handed over'> {
+  const { database, logger, pricing } = settings;
+  const { held, scrubber, transcript } = parts;
   transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
-  const facts = await persist(held, logger, async () => promptFacts(database.db, run));
-  if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const budget = { database, logger, run, held, pricing: settings.pricing };
-  if (run.adapter_type === 'remote') {
-    await reserveTurn({ ...budget, model: '', metered: false }, noTurn, []);
-    await handOver({ database, logger, held, transcript }, run);
-    outcome.handed_over = true;
-    return;
-  }
-  const plan = await planAdapter(settings, run, facts.agent);
+  let turns = noTurns;
+  let plan: AdapterPlan | undefined;
   try {
-    await takeTurns(settings, { run, facts, plan }, { held, scrubber, transcript }, outcome);
-  } finally {
-    if (plan.folders !== null) await releaseFolders(plan.folders, sessionFolder(plan, outcome));
+    const work = await persist(held, logger, async () => workOf(kind, database.db, run));
+    if (run.adapter_type === 'remote') {
+      const budget = { database, logger, run, held, pricing, model: '', metered: false };
+      await reserveTurn(budget, { system_prompt: '', messages: [] }, []);
+      await handOver({ database, logger, held, transcript, kind }, run);
+      return 'handed over';
+    }
+    const planned = await persist(held, logger, async () => planAdapter(settings, run, work.agent));
+    plan = planned;
+    for (const secret of plan.secrets) scrubber.addSecret(secret);
+    turns = await workInFolders(settings, { run, kind, work, plan }, parts);
+  } catch (err) {
+    held.assertOurs();
+    turns = { ...turns, failure: failureOf(err) };
   }
-  forgetBrokenSession(plan, outcome);
+  return resultOf(settings, run, parts, { plan, turns });
 }
 
-interface PlannedRun {
-  run: ClaimedRun;
-  facts: PromptFacts;
-  plan: AdapterPlan;
+/** The turns, with the agent's files in their place meanwhile. Throws RunStopped alone. */
+async function workInFolders(
+  settings: ExecutionSettings,
+  planned: PlannedRun,
+  parts: RunParts,
+): Promise<Turns> {
+  const { run, plan } = planned;
+  const { held, transcript } = parts;
+  const { folders } = plan;
+  // What is done before the model is called can be repeated, while the database is away for a moment.
+  const repeated = async <T>(step: () => Promise<T>): Promise<T> => persist(held, settings.logger, step);
+  let turns = noTurns;
+  try {
+    const input = await repeated(async () => turnInput(settings, planned));
+    const files =
+      folders === null ? null : await repeated(async () => placeFiles(settings, run, folders, held));
+    turns = await takeTurns(settings, planned, parts, input);
+    await files?.collect(transcript);
+  } catch (err) {
+    held.assertOurs();
+    turns = { ...turns, failure: turns.failure ?? failureOf(err) };
+  } finally {
+    if (folders !== null) await releaseFolders(folders, sessionFolder(plan, turns));
+  }
+  return turns;
 }
 
 async function takeTurns(
   settings: ExecutionSettings,
-  { run, facts, plan }: PlannedRun,
-  { held, scrubber, transcript }: RunParts,
-  outcome: TurnsOutcome,
-): Promise<void> {
+  { run, kind, plan }: PlannedRun,
+  parts: RunParts,
+  { prompt, task }: TurnInput,
+): Promise<Turns> {
   const { database, logger, pricing, storage } = settings;
-  const budget = { database, logger, run, held, pricing };
+  const { held, scrubber } = parts;
   const { model } = plan.task;
-  for (const secret of plan.secrets) scrubber.addSecret(secret);
-  outcome.provider = plan.provider;
-  outcome.provider_id = plan.provider_id;
-  outcome.session_version = plan.session_version;
-  const { prompt, task } = await tellTask(settings, run, facts, plan);
-  const files = plan.folders === null ? null : await layOut(settings, run, plan.folders, held);
+  const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
+  const applying = { database, logger, run, held, scrubber, storage, applies: kind.verbs };
   const began = performance.now();
-  try {
-    await runTurns(
-      {
-        held,
-        transcript,
-        scrubber,
-        model,
-        max_turns: plan.max_turns,
-        execute: (turn, signal) => execute({ ...turn, ...goingOn(task, outcome, began) }, signal),
-        apply: async (action) => applyAction({ database, logger, run, held, scrubber, storage }, action),
-        reserve: async (turn, usage) => reserveTurn({ ...budget, model, metered: plan.metered }, turn, usage),
-      },
-      prompt,
-      outcome,
-    );
-  } finally {
-    await files?.putAway(transcript);
-  }
+  return runTurns(
+    {
+      ...parts,
+      model,
+      max_turns: Math.min(plan.max_turns, kind.max_turns),
+      execute: (turn, signal, session) => execute({ ...turn, ...goingOn(task, session, began) }, signal),
+      apply: async (action) => applyAction(applying, action),
+      reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
+    },
+    prompt,
+  );
 }
 
 /** Of the session that the next run may go on from. */
-function sessionFolder({ task }: AdapterPlan, { session }: TurnsOutcome): string | undefined {
+function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | undefined {
   return (session === undefined ? task.program?.session : session)?.cwd;
 }
 
 /** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
-function goingOn(task: PlannedTask, { session }: TurnsOutcome, began: number): PlannedTask {
+function goingOn(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
   const { program } = task;
   if (program === undefined) return task;
   const timeout_sec = Math.max(1, program.timeout_sec - (performance.now() - began) / 1000);
@@ -111,10 +125,29 @@ function goingOn(task: PlannedTask, { session }: TurnsOutcome, began: number): P
   };
 }
 
-const noTurn = { system_prompt: '', messages: [] };
+function resultOf(
+  { pricing, logger }: ExecutionSettings,
+  { run_id }: ClaimedRun,
+  { scrubber }: RunParts,
+  { plan, turns }: { plan: AdapterPlan | undefined; turns: Turns },
+): RunResult {
+  const session = sessionAfter(plan, turns);
+  return {
+    failure: faultOf(turns.failure, { scrubber, logger, run_id }),
+    text: turns.prose.filter((prose) => prose !== '').join('\n\n') || null,
+    usage: totalUsage(plan?.provider ?? 'none', turns.usage, pricing),
+    changed: turns.changed,
+    session: session === undefined ? undefined : { session, version: plan?.session_version ?? null },
+    provider_id: plan?.provider_id ?? null,
+  };
+}
 
 /** One that a run could not go on from for good would fail the next one as well. */
-function forgetBrokenSession({ task }: AdapterPlan, outcome: TurnsOutcome): void {
-  const resumed = task.program?.session ?? null;
-  if (resumed !== null && outcome.failure?.category === 'permanent') outcome.session = null;
+function sessionAfter(plan: AdapterPlan | undefined, { failure, session }: Turns): Turns['session'] {
+  const resumed = plan?.task.program?.session ?? null;
+  return resumed !== null && isPermanent(failure) ? null : session;
+}
+
+function isPermanent(failure: RunFailure | null): boolean {
+  return failure?.category === 'permanent';
 }

@@ -24,6 +24,8 @@ export interface ApplySettings {
   scrubber: Scrubber;
   /** Where verbs that write files put their bytes. */
   storage: Storage;
+  /** Which verbs the kind of the run obeys. */
+  applies: (verb: VerbRow) => boolean;
 }
 
 /** What became of one verb, as transcript, next turn and next prompt tell it. */
@@ -95,7 +97,8 @@ async function attempt(
   entry: Entry,
 ): Promise<VerbOutcome> {
   const verb = verbs.get(row.name);
-  if (!row.available || verb === undefined) throw invalid(`verb /${row.name} is not available`);
+  if (!row.available || verb === undefined || !settings.applies(row))
+    throw invalid(`verb /${row.name} is not available`);
   if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
   const { database, run, scrubber } = settings;
   if (verb.permission !== undefined) requirePermission(run, verb.permission);

@@ -4,7 +4,8 @@ import { eventFrame, transcriptFrames } from './frames.ts';
 
 const company_id = '7b0d1c0e-6a3f-4a0e-9d0e-000000000001';
 const entry = (payload: Record<string, unknown>): TranscriptEntry => ({
-  issue_id: null,
+  topic: null,
+  admins_only: false,
   run_id: '7b0d1c0e-6a3f-4a0e-9d0e-000000000002',
   company_id,
   seq: 7,

@@ -252,6 +252,7 @@ export class LiveHub {
         for (const entry of entries) {
           const frames = transcriptFrames(entry);
           for (const subscriber of this.#subscribers.of(audienceOf(entry))) {
+            if (!subscriber.mayFollow(entry)) continue;
             subscriber.sendUnnumbered(frames);
             this.#dropIfSlow(subscriber);
           }

@@ -1,4 +1,4 @@
-import { createValidator, Nullable, Uuid } from '@acp/contract';
+import { createValidator, isTopic, Nullable, Uuid } from '@acp/contract';
 import type { TranscriptRange } from '@acp/core';
 import { Type } from 'typebox';
 
@@ -6,7 +6,8 @@ const parse = createValidator(
   Type.Object({
     run_id: Uuid,
     company_id: Uuid,
-    issue_id: Nullable(Uuid),
+    topic: Nullable(Type.String()),
+    admins_only: Type.Boolean(),
     from: Type.Integer(),
     to: Type.Integer(),
   }),
@@ -17,7 +18,8 @@ const parse = createValidator(
 export function parseRanges(items: readonly string[]): TranscriptRange[] {
   return items.flatMap((item) => {
     try {
-      return [parse(JSON.parse(item))];
+      const range = parse(JSON.parse(item));
+      return [{ ...range, topic: range.topic !== null && isTopic(range.topic) ? range.topic : null }];
     } catch {
       return [];
     }

@@ -52,6 +52,11 @@ export class Subscriber {
     return this.companies.has(company_id) && (!adminsOnly(type) || this.admin_of.has(company_id));
   }
 
+  /** Whether it may follow the transcript of a run of one of its companies. */
+  mayFollow({ company_id, admins_only }: { company_id: string; admins_only: boolean }): boolean {
+    return this.companies.has(company_id) && (!admins_only || this.admin_of.has(company_id));
+  }
+
   /** A sequenced event. What the replay has sent already is passed over. */
   send(seq: number, frame: string): boolean {
     if (this.closed) return false;

@@ -19,7 +19,7 @@ import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
 import { createProject, deleteProject, loadProject } from '../projects/index.ts';
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
-import { settleCompany } from '../runs/index.ts';
+import { settleCompany } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { listTrash } from '../trash/index.ts';
 import { purgeFromTrash, purgeOutlived, restoreFromTrash } from './index.ts';

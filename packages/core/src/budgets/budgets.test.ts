@@ -15,7 +15,7 @@ import {
   pauseAgent,
   requestWakeups,
   resumeAgent,
-  type RunOutcome,
+  type RunResult,
   sweepLostRun,
   triggerIssue,
   updateAgent,
@@ -296,7 +296,7 @@ describe('the end of a run', () => {
     usage_missing: false,
     cost_usd: '0.75000000',
   };
-  const succeeded: RunOutcome = { status: 'succeeded', usage, changed: true };
+  const succeeded: RunResult = { failure: null, text: null, usage, changed: true };
 
   it('charges what was not settled yet, also to a policy that was made meanwhile, and opens incidents', async () => {
     const set = await setUp();
@@ -332,8 +332,9 @@ describe('the end of a run', () => {
       ]),
     );
     const run = await claimed(set);
-    const broke = { error: 'budget exceeded', error_category: 'budget', usage: null, changed: false };
-    await act(async (tx) => finishRun(tx, run, { status: 'failed', ...broke }));
+    const failure = { category: 'budget', message: 'budget exceeded' };
+    const broke = { failure, text: null, usage: null, changed: false };
+    await act(async (tx) => finishRun(tx, run, broke));
     const waiting = and(eq(wakeup_requests.agent_id, set.agent.id), eq(wakeup_requests.status, 'pending'));
     expect(await database.db.$count(wakeup_requests, waiting)).toBe(1);
     const [row] = await database.db.select().from(schema.issues).where(eq(schema.issues.id, issue.id));

@@ -27,4 +27,5 @@ export type { TokenUsage } from './pricing.ts';
 export { listCostEvents, reportCost } from './report-cost.ts';
 export { reportSpending, reserveCall } from './reserve.ts';
 export type { CallAhead, ReservationOutcome } from './reserve.ts';
+export { projectOfRun, scopesOfRun } from './run-scopes.ts';
 export { rollOverBudgets, settleBudgets, sweepBudgets } from './settle-budgets.ts';

@@ -2,6 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { openIncidents } from './open-incidents.ts';
+import { projectOfRun, scopesOfRun } from './run-scopes.ts';
 import { breachWaived, dueIncident, ensureWindows } from './windows.ts';
 
 /** A model call that is about to be made. */
@@ -59,8 +60,7 @@ export async function reportSpending(tx: Tx, run_id: string): Promise<void> {
 }
 
 const policiesOfRun = (run_id: string) => sql`exists (select from heartbeat_runs r
-  where r.id = ${run_id} and p.company_id = r.company_id and p.enabled and p.scope_id in (r.company_id, r.agent_id,
-    (select i.project_id from issues i where i.id = r.issue_id)))`;
+  where r.id = ${run_id} and p.company_id = r.company_id and p.enabled and p.scope_id in (${scopesOfRun('r')}))`;
 
 const lastRuns = sql`(select cost_usd from heartbeat_runs x
   where x.agent_id = run.agent_id and x.status = 'succeeded' order by x.created_at desc, x.id desc limit 20)`;
@@ -68,7 +68,7 @@ const lastRuns = sql`(select cost_usd from heartbeat_runs x
 async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
   const { rows } = await tx.execute<Verdict>(sql`
     with run as materialized (
-      select r.id, r.company_id, r.agent_id, (select i.project_id from issues i where i.id = r.issue_id) as project_id
+      select r.id, r.company_id, r.agent_id, ${projectOfRun('r')} as project_id
       from heartbeat_runs r
       where r.id = ${call.run_id} and r.fence = ${call.fence} and r.status = 'running' for no key update
     ), policy as materialized (

@@ -38,11 +38,11 @@ const already = {
   extra: { message: 'already checked out' },
 };
 
-const runOf = (agent: { id: string }, issue: { id: string }, held_before = false) => ({
+const runOf = (agent: { id: string }, issue: { id: string }, started_at = new Date()) => ({
   id: newId(),
   agent_id: agent.id,
   issue_id: issue.id,
-  held_before,
+  started_at,
 });
 
 describe('checkoutIssue', () => {
@@ -112,7 +112,7 @@ describe('the checkout of a run', () => {
     const issue = await s.make();
     const run = runOf(s.ada, issue);
     const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run.id));
-    expect(taken).toMatchObject({ held_before: false, issue: { checkout_run_id: run.id } });
+    expect(taken).toMatchObject({ issue: { checkout_run_id: run.id } });
     expect(taken?.changes).toMatchObject([{ event: { type: 'issue_updated' } }]);
     await within((tx) => releaseIssue(tx, actors.agent(s.ada), issue));
     await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
@@ -126,10 +126,22 @@ describe('the checkout of a run', () => {
     await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
     const before = await row(issue.id);
     const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, newId()));
-    expect(taken).toMatchObject({ held_before: true, changes: [], issue: { checkout_run_id: null } });
+    expect(taken).toMatchObject({ changes: [], issue: { checkout_run_id: null } });
     expect(taken?.issue.checked_out_at).toEqual(before.checked_out_at);
-    await within((tx) => releaseAfterRun(tx, runOf(s.ada, issue, true)));
+    await within((tx) => releaseAfterRun(tx, runOf(s.ada, issue, new Date(Date.now() + 1000))));
     expect(await row(issue.id)).toMatchObject({ checked_out_by_agent_id: s.ada.id });
+  });
+
+  it('of an agent that held the issue, released it in the run and took it again, is given back', async () => {
+    const s = await stage();
+    const issue = await s.make();
+    await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
+    const run = runOf(s.ada, issue);
+    await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run.id));
+    await within((tx) => releaseIssue(tx, actors.agent(s.ada), issue));
+    await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
+    await within((tx) => releaseAfterRun(tx, run, { changed: true }));
+    expect(await row(issue.id)).toMatchObject({ checked_out_by_agent_id: null, checkout_run_id: null });
   });
 
   it('is refused where another agent holds the issue, and where the issue is in the trash', async () => {
@@ -144,8 +156,9 @@ describe('the checkout of a run', () => {
   it('that an earlier run left behind is taken over as the run’s own', async () => {
     const s = await stage();
     const issue = await s.make({ checked_out_by_agent_id: s.ada.id, checkout_run_id: newId() });
-    const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, newId()));
-    expect(taken?.held_before).toBe(false);
+    const run_id = newId();
+    const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run_id));
+    expect(taken?.issue.checkout_run_id).toBe(run_id);
   });
 
   it('leaves another agent’s checkout alone at the end of the run', async () => {

@@ -23,7 +23,8 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
       : alreadyCheckedOut();
   const [issue] = await selectIssues(
     tx,
-    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = now(), checkout_run_id = null
+    // The clock of the moment, not of the transaction: the end of a run tells by it what is older than the run.
+    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null
         where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
         returning i.*`,
   );

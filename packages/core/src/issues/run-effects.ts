@@ -10,8 +10,6 @@ import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
 
 export interface RunCheckout {
   issue: IssueRow;
-  /** The agent held the issue by itself: the end of the run leaves the checkout alone. */
-  held_before: boolean;
   changes: Change[];
 }
 
@@ -19,7 +17,7 @@ export interface RunOfIssue {
   id: string;
   agent_id: string;
   issue_id: string | null;
-  held_before: boolean;
+  started_at: Date | null;
 }
 
 /** Checks the issue out for a run; undefined when another agent holds it or it is gone. */
@@ -51,15 +49,14 @@ export async function checkoutForRun(
   const heldBefore = raw.held_before === true;
   return {
     issue,
-    held_before: heldBefore,
     changes: heldBefore ? [] : [issueUpdated(issue, 'issue.checked_out', { run_id: runId })],
   };
 }
 
 /**
- * At the end of a run, however it ends: gives the checkout back unless the agent held it before the run; a checkout
- * made during the run does not count. With an outcome also counts the run for
- * the loop breaker: one that changed the issue starts the count anew.
+ * At the end of a run, however it ends: gives the checkout back, unless it is the agent's own and from before the run;
+ * one that was released since and taken anew goes. With an outcome also counts the run for the loop breaker: one that
+ * changed the issue starts the count anew.
  */
 export async function releaseAfterRun(
   tx: Tx,
@@ -67,7 +64,9 @@ export async function releaseAfterRun(
   outcome?: { changed: boolean },
 ): Promise<Change[]> {
   if (run.issue_id === null) return [];
-  const release = sql`(not ${run.held_before}::boolean and i.checked_out_by_agent_id is not distinct from ${run.agent_id}::uuid)`;
+  // What a run takes over bears its id; what the agent had itself, and has still, is older than the run.
+  const own = sql`(i.checkout_run_id is null and coalesce(i.checked_out_at, '-infinity') < ${run.started_at?.toISOString() ?? null}::timestamptz)`;
+  const release = sql`(not coalesce(${own}, false) and i.checked_out_by_agent_id is not distinct from ${run.agent_id}::uuid)`;
   const [issue] = await selectIssues(
     tx,
     sql`update issues i set

@@ -5,8 +5,8 @@ import { rolloverDue } from '../budgets/index.ts';
 export interface DueWork {
   /** `startDueHeartbeats` would find an agent. */
   heartbeats: boolean;
-  /** The run that `sweepLostRun` would take first: the one whose lease lapsed longest ago. */
-  lost_run_id: string | null;
+  /** `sweepLostRun` would find a run. */
+  lost_runs: boolean;
   /** `rollOverBudgets` would find an incident of a window that is over. */
   budget_windows: boolean;
   /** `endDueTask` would find a remote task. */
@@ -19,7 +19,7 @@ export interface DueWork {
 
 const nothing: DueWork = {
   heartbeats: false,
-  lost_run_id: null,
+  lost_runs: false,
   budget_windows: false,
   remote_tasks: false,
   schedules: false,
@@ -35,8 +35,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
     select
       exists (select from agents where next_heartbeat_at is not null and deleted_at is null
         and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
-      (select id from heartbeat_runs where status = 'running' and lease_expires_at < now()
-        order by lease_expires_at limit 1) as lost_run_id,
+      exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs,
       ${rolloverDue} as budget_windows,
       exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())
         or exists (select from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id

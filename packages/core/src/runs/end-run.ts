@@ -1,62 +1,117 @@
-import { isSubprocessAdapter } from '@acp/contract';
-import { together, type Tx } from '@acp/db';
+import { isSubprocessAdapter, type Actor } from '@acp/contract';
+import { together, signal, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
+import { cutText, storableText } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Change } from '../activity/index.ts';
-import { noteRunEnded, revokeRunKeys, type SessionChange } from '../agents/index.ts';
-import { chargeCost, insertRunCost, type RunCost } from '../budgets/index.ts';
-import { type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
-import { keepTaskSession } from '../task-sessions/index.ts';
-import { agentsWaiting } from '../wakeups/index.ts';
+import { recordChanges } from '../activity/index.ts';
+import { noteRunEnded, revokeRunKeys } from '../agents/index.ts';
+import { chargeCost, insertRunCost, projectOfRun } from '../budgets/index.ts';
+import { pauseProvider } from '../providers/index.ts';
+import { retryRun } from './retry-run.ts';
 import { runRow } from './rows.ts';
-import type { RunRow } from './types.ts';
+import { endedChange } from './run-changes.ts';
+import { insertLastEvents, transcriptSignal } from './run-events.ts';
+import { runKind, runKinds } from './run-kinds.ts';
+import type { RunResult, RunRow, RunUsage } from './types.ts';
 
-export interface FinalState {
-  status: 'succeeded' | 'failed' | 'cancelled';
-  error: string | null;
-  error_category: string | null;
-  summary: string | null;
-  usage: (RunCost & { usage_missing: boolean }) | null;
-}
+/** The category of a result with which somebody ends a run that was called off. */
+export const CANCELLED = 'cancelled';
 
-export interface Ended {
+// In bytes.
+const SUMMARY = 2000;
+const ERROR = 4000;
+
+interface WrittenEnd {
   run: RunRow;
-  /** As it stood at the end, null without one or where it lies in the trash. */
-  issue: IssueRow | null;
+  subject: Record<string, unknown> | null;
   /** A queued run of the same agent, or, where companies have a limit, of the company, which it may have held back. */
   next_run_id: string | null;
   /** The company has budgets: what the run cost and held is to be charged. */
   budgeted: boolean;
   project_id: string | null;
-  /** Of the whole run, as decimal text. */
-  cost_usd: string;
 }
 
 /**
- * The last write of a run's row, with its cost event, in one statement: agent, issue and run are locked in the order
- * of all (agent > issue > run), and nothing happens unless `condition` still holds for the locked row `r`.
+ * THE end of a run that had begun, of whatever kind and however it comes: row, cost event and the last of the transcript
+ * in one statement, then the kind's part, agent, keys, those who waited, budgets, activity and event. For one transaction.
+ * A run that was called off ends `cancelled`, whatever its result says: who was told so can rely on it.
+ * @param condition what must still hold, over the locked run `r`
+ * @returns the row; undefined when the condition does not hold any more: nothing was written, the caller rolls back.
  */
-export async function endRow(
+export async function endRun(
   tx: Tx,
-  run: { id: string; agent_id: string; issue_id: string | null },
-  state: FinalState,
+  of: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
+  { result, actor }: { result: RunResult; actor: Actor },
   condition: SQL,
-): Promise<Ended | undefined> {
-  const { usage } = state;
+): Promise<RunRow | undefined> {
+  const kind = runKind(of.kind);
+  const written = await writeEnd(tx, of, result, condition);
+  if (written === undefined) return undefined;
+  const { run, subject } = written;
+  const { retried, applied } = await retryRun(tx, { run, subject });
+  const { failure, session, provider_id } = result;
+  const text = result.summary_only === true ? null : result.text;
+  const known = { ...result, text, changed: result.changed || applied };
+  const [ofKind, ofAgent] = await together(
+    kind.end(tx, { run, subject, result: known, actor, retried }),
+    noteRunEnded(tx, run.agent_id, {
+      run_id: run.id,
+      ok: run.status !== 'failed',
+      error: run.error,
+      agent_locked: true,
+      ...(session === undefined ? {} : { session }),
+    }),
+  );
+  // They open nothing from now on in any case; this is so that none is left lying about.
+  if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
+  await offerNext(tx, run, written.next_run_id, ofKind.dispatched);
+  // Runs of other agents would only learn the same from the provider.
+  if (failure?.category === 'quota' && provider_id)
+    await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: failure.message });
+  if (written.budgeted) {
+    // Policies are the last to be locked.
+    const { company_id, agent_id } = run;
+    const { project_id } = written;
+    await chargeCost(tx, { company_id, agent_id, project_id }, result.usage?.cost_usd ?? '0', run.id);
+  }
+  await recordChanges(tx, actor, [...ofKind.changes, ...ofAgent, endedChange(run)]);
+  return run;
+}
+
+/** Agent, subject and run are locked in the order of all, and nothing happens unless `condition` holds for the locked row. */
+async function writeEnd(
+  tx: Tx,
+  of: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
+  { failure, text, usage, transcript }: RunResult,
+  condition: SQL,
+): Promise<WrittenEnd | undefined> {
+  const { subject } = runKind(of.kind);
+  const cancelled = sql`(r.cancel_requested_at is not null or ${failure?.category === CANCELLED}::boolean)`;
+  const message = short(failure?.message ?? null, ERROR);
+  const fault = message === null ? null : { message, category: failure?.category };
+  // Who calls a run off need not read what else became of it.
+  const unlessCancelled = (value: string | null) =>
+    sql`case when r.cancel_requested_at is null then ${value}::text end`;
   const { rows } = await tx.execute(sql`
     with agent as materialized (
-      select a.id from agents a where a.id = ${run.agent_id} for no key update
-    ), issue as materialized (
-      select i.* from issues i, agent where i.id = ${run.issue_id}::uuid for no key update of i
-    ), ended as (
-      update heartbeat_runs r set status = ${state.status}, finished_at = clock_timestamp(), lease_expires_at = null,
-        error = ${state.error}, error_category = ${state.error_category}, summary = coalesce(${state.summary}, r.summary),
-        ${usage ? usageColumns(usage) : sql`fence = r.fence + 1`}
-      from agent left join issue on true
-      where r.id = ${run.id} and ${condition}
+      select a.id from agents a where a.id = ${of.agent_id} for no key update
+    ), subject as materialized (${
+      subject === null || of.subject_id === null
+        ? sql`select null::uuid as id, null::jsonb as found where false`
+        : sql`select s.id, to_jsonb(s) as found from ${sql.identifier(subject.table)} s, agent
+          where s.id = ${of.subject_id}::uuid for no key update of s`
+    }), ended as (
+      update heartbeat_runs r set finished_at = clock_timestamp(), lease_expires_at = null, fence = r.fence + 1,
+        status = case when ${cancelled} then 'cancelled' else ${failure === null ? 'succeeded' : 'failed'} end,
+        error = ${unlessCancelled(message)}, error_category = ${unlessCancelled(failure?.category ?? null)},
+        summary = coalesce(${short(text, SUMMARY)}, r.summary)${usage === null ? sql`` : usageColumns(usage)}
+      from agent left join subject on true
+      where r.id = ${of.id} and ${condition}
       returning r.*
-    )${usage ? sql`, cost as (${insertRunCost('ended', usage)})` : sql``}
-    select ended.*, to_jsonb(issue) as issue, issue.project_id,
+    ), entry as (${insertLastEvents('ended', transcript, fault)})
+    ${usage === null ? sql`` : sql`, cost as (${insertRunCost('ended', usage)})`}
+    select ended.*, (select found from subject) as subject, ${projectOfRun('ended')} as project_id,
+      (select min(seq) from entry) as "from", (select max(seq) from entry) as "to",
       exists (select from budget_policies p where p.company_id = ended.company_id) as budgeted,
       coalesce((select q.id from heartbeat_runs q
         where q.agent_id = ended.agent_id and q.status = 'queued' and q.id <> ended.id
@@ -64,78 +119,49 @@ export async function endRow(
         where q.company_id = ended.company_id and q.status = 'queued' and q.id <> ended.id
           and exists (select from instance_settings where key = 'company_max_concurrent_runs')
         order by q.created_at, q.id limit 1)) as next_run_id
-    from ended left join issue on true`);
+    from ended`);
   const [raw] = rows;
   if (raw === undefined) return undefined;
-  const issue = raw.issue === null ? null : toIssueRow(raw.issue as Record<string, unknown>);
+  const run = runRow(raw);
+  signal(tx, 'transcripts', transcriptSignal(run, Number(raw.from), Number(raw.to)));
   return {
-    run: runRow(raw),
-    issue: issue?.deleted_at === null ? issue : null,
+    run,
+    subject: raw.subject as Record<string, unknown> | null,
     next_run_id: typeof raw.next_run_id === 'string' ? raw.next_run_id : null,
     budgeted: raw.budgeted === true,
     project_id: typeof raw.project_id === 'string' ? raw.project_id : null,
-    cost_usd: usage?.cost_usd ?? '0',
   };
 }
 
-function usageColumns(usage: RunCost & { usage_missing: boolean }): SQL {
-  return sql`fence = r.fence + 1, model = ${usage.model}, input_tokens = ${usage.input_tokens},
+function usageColumns(usage: RunUsage): SQL {
+  return sql`, model = ${usage.model}, input_tokens = ${usage.input_tokens},
     output_tokens = ${usage.output_tokens}, cached_tokens = ${usage.cached_tokens},
     cost_usd = ${usage.cost_usd}::numeric, usage_missing = ${usage.usage_missing}`;
-}
-
-/**
- * What the end of a run that had started does to the others: checkout given back, agent idle, loop breaker counted,
- * those dispatched that waited for it, budgets charged. The agent's lock is held since `endRow`.
- * @param counted whether the issue changed; undefined leaves the loop breaker alone.
- * @param options `dispatched`: agents that this transaction has enqueued a dispatch for already.
- * @returns changes for the caller's `recordChanges`.
- */
-export async function afterRun(
-  tx: Tx,
-  ended: Ended,
-  counted: { changed: boolean } | undefined,
-  options: { dispatched?: readonly string[]; session?: SessionChange | undefined } = {},
-): Promise<Change[]> {
-  const { run } = ended;
-  const [issueChanges, agentChanges] = await together(
-    releaseAfterRun(tx, run, counted),
-    noteRunEnded(tx, run.agent_id, {
-      run_id: run.id,
-      ok: run.status !== 'failed',
-      error: run.error,
-      agent_locked: true,
-      ...(options.session === undefined ? {} : { session: options.session }),
-    }),
-    keepTaskSession(tx, run, ended.issue),
-  );
-  // They open nothing from now on in any case; this is so that none is left lying about.
-  if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
-  await offerNext(tx, ended, options.dispatched);
-  if (ended.budgeted) {
-    // Policies are the last to be locked.
-    const { company_id, agent_id } = run;
-    await chargeCost(tx, { company_id, agent_id, project_id: ended.project_id }, ended.cost_usd, run.id);
-  }
-  return [...issueChanges, ...agentChanges];
 }
 
 function mayHaveKey(adapter_type: string): boolean {
   return adapter_type === 'remote' || isSubprocessAdapter(adapter_type);
 }
 
-/** Wakeups that this run held up are dispatched, a queued run that the agent's limit held back is offered again. */
+/** Work that this run held up is dispatched, a queued run that a limit held back is offered again. */
 export async function offerNext(
   tx: Tx,
-  ended: Pick<Ended, 'run' | 'next_run_id'>,
+  run: RunRow,
+  next_run_id: string | null,
   dispatched: readonly string[] = [],
 ): Promise<void> {
-  const { run, next_run_id } = ended;
-  const waiting = await agentsWaiting(tx, { agent_id: run.agent_id, issue_id: run.issue_id });
+  const waiting = new Set<string>();
+  for (const { waitingFor } of runKinds())
+    for (const agent_id of (await waitingFor?.(tx, run)) ?? []) waiting.add(agent_id);
+  for (const agent_id of dispatched) waiting.delete(agent_id);
   await enqueueMany(
     tx,
     'dispatch-agent',
-    waiting.filter((id) => !dispatched.includes(id)).map((agent_id) => ({ agent_id })),
+    [...waiting].map((agent_id) => ({ agent_id })),
   );
   if (next_run_id !== null) await enqueueMany(tx, 'execute-run', [{ run_id: next_run_id }]);
+}
+
+function short(text: string | null, bytes: number): string | null {
+  return text === null ? null : cutText(storableText(text), bytes);
 }

@@ -1,27 +1,33 @@
 /**
- * Owns `heartbeat_runs`, `run_events` and `run_actions`. The run row is the queue, its lease is liveness, its fence the
- * right to write (decisions 8.1). Invariants: every path to a run goes through `admitRuns`; one live run per issue;
- * at most `max_concurrent_runs` running per agent; what an ended or swept run still sends changes nothing.
+ * The kernel of execution. Owns `heartbeat_runs`, `run_events` and `run_actions`, and knows no subject: what a run is
+ * about says its kind (`run-kinds.ts`). The run row is the queue, its lease is liveness, its fence the right to write
+ * (decisions 8.1). Invariants: every path to a run goes through `admitRuns`, every end of one that had begun through
+ * `endRun`; one live run per live key; at most `max_concurrent_runs` running per agent; what an ended or swept run still
+ * sends changes nothing; a run that was called off ends `cancelled`.
  */
-export { cancelRun } from './cancel.ts';
-export { claimRun } from './claim.ts';
-export { dispatchAgent } from './dispatch.ts';
+export { admitRuns } from './admit-runs.ts';
+export type { Admission, Proposal } from './admit-runs.ts';
+export { agentFactColumns, agentPresent, readAgentFacts } from './agent-facts.ts';
+export type { AgentFacts } from './agent-facts.ts';
+export { cancelRun, cancelRuns } from './cancel-runs.ts';
+export { claimRun } from './claim-run.ts';
 export { dueWork } from './due-work.ts';
 export type { DueWork } from './due-work.ts';
-export { BUDGET_CATEGORY, finishRun } from './finish.ts';
-export { endHandedOverRun, handOverRun } from './hand-over.ts';
-export { invokeAgent, triggerIssue } from './invoke.ts';
-export { lockRun, recordAction, renewLeases } from './lease.ts';
+export { CANCELLED } from './end-run.ts';
+export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
+export { endHandedOverRun, handOverRun, takeBackRun } from './hand-over-run.ts';
+export type { TakenBackRun } from './hand-over-run.ts';
 export { presentRun } from './present.ts';
-export { promptFacts } from './prompt-facts.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
 export { endedAmong, findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { lockRun, recordAction } from './record-action.ts';
+export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';
-export { settleAgent, settleCompany, settleIssue } from './settle.ts';
-export { sweepLostRun, sweepQueuedRuns } from './sweep.ts';
-export { sweepUnsettled } from './sweep-unsettled.ts';
-export { appendRunEvents, storeRunEvents } from './transcript.ts';
-export type { TranscriptSignal } from './transcript.ts';
-export type * from './prompt-types.ts';
+export { LOST_CATEGORY } from './retry-run.ts';
+export { appendRunEvents, storeRunEvents } from './run-events.ts';
+export type { TranscriptSignal } from './run-events.ts';
+export { registerRunKind, runKind, runKinds } from './run-kinds.ts';
+export type { EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
+export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';
 export type * from './types.ts';

@@ -11,6 +11,11 @@ export function presentRun(run: RunRow): Run {
     id: run.id,
     company_id: run.company_id,
     agent_id: run.agent_id,
+    kind: run.kind,
+    subject:
+      run.subject_type === null || run.subject_id === null
+        ? null
+        : { type: run.subject_type, id: run.subject_id },
     issue_id: run.issue_id,
     status: runStatus(run.status),
     wake_reason: run.wake_reason,

@@ -1,15 +1,15 @@
 import type { RunEventKind } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import type { TranscriptSignal } from './transcript.ts';
+import type { TranscriptSignal } from './run-events.ts';
+import type { RunAudience } from './types.ts';
 
 /** Transcript entries `from` to `to` of a run, as the `transcripts` channel names them. */
 export type TranscriptRange = TranscriptSignal;
 
-export interface TranscriptEntry {
+export interface TranscriptEntry extends RunAudience {
   run_id: string;
   company_id: string;
-  issue_id: string | null;
   seq: number;
   kind: RunEventKind;
   payload: Record<string, unknown>;
@@ -24,8 +24,8 @@ export async function listTranscriptRanges(
   const { rows } = await tx.execute<
     Omit<TranscriptEntry, 'created_at'> & { created_at: string } & Record<string, unknown>
   >(sql`
-    select e.run_id, r.company_id, r.issue_id, e.seq, e.kind, e.payload, e.created_at
-    from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, issue_id uuid, "from" int, "to" int)
+    select e.run_id, r.company_id, r.topic, r.admins_only, e.seq, e.kind, e.payload, e.created_at
+    from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, topic text, admins_only boolean, "from" int, "to" int)
     join run_events e on e.run_id = r.run_id and e.seq between r."from" and r."to"
     order by e.run_id, e.seq`);
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
-import { findRun, listRuns, presentRun } from './index.ts';
+import { findRun, listRuns, presentRun } from '../index.ts';
 
 const { agents, heartbeat_runs } = schema;
 

@@ -1,26 +1,39 @@
-import type { AgentActor, RunEventKind } from '@acp/contract';
+import type { AgentActor, RunEventKind, Topic } from '@acp/contract';
 import type { schema } from '@acp/db';
 import type { SessionChange } from '../agents/index.ts';
 
 export type RunRow = typeof schema.heartbeat_runs.$inferSelect;
+
+/** Who may follow a run live. */
+export interface RunAudience {
+  /** Whoever shows this topic gets its frames, beside those that show the run; null: it is on no other page. */
+  topic: Topic | null;
+  /** Only to admins of the company; else to all who may see the company. */
+  admins_only: boolean;
+}
 
 /** The right to write a run: what the claim gave. It ends with the run, or when a sweep finds its lease lapsed. */
 export interface RunLease {
   run_id: string;
   company_id: string;
   fence: number;
+  audience: RunAudience;
 }
 
 /** What a scheduler holds after a claim. */
 export interface ClaimedRun extends RunLease {
+  kind: string;
   agent_id: string;
+  /** The issue that it counts towards, if any: its project's budget pays. */
   issue_id: string | null;
+  /** What the run is about, in the table that the kind names. */
+  subject_id: string | null;
+  /** The kind's own facts, as the admission got them. */
+  payload: Record<string, unknown>;
   wake_reason: string;
   trigger_detail: string | null;
   adapter_type: string;
   retry_of_run_id: string | null;
-  /** The agent held the issue before the run: the end of the run does not release it. */
-  held_before: boolean;
   /** Of its own, for the time of the run: only for adapters that run a program. Stored nowhere. */
   api_key: string | null;
   /** There is a budget that its calls have to reserve from; one made meanwhile is found by its next call. */
@@ -70,21 +83,34 @@ export interface RunUsage {
   cost_usd: string;
 }
 
-export interface RunOutcome {
-  /** The last entries of the transcript, which are written with the end. */
-  transcript?: TranscriptBatch | undefined;
-  status: 'succeeded' | 'failed' | 'cancelled';
-  error?: string | null;
-  /** The adapter's error category, or `internal`. */
-  error_category?: string | null;
-  /** Cut to 2,000 characters when stored. */
-  summary?: string | null;
-  /** The prose of all turns without its verb lines; posted as one comment where the run has an issue. */
-  comment?: string | null;
-  /** What the agent's next run goes on from; undefined leaves that as it is. */
-  session?: SessionChange | undefined;
+/** Why a run did not end well, in words for the agent's owner. */
+export interface RunFault {
+  /** The adapter's error category, or one of `internal`, `config`, `budget`, `lost`, `cancelled`. */
+  category: string;
+  message: string;
+  /** Of a used-up quota: when it is there again, where known. */
+  reset_at?: Date | undefined;
+}
+
+/**
+ * What a run came to: made by its execution, or of what a worker brought, and handed on as it is to the kernel's and the
+ * kind's end. That somebody called the run off stands in its row, not here.
+ */
+export interface RunResult {
+  /** Null: it ended well. */
+  failure: RunFault | null;
+  /** The prose of all turns without its verb lines. */
+  text: string | null;
+  /** The text could not be written where the kind writes it: it is kept in the run's row alone. */
+  summary_only?: boolean;
   /** Null where no model was called: then no cost event is written. */
   usage: RunUsage | null;
-  /** Whether a mutating verb was applied: the loop breaker counts runs that changed nothing. */
+  /** Whether a verb made something different. */
   changed: boolean;
+  /** What the agent's next run goes on from; undefined leaves that as it is. */
+  session?: SessionChange | undefined;
+  /** The company's provider that was asked: a used-up quota pauses it. */
+  provider_id?: string | null;
+  /** The last entries of the transcript, which are written with the end. */
+  transcript?: TranscriptBatch | undefined;
 }

@@ -4,7 +4,7 @@
  * `run_id` is set when a queued run was admitted for the request (still pending: later ones coalesce into it); the
  * claim consumes it. Dispatch looks at pending ones without a run.
  */
-export { MAX_STALLED_RUNS, MAX_WAKE_DEPTH, requestWakeups } from './request-wakeups.ts';
+export { MAX_STALLED_RUNS, requestWakeups } from './request-wakeups.ts';
 export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';
 export {
   agentsWaiting,
@@ -14,6 +14,7 @@ export {
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
+  consumeWakeupsOf,
   pendingWakeups,
   returnWakeups,
 } from './pending.ts';

@@ -58,6 +58,14 @@ export async function consumeWakeups(tx: Tx, run_id: string): Promise<WakeupRow[
     .returning();
 }
 
+/** As `consumeWakeups`, of runs that were called off before they began. */
+export async function consumeWakeupsOf(tx: Tx, run_ids: readonly string[]): Promise<void> {
+  await tx
+    .update(wakeup_requests)
+    .set({ status: 'consumed', consumed_at: sql`now()` })
+    .where(and(inArray(wakeup_requests.run_id, [...run_ids]), pending));
+}
+
 /**
  * The agent has fetched its inbox: all that was pending is answered, bound to a queued run or not. Oldest first. What
  * concerns an issue in the trash is left to `settle-issue`: the agent would find nothing there.

@@ -1,4 +1,4 @@
-import type { Actor, WakeReason } from '@acp/contract';
+import { MAX_CAUSE_DEPTH, type Actor, type WakeReason } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
@@ -21,8 +21,6 @@ export interface RequestedWakeup {
   run_id: string | null;
 }
 
-/** Longest chain of causes made by agents (decisions 8.2). */
-export const MAX_WAKE_DEPTH = 12;
 /** Runs in a row without a change to their issue, after which only a human wakes for it (decisions 8.2). */
 export const MAX_STALLED_RUNS = 5;
 
@@ -44,7 +42,7 @@ export async function requestWakeups(
   const author = actor.kind === 'agent' ? actor : undefined;
   const depth = author ? author.depth + 1 : 0;
   const wanted = requests.filter((request) => request.agent_id !== author?.agent_id);
-  if (wanted.length === 0 || depth > MAX_WAKE_DEPTH) return [];
+  if (wanted.length === 0 || depth > MAX_CAUSE_DEPTH) return [];
   const human = humanActor(actor);
   const { rows } = await tx.execute<{ [K in keyof RequestedWakeup]: RequestedWakeup[K] }>(sql`
     insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)

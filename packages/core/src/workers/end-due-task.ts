@@ -1,7 +1,7 @@
 import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { endHandedOverRun } from '../runs/index.ts';
+import { CANCELLED, endHandedOverRun } from '../runs/index.ts';
 
 /** How long a worker may take to learn that its task is called off (decisions 7.25). */
 const CANCEL_SEC = 60;
@@ -11,7 +11,8 @@ interface DueTask extends Record<string, unknown> {
   status: 'queued' | 'claimed' | 'cancel_requested';
   run_id: string;
   agent_id: string;
-  issue_id: string | null;
+  subject_id: string | null;
+  kind: string;
   called_off: boolean;
   overdue: boolean;
   waited_sec: number;
@@ -27,7 +28,7 @@ type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: st
  */
 export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boolean } | undefined> {
   const { rows } = await tx.execute<DueTask>(sql`
-    select t.id, t.status, t.heartbeat_run_id as run_id, t.agent_id, r.issue_id, t.deadline < now() as overdue,
+    select t.id, t.status, t.heartbeat_run_id as run_id, t.agent_id, r.subject_id, r.kind, t.deadline < now() as overdue,
       r.cancel_requested_at is not null as called_off,
       round(extract(epoch from now() - coalesce(t.claimed_at, t.created_at)))::int as waited_sec
     from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
@@ -45,12 +46,8 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
   }
   const ended = await endHandedOverRun(
     tx,
-    { id: task.run_id, agent_id: task.agent_id, issue_id: task.issue_id },
-    {
-      status: step.to,
-      error: step.error,
-      error_category: step.category,
-    },
+    { ...task, id: task.run_id },
+    { category: step.category, message: step.error },
     sql`exists (select from remote_tasks t where t.id = ${task.id} and t.status = ${task.status})`,
   );
   const closed = await tx.execute(sql`
@@ -64,7 +61,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
 function stepOf({ status, called_off, overdue, waited_sec }: DueTask): Step {
   if (status === 'claimed' && called_off && !overdue) return { to: 'cancel_requested' };
   if (status === 'cancel_requested' || called_off)
-    return { to: 'cancelled', error: 'cancelled', category: 'cancelled' };
+    return { to: 'cancelled', error: 'cancelled', category: CANCELLED };
   const what = status === 'queued' ? 'no worker has taken the task' : 'no result from the worker';
   return {
     to: 'failed',

@@ -8,7 +8,8 @@ import {
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { defaultPrompt } from '../agents/index.ts';
-import { type ClaimedRun, promptFacts, type PromptFacts } from '../runs/index.ts';
+import { promptFacts, type PromptFacts } from '../heartbeats/index.ts';
+import type { ClaimedRun } from '../runs/index.ts';
 import { skillTree } from '../skills/index.ts';
 
 interface Surroundings extends Record<string, unknown> {

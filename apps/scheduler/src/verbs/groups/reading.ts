@@ -2,7 +2,7 @@ import { createValidator, ListIssues, OneOf, priorities } from '@acp/contract';
 import type { Issue } from '@acp/contract';
 import { listIssues, promptFacts } from '@acp/core';
 import { notFound } from '@acp/kernel';
-import { renderIssue } from '../../execution/render-issue.ts';
+import { renderIssue } from '../../execution/kinds/heartbeat/render-issue.ts';
 import { inline } from '../../execution/untrusted.ts';
 import { agentOf, issueOf, limitOf, projectOf, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';

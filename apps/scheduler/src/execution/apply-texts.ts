@@ -1,0 +1,88 @@
+import type { AppliedAction } from '../verbs/apply.ts';
+import { parse } from '../verbs/parse.ts';
+import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
+import { bounded } from './clean-text.ts';
+import type { HeldRun } from './held-run.ts';
+import type { Transcript } from './transcript.ts';
+
+export interface ApplyTextsSettings {
+  held: HeldRun;
+  transcript: Transcript;
+  apply: (action: ParsedAction) => Promise<AppliedAction>;
+}
+
+/** What became of the messages of one turn, as far as it went. */
+export interface AppliedTexts {
+  /** The last message that says something is the answer; what came before was said on the way. */
+  prose: string;
+  actions: AppliedAction[];
+  /** A verb made something different. */
+  changed: boolean;
+  /** Of the next turn. */
+  next_ordinal: number;
+  /** What was thrown on the way (RunStopped, or a verb that could not be recorded); null: all is done. */
+  stopped: unknown;
+}
+
+/** More verbs than any sane run has; what a model repeats for ever ends here. */
+const MAX_ACTIONS = 200;
+
+/**
+ * Applies the verbs of the messages in their order, counted on from `first`. Never rejects.
+ * @param ordinals `from`: verbs below it have taken effect already and are passed over
+ */
+export async function applyTexts(
+  settings: ApplyTextsSettings,
+  texts: readonly string[],
+  { first, from }: { first: number; from: number },
+): Promise<AppliedTexts> {
+  const outputs = parseAll(texts, first);
+  const done: AppliedTexts = {
+    prose: outputs.findLast(({ prose }) => prose !== '')?.prose ?? '',
+    actions: [],
+    changed: false,
+    next_ordinal: first + outputs.reduce((sum, { actions }) => sum + actions.length, 0),
+    stopped: null,
+  };
+  try {
+    for (const output of outputs) await applyOutput(settings, output, from, done);
+  } catch (err) {
+    done.stopped = err;
+  }
+  return done;
+}
+
+/** The verbs of all messages are counted on. */
+function parseAll(texts: readonly string[], first: number): ParsedOutput[] {
+  let ordinal = first;
+  return texts.map((text) => {
+    const output = parse(text, ordinal);
+    ordinal += output.actions.length;
+    return output;
+  });
+}
+
+async function applyOutput(
+  { held, transcript, apply }: ApplyTextsSettings,
+  { actions, unknown }: ParsedOutput,
+  from: number,
+  done: AppliedTexts,
+): Promise<void> {
+  for (const { word, line } of unknown) {
+    transcript.add('log', { message: `/${word} in line ${line} is no verb: it was taken as text` });
+  }
+  for (const action of actions.filter(({ ordinal }) => ordinal >= from)) {
+    if (action.ordinal > MAX_ACTIONS) {
+      transcript.add('error', {
+        message: `a run has no more than ${MAX_ACTIONS} verbs: the rest was left out`,
+      });
+      break;
+    }
+    held.assertHeld();
+    const applied = await apply(action);
+    done.actions.push(applied);
+    done.changed ||= applied.changed;
+    const { result, changed: _, ...entry } = applied;
+    transcript.add('action', { ...entry, result: result === null ? null : bounded(result, 2000) });
+  }
+}

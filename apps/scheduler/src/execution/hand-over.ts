@@ -1,0 +1,52 @@
+import { queueRemoteTask } from '@acp/core';
+import type { ClaimedRun } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { Database } from '@acp/db';
+import { ServiceError } from '@acp/kernel';
+import type { Logger } from '@acp/kernel';
+import { RunStopped } from './held-run.ts';
+import type { HeldRun } from './held-run.ts';
+import { type ExecutionKind, readPayload } from './kinds/execution-kind.ts';
+import { persist } from './persist.ts';
+import { RunFailure } from './run-failure.ts';
+import type { Transcript } from './transcript.ts';
+
+export interface RemoteSettings {
+  database: Database;
+  logger: Logger;
+  held: HeldRun;
+  transcript: Transcript;
+  kind: ExecutionKind;
+}
+
+/** Thrown to roll back a hand-over that the fence refused. */
+class NotOurs extends Error {}
+
+/**
+ * Hands the run to the fleet of workers: its task is queued and its lease given up in one transaction; what follows is
+ * the task's. Throws RunFailure for a configuration that makes no task, RunStopped where the run is not ours any more.
+ */
+export async function handOver(
+  { database, logger, held, transcript, kind }: RemoteSettings,
+  run: ClaimedRun,
+): Promise<void> {
+  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run));
+  transcript.add('log', { message: 'queued as a task for a remote worker' });
+  await transcript.flush();
+  let attempts = 0;
+  try {
+    await persist(held, logger, async () => {
+      attempts += 1;
+      await transaction(database, async (tx) => {
+        if (!(await queueRemoteTask(tx, run, payload))) throw new NotOurs();
+      });
+    });
+  } catch (err) {
+    if (err instanceof ServiceError && err.kind === 'invalid') throw new RunFailure('config', err.message);
+    if (!(err instanceof NotOurs)) throw err;
+    // Its commit had taken effect, only the answer was lost.
+    if (attempts > 1) return;
+    held.stop('lost');
+    throw new RunStopped('lost');
+  }
+}

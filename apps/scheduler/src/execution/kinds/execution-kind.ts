@@ -1,0 +1,68 @@
+import type { TaskPayload, VerbRow } from '@acp/contract';
+import type { ClaimedRun, PromptAgent } from '@acp/core';
+import type { Tx } from '@acp/db';
+import { RunFailure } from '../run-failure.ts';
+
+export interface Prompt {
+  system_prompt: string;
+  user_message: string;
+}
+
+/** What executes the agent: a model that is asked turn by turn, or a program with tools of its own. */
+export type PromptReader = 'model' | 'program';
+
+/** Read verbs give the agent another turn; so many in all, unless a kind has fewer. */
+export const MAX_TURNS = 5;
+
+/** The scheduler's half of a kind: how a run of it is told to its agent, and what the agent may do. */
+interface KindRow<F extends { agent: PromptAgent }> {
+  /** As the row of `core/src/run-kinds.ts`. */
+  name: string;
+  /** All that the prompt is made of, from one snapshot; undefined where the agent or the subject is gone. */
+  facts: (tx: Tx, run: ClaimedRun) => Promise<F | undefined>;
+  /** Pure: the same facts give the same text. */
+  prompt: (facts: F, reader: PromptReader) => Prompt;
+  /** For programs and workers that take no prompt but the task; without it they can't run this kind. */
+  payload?: (tx: Tx, run: ClaimedRun) => Promise<TaskPayload | undefined>;
+  /** Verbs that are obeyed; the prompt tells of no others. */
+  verbs: (verb: VerbRow) => boolean;
+  max_turns: number;
+}
+
+/** The facts of a run, read: for whom it is, and what it is told. */
+export interface Work {
+  agent: PromptAgent;
+  prompt: (reader: PromptReader) => Prompt;
+}
+
+/** A kind whose facts nobody else looks into. */
+export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'prompt'> {
+  work: (tx: Tx, run: ClaimedRun) => Promise<Work | undefined>;
+}
+
+export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>): ExecutionKind {
+  const { facts: read, prompt, ...rest } = row;
+  return {
+    ...rest,
+    work: async (tx, run) => {
+      const facts = await read(tx, run);
+      return facts && { agent: facts.agent, prompt: (reader) => prompt(facts, reader) };
+    },
+  };
+}
+
+/** Throws RunFailure where what the run is about is gone. */
+export async function workOf(kind: ExecutionKind, tx: Tx, run: ClaimedRun): Promise<Work> {
+  const work = await kind.work(tx, run);
+  if (work === undefined) throw new RunFailure('internal', 'the agent is gone');
+  return work;
+}
+
+/** Throws RunFailure for a kind that has no task payload. */
+export async function readPayload(kind: ExecutionKind, tx: Tx, run: ClaimedRun): Promise<TaskPayload> {
+  if (kind.payload === undefined)
+    throw new RunFailure('config', `adapter ${run.adapter_type} can't run work of the kind ${kind.name}`);
+  const payload = await kind.payload(tx, run);
+  if (payload === undefined) throw new RunFailure('internal', 'the agent is gone');
+  return payload;
+}

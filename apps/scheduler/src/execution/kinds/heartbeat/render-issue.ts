@@ -1,0 +1,82 @@
+import type { PromptIssue } from '@acp/core';
+import { inline, quoted } from '../../untrusted.ts';
+
+/** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
+const BODY_LIMIT = 20_000;
+const COMMENT_LIMIT = 4000;
+const COMMENTS_LIMIT = 60_000;
+const REFERENCES_LIMIT = 50;
+
+type Reference = PromptIssue['children'][number];
+
+/** The issue as agents read it: in the prompt and as the answer of `/get-issue`. */
+export function renderIssue(issue: PromptIssue): string {
+  const facts = [
+    `Status: ${issue.status}`,
+    `Priority: ${issue.priority}`,
+    `Assignee: ${issue.assignee_name === null ? 'nobody' : inline(issue.assignee_name)}`,
+    ...(issue.labels.length > 0
+      ? [`Labels: ${issue.labels.map((label) => inline(label, 100)).join(', ')}`]
+      : []),
+    ...(issue.awaiting_input ? ['It waits for the input of a human.'] : []),
+    ...(issue.needs_routing ? ['It needs routing to a better agent.'] : []),
+  ];
+  const parts = [
+    `${issue.identifier}: ${inline(issue.title)}\n${facts.join('\n')}`,
+    issue.body_markdown?.trim()
+      ? quoted('issue_body', issue.body_markdown, BODY_LIMIT)
+      : 'It has no description.',
+    issue.parent === null ? '' : `Parent: ${renderReference(issue.parent)}`,
+    renderList('Children', issue.children),
+    renderRelations(issue.relations),
+    renderComments(issue),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function renderReference(issue: Reference): string {
+  const assignee = issue.assignee_name === null ? '' : `, assigned to ${inline(issue.assignee_name, 100)}`;
+  return `${issue.identifier} [${issue.status}${assignee}] ${inline(issue.title, 200)}`;
+}
+
+function renderList(title: string, issues: readonly Reference[]): string {
+  if (issues.length === 0) return '';
+  const lines = issues.slice(0, REFERENCES_LIMIT).map((issue) => `- ${renderReference(issue)}`);
+  return `${title}:\n${lines.join('\n')}${leftOut(issues.length - lines.length)}`;
+}
+
+const relationWords = {
+  blocks: 'blocks',
+  blocked_by: 'is blocked by',
+  depends_on: 'depends on',
+  dependency_of: 'is a dependency of',
+  relates_to: 'relates to',
+} as const;
+
+function renderRelations(relations: PromptIssue['relations']): string {
+  if (relations.length === 0) return '';
+  const lines = relations
+    .slice(0, REFERENCES_LIMIT)
+    .map((each) => `- it ${relationWords[each.relation]} ${renderReference(each)}`);
+  return `Relations:\n${lines.join('\n')}${leftOut(relations.length - lines.length)}`;
+}
+
+/** The newest that fit; the oldest are left out, which is said. */
+function renderComments(issue: PromptIssue): string {
+  if (issue.comments.length === 0) return '';
+  const shown: string[] = [];
+  let size = 0;
+  for (const { author_name: author, body_markdown: body, created_at: at } of issue.comments.toReversed()) {
+    const comment = quoted('comment', body, COMMENT_LIMIT, { author, at });
+    size += comment.length;
+    if (size > COMMENTS_LIMIT && shown.length > 0) break;
+    shown.unshift(comment);
+  }
+  const earlier = Math.max(issue.comment_count, issue.comments.length) - shown.length;
+  const notice = earlier > 0 ? ` (${earlier} earlier ones are left out)` : '';
+  return `Comments, oldest first${notice}:\n${shown.join('\n')}`;
+}
+
+export function leftOut(count: number): string {
+  return count > 0 ? `\n- … and ${count} more` : '';
+}

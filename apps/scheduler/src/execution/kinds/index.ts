@@ -1,0 +1,22 @@
+// The scheduler's half of the table of kinds (docs/adding-a-kind.md); a test compares it with core's.
+import type { ExecutionKind } from './execution-kind.ts';
+import { heartbeat } from './heartbeat/index.ts';
+
+const table = new Map<string, ExecutionKind>();
+
+/** Puts a kind into the table; a second one of the same name takes its place. */
+export function registerExecutionKind(kind: ExecutionKind): void {
+  table.set(kind.name, kind);
+}
+
+for (const kind of [heartbeat]) registerExecutionKind(kind);
+
+export function kindOfRun(name: string): ExecutionKind {
+  const kind = table.get(name);
+  if (kind === undefined) throw new Error(`nobody executes runs of the kind ${name}`);
+  return kind;
+}
+
+export function executionKinds(): string[] {
+  return [...table.keys()];
+}

@@ -1,0 +1,73 @@
+import { finishRun, type ClaimedRun, type RunResult, type TranscriptBatch } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { ExecutionSettings } from './execution-settings.ts';
+import { RunStopped } from './held-run.ts';
+import { persist } from './persist.ts';
+import type { RunParts } from './run-parts.ts';
+
+/** Thrown to roll back an end that the fence refused. */
+class NotOurs extends Error {}
+
+/**
+ * Writes the end of the run in one transaction, with the rest of its transcript. Throws RunStopped, with nothing written,
+ * when the run is not ours any more.
+ */
+export async function writeEnd(
+  settings: ExecutionSettings,
+  run: ClaimedRun,
+  parts: RunParts,
+  result: RunResult,
+): Promise<void> {
+  parts.held.assertOurs();
+  const rest = await parts.transcript.takeRest();
+  let refusal: unknown;
+  for (const { lost, told } of endings(result, rest)) {
+    try {
+      await finish(settings, run, parts, told);
+      if (lost !== '') settings.logger.error(`${lost} not stored`, { run_id: run.run_id, error: refusal });
+      return;
+    } catch (err) {
+      if (err instanceof RunStopped) throw err;
+      refusal = err;
+    }
+  }
+  throw refusal;
+}
+
+/**
+ * What is tried in turn: an end with a gap is better than none, which would leave the run to be found lost and its model
+ * to be called again.
+ */
+function endings(result: RunResult, transcript: TranscriptBatch): { lost: string; told: RunResult }[] {
+  const { failure, text, usage, changed } = result;
+  const reason = { category: 'internal', message: 'what the run came to could not be stored' };
+  const bare: RunResult = { failure: failure ?? reason, text, summary_only: true, usage, changed };
+  return [
+    { lost: '', told: { ...result, transcript } },
+    { lost: 'transcript entries were', told: result },
+    { lost: 'comment, session and transcript of a run were', told: bare },
+    { lost: 'text, session, usage and transcript of a run were', told: { ...bare, text: null, usage: null } },
+  ];
+}
+
+async function finish(
+  { database, logger }: ExecutionSettings,
+  run: ClaimedRun,
+  { held }: RunParts,
+  result: RunResult,
+): Promise<void> {
+  let attempts = 0;
+  try {
+    await persist(held, logger, async () => {
+      attempts += 1;
+      await transaction(database, async (tx) => {
+        if (!(await finishRun(tx, run, result))) throw new NotOurs();
+      });
+    });
+  } catch (err) {
+    if (!(err instanceof NotOurs)) throw err;
+    // Its commit had taken effect, only the answer was lost.
+    if (attempts > 1) return;
+    throw new RunStopped('lost');
+  }
+}

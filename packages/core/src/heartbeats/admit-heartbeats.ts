@@ -1,0 +1,41 @@
+import type { Actor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { type Admission, admitRuns, type AgentFacts, type Proposal } from '../runs/index.ts';
+import { bindWakeupsToRuns } from '../wakeups/index.ts';
+import { HEARTBEAT } from './heartbeat-kind.ts';
+import { type IssueFacts, issueObjection } from './issue-objection.ts';
+
+/** A heartbeat that somebody wants. */
+export interface WantedHeartbeat extends IssueFacts {
+  issue_id: string | null;
+  wake_reason: string;
+  trigger_detail: string | null;
+  /** Agent-made causes in a row behind it; 0 where a human or the clock wants it. */
+  depth: number;
+  wakeup_ids: string[];
+}
+
+/** `admitRuns` for heartbeats: those that pass have their wakeups bound. One statement more than the admission has. */
+export async function admitHeartbeats(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentFacts,
+  wanted: readonly WantedHeartbeat[],
+): Promise<Admission<Proposal & WantedHeartbeat>> {
+  const admission = await admitRuns(
+    tx,
+    actor,
+    agent,
+    wanted.map((each) => ({
+      ...each,
+      kind: HEARTBEAT,
+      subject_id: each.issue_id,
+      objection: issueObjection(each),
+    })),
+  );
+  const bindings = admission.admitted.flatMap(({ run, proposal }) =>
+    proposal.wakeup_ids.map((wakeup_id) => ({ wakeup_id, run_id: run.id })),
+  );
+  if (bindings.length > 0) await bindWakeupsToRuns(tx, bindings);
+  return admission;
+}

@@ -1,0 +1,126 @@
+import type { Actor } from '@acp/contract';
+import { together, type Tx } from '@acp/db';
+import { cutText, storableText } from '@acp/kernel';
+import type { Change } from '../activity/index.ts';
+import { writeComment } from '../comments/index.ts';
+import { checkoutForRun, type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
+import {
+  BUDGET_CATEGORY,
+  type EndedRun,
+  type KindChanges,
+  type RunKind,
+  type RunRow,
+} from '../runs/index.ts';
+import { keepTaskSession } from '../task-sessions/index.ts';
+import {
+  agentsWaiting,
+  bindWakeupsToRuns,
+  consumeWakeups,
+  consumeWakeupsOf,
+  requestWakeups,
+  returnWakeups,
+} from '../wakeups/index.ts';
+import { issueObjection } from './issue-objection.ts';
+
+export const HEARTBEAT = 'heartbeat';
+
+// In bytes: no more than the schema of a comment admits.
+const COMMENT = 1_000_000;
+
+/** An agent wakes and works on its issue, or on none in particular. */
+export const heartbeatKind: RunKind = {
+  name: HEARTBEAT,
+  subject: { type: 'issue', table: 'issues' },
+  liveKey: ({ subject_id }) => issueKey(subject_id),
+  audience: ({ issue_id }) => ({ topic: issue_id === null ? null : `issue:${issue_id}`, admins_only: false }),
+  retries: true,
+  begin: beginHeartbeat,
+  end: endHeartbeat,
+  // Whoever cancels runs does not want their wakeups answered by others.
+  cancelQueued: async (tx, runs) => {
+    await consumeWakeupsOf(
+      tx,
+      runs.map(({ id }) => id),
+    );
+  },
+  retry: retryHeartbeat,
+  waitingFor: agentsWaiting,
+};
+
+/** One live run per issue, of whatever kind works on it. */
+export function issueKey(issue_id: string | null): string | null {
+  return issue_id === null ? null : `issue:${issue_id}`;
+}
+
+/** Issue checked out, wakeups consumed. */
+async function beginHeartbeat(tx: Tx, run: RunRow): ReturnType<NonNullable<RunKind['begin']>> {
+  const checkout =
+    run.issue_id === null ? { changes: [] } : await checkoutForRun(tx, run.issue_id, run.agent_id, run.id);
+  if (checkout === undefined) {
+    // Another agent took the issue since the admission.
+    await returnWakeups(tx, run.id);
+    return { refused: { message: 'issue is checked out by another agent', category: 'conflict' } };
+  }
+  await consumeWakeups(tx, run.id);
+  return checkout;
+}
+
+/**
+ * Prose posted as the agent's comment, checkout given back, task session kept, loop breaker counted. A run that was called
+ * off says nothing about whether the issue gets on; the same goes for one that found no money left, whose wakeups wait
+ * until there is some again.
+ */
+async function endHeartbeat(
+  tx: Tx,
+  { run, subject, result, actor, retried }: EndedRun,
+): Promise<KindChanges> {
+  const row = subject === null ? null : toIssueRow(subject);
+  const issue = row?.deleted_at === null ? row : null;
+  const { changed, failure, text } = result;
+  const said = await postProse(tx, actor, issue, run.status === 'cancelled' ? null : text);
+  const broke = failure?.category === BUDGET_CATEGORY && !changed;
+  if (broke) await returnWakeups(tx, run.id);
+  const counted = !retried && !broke && (changed || run.status !== 'cancelled');
+  const [released] = await together(
+    releaseAfterRun(tx, run, counted ? { changed } : undefined),
+    keepTaskSession(tx, run, issue),
+  );
+  return { changes: [...said.changes, ...released], dispatched: said.woken };
+}
+
+/** As the agent: it is never woken by it, whom it mentions is. */
+async function postProse(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow | null,
+  prose: string | null,
+): Promise<{ changes: Change[]; woken: string[] }> {
+  const body_markdown = prose === null ? '' : cutText(storableText(prose), COMMENT).trim();
+  if (issue === null || body_markdown === '') return { changes: [], woken: [] };
+  const written = await writeComment(tx, actor, issue, { body_markdown });
+  const wakeups = await requestWakeups(tx, actor, written.wakeups);
+  const woken = wakeups.filter(({ run_id }) => run_id === null).map(({ agent_id }) => agent_id);
+  return { changes: written.changes, woken };
+}
+
+/** With its wakeups, which stay pending where the admission refuses. */
+async function retryHeartbeat(
+  ...[tx, { run, subject }, admit]: Parameters<NonNullable<RunKind['retry']>>
+): Promise<boolean> {
+  const issue = subject === null ? null : toIssueRow(subject);
+  if (run.issue_id !== null && issue?.deleted_at !== null) return false;
+  const wakeup_ids = await returnWakeups(tx, run.id);
+  const again = await admit(
+    issueObjection({
+      held_by_other: (issue?.checked_out_by_agent_id ?? run.agent_id) !== run.agent_id,
+      stalled_runs: issue?.stalled_runs ?? 0,
+      human: run.depth === 0,
+    }),
+  );
+  if (again === undefined) return false;
+  await bindWakeupsToRuns(
+    tx,
+    wakeup_ids.map((wakeup_id) => ({ wakeup_id, run_id: again.id })),
+  );
+  return true;
+}

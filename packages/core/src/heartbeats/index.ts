@@ -1,0 +1,12 @@
+/**
+ * The first kind of run: an agent is woken and works on an issue, or on nothing in particular. Owns no table: which runs
+ * an agent should have now follows from its wakeups and issues, and what a run does to them stands in
+ * `heartbeat-kind.ts`. Invariant: every heartbeat is admitted by `admitHeartbeats`.
+ */
+export { dispatchAgent } from './dispatch-agent.ts';
+export { HEARTBEAT, heartbeatKind, issueKey } from './heartbeat-kind.ts';
+export { invokeAgent, triggerIssue } from './invoke.ts';
+export { promptFacts } from './prompt-facts.ts';
+export type * from './prompt-types.ts';
+export { settleAgent, settleCompany, settleIssue } from './settle.ts';
+export { sweepUnsettled } from './sweep-unsettled.ts';

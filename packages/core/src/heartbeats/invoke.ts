@@ -1,0 +1,113 @@
+import type { Actor, Run } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { humanActor } from '../activity/index.ts';
+import { budgetHeld } from '../agents/index.ts';
+import { agentFactColumns, type AgentFacts, agentPresent, findRun, presentRun } from '../runs/index.ts';
+import { admitHeartbeats, type WantedHeartbeat } from './admit-heartbeats.ts';
+import { issueKey } from './heartbeat-kind.ts';
+import { readWork, type Work } from './plan-runs.ts';
+
+/**
+ * Creates a run of the agent now (decisions 7.35): on the issue of its oldest pending wakeup, else on its most urgent
+ * actionable issue, else, when it has none at all, without an issue. Where all its work has live runs, one of these
+ * is the answer. At the concurrency limit the run stays queued.
+ * @throws conflict when the agent may not be woken or the emergency stop holds.
+ */
+export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): Promise<Run> {
+  const work = await readWork(tx, agent.id, 1);
+  if (work === undefined) throw notFound();
+  const wanted = chosenWork(work, actor);
+  if (wanted.issue_id === null && work.busy_run_id !== null) {
+    const busy = await findRun(tx, work.busy_run_id);
+    if (busy) return presentRun(busy);
+  }
+  return admitOne(tx, actor, work, wanted);
+}
+
+/**
+ * Runs the assignee on the issue, or answers its live run.
+ * @throws invalid without an assignee; conflict when the assignee may not be woken or another agent holds the issue.
+ */
+export async function triggerIssue(
+  tx: Tx,
+  actor: Actor,
+  issue: { id: string; assignee_agent_id: string | null },
+): Promise<Run> {
+  if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
+  const { rows } = await tx.execute<TriggerFacts>(sql`
+    select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
+      coalesce(i.checked_out_by_agent_id, a.id) <> a.id as held_by_other,
+      (select r.id from heartbeat_runs r where r.issue_id = i.id and r.status in ('queued', 'running') limit 1) as live_run_id,
+      w.id as wakeup_id, coalesce(w.depth, 0) as wakeup_depth
+    from agents a join issues i on i.id = ${issue.id}
+    left join wakeup_requests w on w.agent_id = a.id and w.status = 'pending' and w.run_id is null
+      and coalesce(w.issue_id, '00000000-0000-0000-0000-000000000000'::uuid) = i.id
+    where a.id = ${issue.assignee_agent_id} and ${agentPresent}`);
+  const [facts] = rows;
+  if (facts === undefined) throw conflict('the assignee is gone');
+  const live = facts.live_run_id === null ? undefined : await findRun(tx, facts.live_run_id);
+  if (live) return presentRun(live);
+  const over_budget = facts.over_budget || facts.project_over_budget;
+  return admitOne(
+    tx,
+    actor,
+    { ...facts, over_budget },
+    {
+      issue_id: issue.id,
+      wake_reason: 'manual',
+      trigger_detail: `triggered by ${actor.name}`,
+      depth: depthOf(actor, facts.wakeup_depth),
+      stalled_runs: facts.stalled_runs,
+      held_by_other: facts.held_by_other,
+      human: humanActor(actor),
+      wakeup_ids: facts.wakeup_id === null ? [] : [facts.wakeup_id],
+    },
+  );
+}
+
+type TriggerFacts = { [K in keyof AgentFacts]: AgentFacts[K] } & {
+  project_over_budget: boolean;
+  stalled_runs: number;
+  held_by_other: boolean;
+  live_run_id: string | null;
+  wakeup_id: string | null;
+  wakeup_depth: number;
+};
+
+function chosenWork(work: Work, actor: Actor): WantedHeartbeat {
+  const [wakeup] = work.wakeups;
+  const [issue] = work.issues;
+  const chosen = wakeup?.issue_id ? { id: wakeup.issue_id, stalled_runs: wakeup.stalled_runs } : issue;
+  return {
+    issue_id: chosen?.id ?? null,
+    wake_reason: 'manual',
+    trigger_detail: `invoked by ${actor.name}`,
+    depth: depthOf(actor, wakeup?.depth ?? 0),
+    stalled_runs: chosen?.stalled_runs ?? 0,
+    held_by_other: false,
+    human: humanActor(actor),
+    wakeup_ids: wakeup === undefined ? [] : [wakeup.id],
+  };
+}
+
+/** A human who asks for a run begins a new chain of causes. */
+function depthOf(actor: Actor, wakeup_depth: number): number {
+  if (humanActor(actor)) return 0;
+  return Math.max(wakeup_depth, actor.kind === 'agent' ? actor.depth + 1 : 0);
+}
+
+async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedHeartbeat): Promise<Run> {
+  const { admitted, refused } = await admitHeartbeats(tx, actor, agent, [wanted]);
+  const [made] = admitted;
+  if (made) return presentRun(made.run);
+  const [refusal] = refused;
+  if (refusal) throw conflict(refusal.reason);
+  // Another transaction has just made the issue's live run: the unique index let ours out.
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    select id from heartbeat_runs where live_key = ${issueKey(wanted.issue_id)} and status in ('queued', 'running')`);
+  const other = rows[0] && (await findRun(tx, rows[0].id));
+  if (!other) throw conflict('a run of the issue has just ended');
+  return presentRun(other);
+}

@@ -1,0 +1,115 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { requesterOf } from '../knowledge/index.ts';
+import { type ClaimedRun, LOST_CATEGORY } from '../runs/index.ts';
+import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
+import type { PromptFacts } from './prompt-types.ts';
+
+// Bounds of what one prompt may carry, in characters and rows.
+const BODY = 20_000;
+const COMMENT = 4000;
+const COMMENTS = 30;
+const RELATED = 50;
+const ROSTER = 200;
+const SKILLS = 100;
+
+/** An issue as others refer to it; `x` is its alias. */
+const reference = sql`jsonb_build_object('id', x.id, 'identifier', x.identifier, 'title', x.title, 'status', x.status,
+  'assignee_name', (select n.name from agents n where n.id = x.assignee_agent_id and n.deleted_at is null))`;
+
+const goals = sql`(
+  with recursive chain as (
+    select g.parent_goal_id, g.title, g.description, g.level, g.status, 1 as distance
+    from goals g where g.id = coalesce(i.goal_id, p.goal_id) and g.deleted_at is null
+    union all
+    select g.parent_goal_id, g.title, g.description, g.level, g.status, chain.distance + 1
+    from chain join goals g on g.id = chain.parent_goal_id and g.deleted_at is null
+    where chain.distance < 20
+  )
+  select jsonb_agg(jsonb_build_object('title', title, 'description', description, 'level', level, 'status', status)
+    order by distance) from chain)`;
+
+const comments = sql`(
+  select jsonb_agg(jsonb_build_object('author_name', author_name, 'body_markdown', body, 'created_at', created_at)
+    order by created_at, id)
+  from (
+    select m.id, m.created_at, left(m.body_markdown, ${COMMENT}) as body,
+      coalesce(author.name, writer.display_name, m.author_label, 'unknown') as author_name
+    from comments m
+    left join agents author on author.id = m.author_agent_id
+    left join users writer on writer.id = m.author_user_id
+    where m.issue_id = i.id order by m.created_at desc, m.id desc limit ${COMMENTS}
+  ) newest)`;
+
+const relations = sql`(
+  select jsonb_agg(${reference} || jsonb_build_object('relation',
+    case when l.relation_type = 'relates_to' or l.source_issue_id = i.id then l.relation_type
+      when l.relation_type = 'blocks' then 'blocked_by' else 'dependency_of' end) order by x.issue_number)
+  from (
+    select * from issue_relations where source_issue_id = i.id
+    union all
+    select * from issue_relations where target_issue_id = i.id
+    limit ${RELATED}
+  ) l join issues x on x.id = case when l.source_issue_id = i.id then l.target_issue_id else l.source_issue_id end
+  where x.deleted_at is null)`;
+
+const issue = sql`case when i.id is not null then jsonb_build_object(
+  'id', i.id, 'identifier', i.identifier, 'title', i.title, 'status', i.status, 'priority', i.priority,
+  'body_markdown', left(i.body_markdown, ${BODY}),
+  'awaiting_input', i.awaiting_input, 'needs_routing', i.needs_routing,
+  'assignee_name', (select n.name from agents n where n.id = i.assignee_agent_id and n.deleted_at is null),
+  'labels', coalesce((select jsonb_agg(l.name order by l.name)
+    from issue_labels il join labels l on l.id = il.label_id where il.issue_id = i.id), '[]'),
+  'parent', (select ${reference} from issues x where x.id = i.parent_issue_id and x.deleted_at is null),
+  'children', coalesce((select jsonb_agg(reference order by issue_number) from (
+    select ${reference} as reference, x.issue_number from issues x
+    where x.parent_issue_id = i.id and x.deleted_at is null order by x.issue_number limit ${RELATED}) child), '[]'),
+  'relations', coalesce(${relations}, '[]'),
+  'comments', coalesce(${comments}, '[]'),
+  'comment_count', (select count(*) from comments m where m.issue_id = i.id)) end`;
+
+const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
+
+/**
+ * Everything for the prompt of a run, in one statement of one snapshot. Undefined when its agent is gone meanwhile.
+ */
+export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts | undefined> {
+  // The run before this one on the same issue: what it did must not be done again when it was lost half-way.
+  const previous = sql`(select r.id from heartbeat_runs r
+    where r.issue_id = i.id and r.agent_id = a.id and r.finished_at is not null and r.id <> ${run.run_id}
+    order by r.created_at desc, r.id desc limit 1)`;
+  const { rows } = await tx.execute<StoredFacts>(sql`
+    select
+      jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
+        'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
+        'provider_id', a.provider_id, 'model', a.model) as agent,
+      (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
+        where m.id = a.reports_to and m.deleted_at is null) as manager,
+      jsonb_build_object('id', c.id, 'name', c.name) as company,
+      coalesce(${goals}, '[]') as goals,
+      case when p.id is not null then jsonb_build_object('name', p.name, 'description', p.description, 'repo_url', p.repo_url)
+        end as project,
+      ${issue} as issue,
+      coalesce((select jsonb_agg(jsonb_build_object('reason', w.reason, 'payload', w.payload, 'created_at', w.created_at)
+        order by w.created_at, w.id) from wakeup_requests w where w.run_id = ${run.run_id}), '[]') as wakeups,
+      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
+        join heartbeat_runs r on r.id = d.run_id and r.error_category = ${LOST_CATEGORY}
+        where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
+      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
+        where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run,
+      ${skillOutlines(sql`a.id`, SKILLS)} as skills,
+      ${requesterOf(sql`i.id`, sql`a.company_id`)} as requester,
+      case when a.role in ('ceo', 'pm', 'triage') then coalesce((
+        select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title, 'description', description)
+          order by name, id)
+        from (select * from agents o where o.company_id = a.company_id and o.deleted_at is null and o.id <> a.id
+          and o.status <> 'terminated' order by o.created_at limit ${ROSTER}) colleague), '[]') else '[]' end as roster
+    from agents a join companies c on c.id = a.company_id
+    left join issues i on i.id = ${run.issue_id}::uuid and i.deleted_at is null
+    left join projects p on p.id = i.project_id and p.deleted_at is null
+    where a.id = ${run.agent_id}`);
+  const [facts] = rows;
+  return facts && { ...facts, skills: outlinedSkills(facts.skills) };
+}
+
+type StoredFacts = { [K in keyof Omit<PromptFacts, 'skills'>]: PromptFacts[K] } & { skills: StoredOutline[] };

@@ -1,0 +1,43 @@
+/**
+ * Effects of deletions further down the slice list, by the jobs `settle-agent`, `settle-issue`, `settle-company`:
+ * repeated they change nothing, and nothing of what was restored before they came. Checkouts before runs: that is the
+ * lock order.
+ */
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { hasAgentEnded, revokeAgentKeys } from '../agents/index.ts';
+import { isCompanyTrashed } from '../companies/index.ts';
+import { findIssue, issueAndDescendants, releaseHeldBy } from '../issues/index.ts';
+import { cancelRuns } from '../runs/index.ts';
+import { cancelWakeups } from '../wakeups/index.ts';
+
+const scheduler = systemActor('scheduler');
+
+/** After an agent was trashed or terminated: its checkouts are freed, its wakeups and live runs cancelled. */
+export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
+  if (!(await hasAgentEnded(tx, agent_id))) return;
+  await releaseHeldBy(tx, scheduler, agent_id);
+  await cancelWakeups(tx, { agent_id });
+  const changes = await cancelRuns(tx, sql`r.agent_id = ${agent_id}`, 'agent was deleted');
+  await recordChanges(tx, scheduler, changes);
+}
+
+/** After an issue was trashed: it, and what lies below it and is absent with it, is worked on no more. */
+export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
+  if (await findIssue(tx, issue_id)) return;
+  const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
+  await cancelWakeups(tx, { issue_ids });
+  const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
+  const changes = await cancelRuns(tx, which, 'issue was deleted');
+  await recordChanges(tx, scheduler, changes);
+}
+
+/** After a company was trashed: its agents' keys end for good, its live runs and wakeups are cancelled. */
+export async function settleCompany(tx: Tx, company_id: string): Promise<void> {
+  if (!(await isCompanyTrashed(tx, company_id))) return;
+  await revokeAgentKeys(tx, { company_id });
+  await cancelWakeups(tx, { company_id });
+  const changes = await cancelRuns(tx, sql`r.company_id = ${company_id}`, 'company was deleted');
+  await recordChanges(tx, scheduler, changes);
+}

@@ -1,0 +1,8 @@
+// The table of kinds, installed when the package is loaded. A kind is a row here and in the scheduler
+// (docs/adding-a-kind.md); a test compares the two.
+import { heartbeatKind } from './heartbeats/index.ts';
+import { registerRunKind, type RunKind } from './runs/index.ts';
+
+export const kindTable: readonly RunKind[] = [heartbeatKind];
+
+for (const kind of kindTable) registerRunKind(kind);

@@ -1,0 +1,115 @@
+import { MAX_CAUSE_DEPTH, type Actor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { BUDGET_EXCEEDED, isWakeable } from '../agents/index.ts';
+import type { AgentFacts } from './agent-facts.ts';
+import { runRow } from './rows.ts';
+import { queuedChange } from './run-changes.ts';
+import { runKind } from './run-kinds.ts';
+import type { RunRow } from './types.ts';
+
+/** A run that somebody wants. */
+export interface Proposal {
+  kind: string;
+  /** What it is about, in the table that the kind names. */
+  subject_id: string | null;
+  /** The issue that it counts towards, if any. */
+  issue_id: string | null;
+  /** Small facts of the kind, such as ids: read again at the claim. */
+  payload?: Record<string, unknown>;
+  wake_reason: string;
+  trigger_detail: string | null;
+  /** Agent-made causes in a row behind it; 0 where a human or the clock wants it. */
+  depth: number;
+  /** What the subject has against it, in words; the kernel's own checks go first. */
+  objection: string | null;
+  retry_of_run_id?: string;
+}
+
+export interface Admission<P extends Proposal = Proposal> {
+  /** Those that passed and made a run, each with its proposal. */
+  admitted: { run: RunRow; proposal: P }[];
+  refused: { proposal: P; reason: string }[];
+}
+
+type Check = (agent: AgentFacts, proposal: Proposal) => string | null;
+
+/**
+ * THE admission (decisions 8.1): every path to a run of whatever kind passes these, in this order; the first that
+ * objects decides. That nothing else of the same live key is under way is left to the unique index, which alone can know.
+ */
+const checks: readonly Check[] = [
+  // Ahead of the status: an agent that a budget has paused answers so (decisions 7.16).
+  (agent) => (agent.over_budget ? BUDGET_EXCEEDED : null),
+  (agent) => (isWakeable(agent.status) ? null : `agent is ${agent.status.replaceAll('_', ' ')}`),
+  (agent) => (agent.runs_paused ? 'runs are paused on this instance' : null),
+  // Runs would fail without a call, and the loop breaker would count them. Who asks by hand gets the run, and the reason.
+  ({ provider_paused: paused }, { wake_reason: reason }) =>
+    paused && reason !== 'manual' ? 'the provider is paused until its quota is reset' : null,
+  (_, { depth }) => (depth > MAX_CAUSE_DEPTH ? 'too many agents woke each other in a row' : null),
+  (_, { objection }) => objection,
+];
+
+/**
+ * Creates the proposed runs that pass, `queued`, each with its job, in three statements whatever their number. A proposal
+ * whose live key has a live run, or whose lost run has its retry, yields nothing.
+ */
+export async function admitRuns<P extends Proposal>(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentFacts,
+  proposals: readonly P[],
+): Promise<Admission<P>> {
+  const refused: Admission<P>['refused'] = [];
+  const passed = new Map<string, P>();
+  for (const proposal of proposals) {
+    const reason = refusalOf(agent, proposal);
+    if (reason === null) passed.set(crypto.randomUUID(), proposal);
+    else refused.push({ proposal, reason });
+  }
+  if (passed.size === 0) return { admitted: [], refused };
+  const runs = await insertRuns(tx, agent, passed);
+  await enqueueMany(
+    tx,
+    'execute-run',
+    runs.map(({ id }) => ({ run_id: id })),
+  );
+  await recordChanges(tx, actor, runs.map(queuedChange));
+  return { admitted: runs.map((run) => ({ run, proposal: passed.get(run.id)! })), refused };
+}
+
+function refusalOf(agent: AgentFacts, proposal: Proposal): string | null {
+  for (const check of checks) {
+    const reason = check(agent, proposal);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+async function insertRuns(
+  tx: Tx,
+  agent: AgentFacts,
+  passed: ReadonlyMap<string, Proposal>,
+): Promise<RunRow[]> {
+  const wanted = [...passed].map(([id, proposal]) => {
+    const kind = runKind(proposal.kind);
+    const { subject_id, payload = {} } = proposal;
+    const live_key = kind.liveKey({ agent_id: agent.id, subject_id, payload });
+    const subject_type = subject_id === null ? null : (kind.subject?.type ?? null);
+    return { ...proposal, id, payload, live_key, subject_type };
+  });
+  const { rows } = await tx.execute(sql`
+    insert into heartbeat_runs
+      (id, company_id, agent_id, kind, subject_type, subject_id, live_key, payload, issue_id, wake_reason, trigger_detail,
+        adapter_type, retry_of_run_id, depth)
+    select p.id, ${agent.company_id}, ${agent.id}, p.kind, p.subject_type, p.subject_id, p.live_key, p.payload, p.issue_id,
+      p.wake_reason, p.trigger_detail, ${agent.adapter_type}, p.retry_of_run_id, p.depth
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as p(
+      id uuid, kind text, subject_type text, subject_id uuid, live_key text, payload jsonb, issue_id uuid,
+      wake_reason text, trigger_detail text, retry_of_run_id uuid, depth int)
+    on conflict do nothing
+    returning *`);
+  return rows.map(runRow);
+}

@@ -1,0 +1,47 @@
+import { adapterTypes } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { budgetHeld } from '../agents/index.ts';
+
+/** What the admission knows of the agent. */
+export interface AgentFacts {
+  id: string;
+  company_id: string;
+  status: string;
+  /** As `effectiveAdapter` has it. */
+  adapter_type: string;
+  max_concurrent_runs: number;
+  max_issues_per_run: number;
+  /** The emergency stop (decisions 7.7). */
+  runs_paused: boolean;
+  /** A breached budget of the company or the agent holds it back. */
+  over_budget: boolean;
+  /** The quota of its provider is used up, and not reset yet. */
+  provider_paused: boolean;
+}
+
+const known = sql.raw(adapterTypes.map((type) => `'${type}'`).join(', '));
+/**
+ * What a run of the agent `a` goes through (specification, behaviour rule 2): a provider decides first, then the adapter
+ * type; an empty or unknown one runs as `llm` (decisions 7.20).
+ */
+export const effectiveAdapter = sql`case when a.provider_id is null and a.adapter_type in (${known})
+  then a.adapter_type else 'llm' end`;
+
+/** Columns of `AgentFacts` where `a` is the agent. */
+export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
+  coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
+  ${budgetHeld(sql`a.id, a.company_id`)} as over_budget,
+  exists (select from providers p where p.id = a.provider_id and p.paused_until > now()) as provider_paused`;
+
+/** `a` is neither in the trash nor in a trashed company. */
+export const agentPresent = sql`a.deleted_at is null
+  and exists (select from companies c where c.id = a.company_id and c.deleted_at is null)`;
+
+/** Undefined for an agent that is trashed or gone. */
+export async function readAgentFacts(tx: Tx, agent_id: string): Promise<AgentFacts | undefined> {
+  const { rows } = await tx.execute<{ [K in keyof AgentFacts]: AgentFacts[K] }>(
+    sql`select ${agentFactColumns} from agents a where a.id = ${agent_id} and ${agentPresent}`,
+  );
+  return rows[0];
+}

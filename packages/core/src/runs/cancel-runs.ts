@@ -1,0 +1,84 @@
+import type { Actor, Run } from '@acp/contract';
+import { type Tx, signal } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { conflict } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { offerNext } from './end-run.ts';
+import { presentRun } from './present.ts';
+import { runRow } from './rows.ts';
+import { endedChange, runChange } from './run-changes.ts';
+import { transcriptSignal } from './run-events.ts';
+import { runKind } from './run-kinds.ts';
+import type { RunRow } from './types.ts';
+
+/**
+ * A queued run ends at once; a running one is asked to: its scheduler is told and ends it, or, when that has died, the
+ * sweep does. Asked again, it stays asked. However the run goes on from here, it ends `cancelled`.
+ * @throws conflict when the run has ended.
+ */
+export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Promise<Run> {
+  const [row] = await callOff(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
+  if (row === undefined) throw conflict('run has ended already');
+  const changes = calledOffChanges(tx, [row]);
+  if (row.status === 'cancelled') {
+    await runKind(row.kind).cancelQueued?.(tx, [row]);
+    await offerNext(tx, row, null);
+  }
+  await recordChanges(tx, actor, changes);
+  return presentRun(row);
+}
+
+/**
+ * Cancels all live runs of a deleted thing; those of their agents that still can go on are dispatched.
+ * @param which condition over the run `r`
+ * @returns changes for the caller's `recordChanges`
+ */
+export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Change[]> {
+  const rows = await callOff(tx, which, reason);
+  const unbegun = rows.filter(({ status }) => status === 'cancelled');
+  for (const [name, runs] of Map.groupBy(unbegun, ({ kind }) => kind))
+    await runKind(name).cancelQueued?.(tx, runs);
+  const freed = new Set(unbegun.map(({ agent_id }) => agent_id));
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    [...freed].map((agent_id) => ({ agent_id })),
+  );
+  return calledOffChanges(tx, rows);
+}
+
+/** @param which condition over the run `r`. */
+async function callOff(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
+  // In the order of the ids, as the renewal of leases locks them.
+  const { rows } = await tx.execute(sql`
+    with live as materialized (
+      select r.id from heartbeat_runs r
+      where ${which} and r.status in ('queued', 'running') order by r.id for no key update
+    ), called_off as (
+      update heartbeat_runs r set
+        cancel_requested_at = coalesce(r.cancel_requested_at, now()),
+        status = case r.status when 'queued' then 'cancelled' else r.status end,
+        finished_at = case r.status when 'queued' then now() end,
+        error = case r.status when 'queued' then ${reason} else r.error end
+      from live where r.id = live.id
+      returning r.*
+    ), ending as (
+      insert into run_events (run_id, seq, kind, payload)
+      select id, 1, 'status', '{"status": "cancelled"}' from called_off where status = 'cancelled'
+    )
+    select * from called_off`);
+  return rows.map(runRow);
+}
+
+function calledOffChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
+  return rows.map((row) => {
+    if (row.status === 'cancelled') {
+      // It had not begun: this is all of its transcript.
+      signal(tx, 'transcripts', transcriptSignal(row, 1, 1));
+      return endedChange(row);
+    }
+    signal(tx, 'control', row.id);
+    return runChange(row, 'run.cancel_requested');
+  });
+}

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Database, schema, transaction } from '@acp/db';
+import { openQueue, type Queue } from '@acp/queue';
+import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
+import { eq, sql } from 'drizzle-orm';
+import {
+  claimRun,
+  dispatchAgent,
+  finishRun,
+  invokeAgent,
+  listRunEvents,
+  putSetting,
+  requestWakeups,
+  triggerIssue,
+} from '../index.ts';
+
+const { agents, events, heartbeat_runs, issues, outbox, wakeup_requests } = schema;
+
+let database: Database;
+let queue: Queue;
+beforeAll(async () => {
+  // The claim looks at all companies: other tests' runs must not be in its way.
+  ({ database } = await cloneDatabase('claim'));
+  queue = await openQueue({ database, role: 'client' });
+});
+afterAll(async () => queue.stop());
+beforeEach(async () => {
+  await database.db.execute(sql`delete from heartbeat_runs`);
+  await database.db.execute(sql`delete from instance_settings`);
+});
+
+const human = actors.board({ id: '00000000-0000-4000-8000-000000000000' });
+const claim = async (claimed_by = 'scheduler-1') =>
+  transaction(database, async (tx) => claimRun(tx, { claimed_by, lease_sec: 30 }));
+const invoke = async (agent: { id: string }) =>
+  transaction(database, async (tx) => invokeAgent(tx, human, agent));
+const waiting = eq(heartbeat_runs.status, 'queued');
+const rowOf = async (id: string) =>
+  (await database.db.select().from(heartbeat_runs).where(eq(heartbeat_runs.id, id)))[0]!;
+
+async function companyWithAgent(values: Partial<typeof agents.$inferInsert> = {}) {
+  const company = await createCompany(database.db);
+  const agent = await createAgent(database.db, company, values);
+  return { company, agent };
+}
+
+describe('a claim', () => {
+  it('makes the queued run running, with lease, fence and the agent as its actor', async () => {
+    const { company, agent } = await companyWithAgent({ permissions: { 'issues.create': false } });
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    const run = await invoke(agent);
+    const claimed = await claim();
+    expect(claimed).toMatchObject({
+      run_id: run.id,
+      company_id: company.id,
+      agent_id: agent.id,
+      issue_id: issue.id,
+      fence: 1,
+      actor: { kind: 'agent', agent_id: agent.id, run_id: run.id, permissions: { 'issues.create': false } },
+    });
+    const row = await rowOf(run.id);
+    expect(row).toMatchObject({ status: 'running', claimed_by: 'scheduler-1', fence: 1 });
+    expect(row.lease_expires_at!.getTime() - row.started_at!.getTime()).toBe(30_000);
+    const [held] = await database.db.select().from(issues).where(eq(issues.id, issue.id));
+    expect(held).toMatchObject({ checked_out_by_agent_id: agent.id, checkout_run_id: run.id });
+    const [working] = await database.db.select().from(agents).where(eq(agents.id, agent.id));
+    expect(working!.status).toBe('running');
+    const published = await database.db
+      .select({ type: outbox.type })
+      .from(outbox)
+      .where(eq(outbox.company_id, company.id))
+      .orderBy(outbox.id);
+    expect(published.map(({ type }) => type)).toEqual([
+      'heartbeat_started',
+      'issue_updated',
+      'agent_updated',
+    ]);
+    expect(await database.db.$count(events)).toBe(0);
+  });
+
+  it('finds nothing where nothing is queued', async () => {
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('consumes the wakeups that the run was admitted for', async () => {
+    const { company, agent } = await companyWithAgent();
+    const issue = await createIssue(database.db, company);
+    await transaction(database, async (tx) =>
+      requestWakeups(tx, human, [
+        { company_id: company.id, agent_id: agent.id, issue_id: issue.id, reason: 'mention' },
+      ]),
+    );
+    const [run] = await transaction(database, async (tx) => dispatchAgent(tx, agent.id));
+    expect(await claim()).toMatchObject({ run_id: run!.id, wake_reason: 'mention' });
+    const [wakeup] = await database.db
+      .select()
+      .from(wakeup_requests)
+      .where(eq(wakeup_requests.agent_id, agent.id));
+    expect(wakeup).toMatchObject({ status: 'consumed', run_id: run!.id });
+  });
+
+  it('leaves a checkout as it is that the agent had itself', async () => {
+    const { company, agent } = await companyWithAgent();
+    await createIssue(database.db, company, {
+      assignee_agent_id: agent.id,
+      checked_out_by_agent_id: agent.id,
+      checked_out_at: new Date('2026-01-01T00:00:00Z'),
+    });
+    await invoke(agent);
+    const { issue_id } = (await claim())!;
+    const [held] = await database.db.select().from(issues).where(eq(issues.id, issue_id!));
+    expect(held).toMatchObject({ checkout_run_id: null, checked_out_at: new Date('2026-01-01T00:00:00Z') });
+  });
+
+  it('cancels a run whose issue another agent took meanwhile; its wakeups wait and the next run gets a job', async () => {
+    const { company, agent } = await companyWithAgent();
+    const other = await createAgent(database.db, company);
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    await transaction(database, async (tx) =>
+      requestWakeups(tx, human, [
+        { company_id: company.id, agent_id: agent.id, issue_id: issue.id, reason: 'comment' },
+      ]),
+    );
+    const run = await transaction(database, async (tx) => triggerIssue(tx, human, issue));
+    await database.db
+      .update(issues)
+      .set({ checked_out_by_agent_id: other.id })
+      .where(eq(issues.id, issue.id));
+    const dispatches = async () => queuedJobs(database.db, 'dispatch-agent', { agent_id: agent.id });
+    const before = (await dispatches()).length;
+    expect(await claim()).toBeUndefined();
+    expect(await rowOf(run.id)).toMatchObject({
+      status: 'cancelled',
+      error: 'issue is checked out by another agent',
+      lease_expires_at: null,
+    });
+    expect((await listRunEvents(database.db, run.id)).at(-1)!.payload).toEqual({ status: 'cancelled' });
+    const [wakeup] = await database.db
+      .select()
+      .from(wakeup_requests)
+      .where(eq(wakeup_requests.agent_id, agent.id));
+    expect(wakeup).toMatchObject({ status: 'pending', run_id: null });
+    expect(await queuedJobs(database.db, 'execute-run', { run_id: run.id })).toHaveLength(2);
+    // The room that it gives back may be what other wakeups of the agent have waited for.
+    expect(await dispatches()).toHaveLength(before + 1);
+  });
+
+  it('costs eight statements, transaction included', async () => {
+    const { company, agent } = await companyWithAgent();
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    await transaction(database, async (tx) =>
+      requestWakeups(tx, human, [
+        { company_id: company.id, agent_id: agent.id, issue_id: issue.id, reason: 'comment' },
+      ]),
+    );
+    await invoke(agent);
+    const before = database.statements();
+    expect(await claim()).toBeDefined();
+    expect(database.statements() - before).toBe(8);
+  });
+});
+
+describe('what a claim passes over', () => {
+  it('an agent at its limit, until one of its runs ends', async () => {
+    const { agent } = await companyWithAgent({ max_concurrent_runs: 2 });
+    const runs = [await invoke(agent), await invoke(agent), await invoke(agent)];
+    expect((await claim())?.run_id).toBe(runs[0]!.id);
+    expect((await claim())?.run_id).toBe(runs[1]!.id);
+    expect(await claim()).toBeUndefined();
+    await database.db.execute(
+      sql`update heartbeat_runs set status = 'failed', finished_at = now() where id = ${runs[0]!.id}`,
+    );
+    expect((await claim())?.run_id).toBe(runs[2]!.id);
+  });
+
+  it.each(['paused', 'pending_approval', 'terminated'])('an agent that is %s', async (status) => {
+    const { agent } = await companyWithAgent();
+    await invoke(agent);
+    await database.db.update(agents).set({ status }).where(eq(agents.id, agent.id));
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('agents and companies in the trash', async () => {
+    const { agent } = await companyWithAgent();
+    await invoke(agent);
+    await database.db
+      .update(agents)
+      .set({ deleted_at: sql`now()` })
+      .where(eq(agents.id, agent.id));
+    const { company, agent: second } = await companyWithAgent();
+    await invoke(second);
+    await database.db.execute(sql`update companies set deleted_at = now() where id = ${company.id}`);
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('everything while the emergency stop holds', async () => {
+    const { agent } = await companyWithAgent();
+    await invoke(agent);
+    await putSetting(database.db, 'runs_paused', true);
+    expect(await claim()).toBeUndefined();
+    await putSetting(database.db, 'runs_paused', false);
+    expect(await claim()).toBeDefined();
+  });
+
+  it('a company at the limit of companies', async () => {
+    const { agent } = await companyWithAgent({ max_concurrent_runs: 5 });
+    const { agent: elsewhere } = await companyWithAgent({ max_concurrent_runs: 5 });
+    await putSetting(database.db, 'company_max_concurrent_runs', 1);
+    await invoke(agent);
+    await invoke(agent);
+    await invoke(elsewhere);
+    expect((await claim())?.agent_id).toBe(agent.id);
+    expect((await claim())?.agent_id).toBe(elsewhere.id);
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('a company at that limit, also when its agents’ runs are claimed at once, until one of them ends', async () => {
+    const company = await createCompany(database.db);
+    await putSetting(database.db, 'company_max_concurrent_runs', 2);
+    for (let n = 0; n < 6; n += 1) await invoke(await createAgent(database.db, company));
+    const claims = await Promise.all(Array.from({ length: 6 }, async (_, n) => claim(`scheduler-${n}`)));
+    const [first, ...others] = claims.filter((run) => run !== undefined);
+    expect(others).toHaveLength(1);
+    const [next] = await database.db
+      .select()
+      .from(heartbeat_runs)
+      .where(waiting)
+      .orderBy(heartbeat_runs.created_at);
+    const offers = async () => queuedJobs(database.db, 'execute-run', { run_id: next!.id });
+    const before = (await offers()).length;
+    const outcome = { failure: null, text: null, usage: null, changed: true };
+    expect(await transaction(database, async (tx) => finishRun(tx, first!, outcome))).toBe(true);
+    expect(await offers()).toHaveLength(before + 1);
+    expect(await claim()).toBeDefined();
+  });
+});
+
+describe('fairness', () => {
+  it('a backlog of one company does not starve another: the company with fewer running runs comes first', async () => {
+    const { agent: busy } = await companyWithAgent({ max_concurrent_runs: 10 });
+    const { agent: quiet } = await companyWithAgent();
+    const backlog = [];
+    for (let n = 0; n < 4; n += 1) backlog.push(await invoke(busy));
+    const late = await invoke(quiet);
+    const order = [await claim(), await claim(), await claim()];
+    expect(order.map((run) => run?.run_id)).toEqual([backlog[0]!.id, late.id, backlog[1]!.id]);
+  });
+});
+
+describe('parallel claims', () => {
+  it.each([
+    ['one agent', 1, 40],
+    ['ten agents', 10, 4],
+  ])('of 40 runs of %s by two schedulers take each run exactly once', async (_, count, each) => {
+    const company = await createCompany(database.db);
+    const queued: string[] = [];
+    for (let a = 0; a < count; a += 1) {
+      const agent = await createAgent(database.db, company, { max_concurrent_runs: each });
+      for (let n = 0; n < each; n += 1) queued.push((await invoke(agent)).id);
+    }
+    const taken: string[] = [];
+    // A claim that was crowded out puts a job back: the slot comes again.
+    const drain = async (scheduler: string) => {
+      for (let left = 40; left > 0; left = await database.db.$count(heartbeat_runs, waiting)) {
+        const run = await claim(scheduler);
+        if (run) taken.push(run.run_id);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, async (_slot, n) => drain(`scheduler-${n % 2}`)));
+    expect(taken.toSorted()).toEqual(queued.toSorted());
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('of an agent with room for one give one run, however many claim', async () => {
+    const { agent } = await companyWithAgent();
+    for (let n = 0; n < 5; n += 1) await invoke(agent);
+    const claims = await Promise.all(Array.from({ length: 8 }, async () => claim()));
+    expect(claims.filter((run) => run !== undefined)).toHaveLength(1);
+  });
+});

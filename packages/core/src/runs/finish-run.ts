@@ -1,0 +1,18 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { endRun } from './end-run.ts';
+import type { ClaimedRun, RunResult } from './types.ts';
+
+/** The category of a run that a budget ended. */
+export const BUDGET_CATEGORY = 'budget';
+
+/**
+ * The end of a run by whoever holds it, for one transaction. A heartbeat's costs eight statements, the last of its transcript
+ * included.
+ * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
+ */
+export async function finishRun(tx: Tx, run: ClaimedRun, result: RunResult): Promise<boolean> {
+  const { run_id: id, agent_id, subject_id, kind, actor } = run;
+  const held = sql`r.fence = ${run.fence} and r.status = 'running'`;
+  return (await endRun(tx, { id, agent_id, subject_id, kind }, { result, actor }, held)) !== undefined;
+}

@@ -1,0 +1,82 @@
+/**
+ * Runs that go on outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them, until
+ * somebody brings a result or their time is over.
+ */
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { claimedRun, holderColumns, withAgent } from './claim-run.ts';
+import { endRun } from './end-run.ts';
+import type { ClaimedRun, RunFault, RunLease, RunRow } from './types.ts';
+
+const scheduler = systemActor('scheduler');
+
+/**
+ * Gives up the lease. The fence is raised: what the scheduler that had it still sends changes nothing. One that is
+ * called off meanwhile goes too: who waits for the task ends it.
+ * @returns false when the run is no longer ours: then the caller rolls back.
+ */
+export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    update heartbeat_runs set lease_expires_at = null, fence = fence + 1, handed_over_at = clock_timestamp()
+    where id = ${lease.run_id} and fence = ${lease.fence} and status = 'running'
+    returning id`);
+  return rows.length > 0;
+}
+
+/** A run in the hands of a scheduler again, with what it did before. */
+export interface TakenBackRun {
+  run: ClaimedRun;
+  /** Verbs below it are recorded: what is brought is applied from here on (`run_actions`). */
+  next_ordinal: number;
+  /** One of them changed something. */
+  applied: boolean;
+  /** Where its transcript goes on. */
+  next_seq: number;
+}
+
+/**
+ * Takes back a run that was handed over, for whoever has its result: fence raised, lease as at a claim. A second one, or
+ * a repeat after a crash, gets it only once the first one's lease has lapsed; the first one then writes nothing any more.
+ * @returns undefined where the run has ended, was never handed over, or is in another's hands.
+ */
+export async function takeBackRun(
+  tx: Tx,
+  run_id: string,
+  options: { claimed_by: string; lease_sec: number },
+): Promise<TakenBackRun | undefined> {
+  const { rows } = await tx.execute(sql`
+    update heartbeat_runs r set fence = r.fence + 1, claimed_by = ${options.claimed_by},
+      lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
+    from agents a
+    where r.id = ${run_id} and a.id = r.agent_id and r.status = 'running' and r.handed_over_at is not null
+      and (r.lease_expires_at is null or r.lease_expires_at < clock_timestamp())
+    returning r.*, ${holderColumns},
+      (select coalesce(max(d.ordinal), 0) + 1 from run_actions d where d.run_id = r.id) as next_ordinal,
+      exists (select from run_actions d where d.run_id = r.id and d.mutating and d.ok) as applied,
+      (select coalesce(max(e.seq), 0) + 1 from run_events e where e.run_id = r.id) as next_seq`);
+  const [raw] = rows;
+  if (raw === undefined) return undefined;
+  return {
+    run: claimedRun({ ...withAgent(raw), api_key: null }),
+    next_ordinal: Number(raw.next_ordinal),
+    applied: raw.applied === true,
+    next_seq: Number(raw.next_seq),
+  };
+}
+
+/**
+ * Ends such a run without a result, its transcript told why; `cancelled` where the category says so or it was called off.
+ * @param condition what must still hold, over the locked run `r`
+ * @returns false when it has ended, or the condition does not hold any more: nothing was written.
+ */
+export async function endHandedOverRun(
+  tx: Tx,
+  run: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
+  failure: RunFault,
+  condition: SQL,
+): Promise<boolean> {
+  const result = { failure, text: null, usage: null, changed: false };
+  const handedOver = sql`r.status = 'running' and r.lease_expires_at is null and ${condition}`;
+  return (await endRun(tx, run, { result, actor: scheduler }, handedOver)) !== undefined;
+}

@@ -1,0 +1,37 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { storableText } from '@acp/kernel';
+import { storableJson } from './storable.ts';
+import type { RunAction, RunLease } from './types.ts';
+
+/**
+ * Last statement of a verb's transaction: the row that proves the verb applied, and the check that the run is still
+ * ours. Its lock holds off a sweep until the commit, so that a swept run has no verb the sweep did not see.
+ * @returns false when the fence is lost or the ordinal is recorded already: then the caller rolls back.
+ */
+export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    insert into run_actions (run_id, ordinal, verb, args, mutating, ok, result, error)
+    select r.id, ${action.ordinal}, ${action.verb}, ${storableJson(action.args)}::jsonb, ${action.mutating},
+      ${action.ok}, ${text(action.result)}, ${text(action.error)}
+    from heartbeat_runs r
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+    on conflict (run_id, ordinal) do nothing
+    returning run_id`);
+  return rows.length > 0;
+}
+
+/**
+ * The same check for what a run writes beside its verbs: last statement of the transaction, behind the agent's lock.
+ * @returns false when the fence is lost: then the caller rolls back.
+ */
+export async function lockRun(tx: Tx, lease: Pick<RunLease, 'run_id' | 'fence'>): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select from heartbeat_runs r
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update`);
+  return rows.length > 0;
+}
+
+function text(value: string | null | undefined): string | null {
+  return value === null || value === undefined ? null : storableText(value);
+}

@@ -1,0 +1,66 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { admitRuns } from './admit-runs.ts';
+import { readAgentFacts } from './agent-facts.ts';
+import { type EndedRun, runKind } from './run-kinds.ts';
+import type { RunRow } from './types.ts';
+
+/** The category of a run that the instance itself broke off; the next prompt tells what it had done. */
+export const LOST_CATEGORY = 'lost';
+
+const scheduler = systemActor('scheduler');
+
+/**
+ * Tries a run once more that the instance broke off before any of its verbs took effect, through the admission like any
+ * run. A retry is not repeated: what kills schedulers must not do so for ever. With a verb applied the next prompt tells
+ * the agent what was done (decisions 8.3).
+ * @returns whether there is a second run, and whether a verb of a run that was broken off had taken effect.
+ */
+export async function retryRun(
+  tx: Tx,
+  ended: Pick<EndedRun, 'run' | 'subject'>,
+): Promise<{ retried: boolean; applied: boolean }> {
+  const { run } = ended;
+  if (run.error_category !== LOST_CATEGORY) return { retried: false, applied: false };
+  const applied = await hasApplied(tx, run.id);
+  const again = !applied && run.status === 'failed' && run.retry_of_run_id === null;
+  return { applied, retried: again && (await tryAgain(tx, ended)) };
+}
+
+async function tryAgain(tx: Tx, ended: Pick<EndedRun, 'run' | 'subject'>): Promise<boolean> {
+  const { run } = ended;
+  const kind = runKind(run.kind);
+  if (!kind.retries) return false;
+  const admit = async (objection: string | null) => admitAgain(tx, run, objection);
+  if (kind.retry) return kind.retry(tx, ended, admit);
+  return (await admit(null)) !== undefined;
+}
+
+/** Whether a verb of the run changed something. */
+async function hasApplied(tx: Tx, run_id: string): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from run_actions where run_id = ${run_id} and mutating and ok limit 1`,
+  );
+  return rows.length > 0;
+}
+
+async function admitAgain(tx: Tx, run: RunRow, objection: string | null): Promise<RunRow | undefined> {
+  const agent = await readAgentFacts(tx, run.agent_id);
+  if (agent === undefined) return undefined;
+  const { kind, subject_id, issue_id, payload, wake_reason, depth } = run;
+  const { admitted } = await admitRuns(tx, scheduler, agent, [
+    {
+      kind,
+      subject_id,
+      issue_id,
+      payload,
+      wake_reason,
+      depth,
+      objection,
+      trigger_detail: 'retry of a lost run',
+      retry_of_run_id: run.id,
+    },
+  ]);
+  return admitted[0]?.run;
+}

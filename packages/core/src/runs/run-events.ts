@@ -1,0 +1,103 @@
+import { type Tx, signal } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { runKind } from './run-kinds.ts';
+import { storableJson } from './storable.ts';
+import type { NewRunEvent, RunAudience, RunLease, RunRow, TranscriptBatch } from './types.ts';
+
+/** An item of the `transcripts` channel, as JSON: rows `from` to `to` of the run can be read by its audience. */
+export interface TranscriptSignal extends RunAudience {
+  run_id: string;
+  company_id: string;
+  from: number;
+  to: number;
+}
+
+export function transcriptSignal(run: RunRow, from: number, to: number): string {
+  const audience = runKind(run.kind).audience(run);
+  return signalOf({ run_id: run.id, company_id: run.company_id, audience }, from, to);
+}
+
+function signalOf(
+  { run_id, company_id, audience }: Omit<RunLease, 'fence'>,
+  from: number,
+  to: number,
+): string {
+  const item: TranscriptSignal = { run_id, company_id, from, to, ...audience };
+  return JSON.stringify(item);
+}
+
+/**
+ * Adds to the transcript by one statement, which may stand alone on the plain database: it is called ten times a
+ * second and run. The lease holder numbers the events; the same numbers sent again (an answer was lost) change nothing.
+ * @returns the item for the notifier's `transcripts` channel; undefined when the fence is lost: nothing was written.
+ */
+export async function storeRunEvents(
+  db: Tx,
+  lease: RunLease,
+  first_seq: number,
+  events: readonly NewRunEvent[],
+): Promise<string | undefined> {
+  const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
+  // The lock makes the check hold: without it a sweep could end the run between our snapshot and our insert.
+  const { rows } = await db.execute(sql`
+    with held as materialized (
+      select r.id from heartbeat_runs r
+      where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+    ), entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select held.id, e.seq, e.kind, e.payload
+      from held, jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
+      on conflict (run_id, seq) do nothing
+    )
+    select id from held`);
+  if (rows.length === 0) return undefined;
+  return signalOf(lease, first_seq, first_seq + events.length - 1);
+}
+
+/** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
+export async function appendRunEvents(
+  tx: Tx,
+  lease: RunLease,
+  first_seq: number,
+  events: readonly NewRunEvent[],
+): Promise<boolean> {
+  if (events.length === 0) return true;
+  const item = await storeRunEvents(tx, lease, first_seq, events);
+  if (item === undefined) return false;
+  signal(tx, 'transcripts', item);
+  return true;
+}
+
+/**
+ * The last entries of a run as a part of the statement that ends it: what its holder still had, why it failed, and its
+ * status. Numbered on from the holder's own, or from what is stored where nobody holds the run any more.
+ * @param ended relation of that statement with the columns `id` and `status`
+ */
+export function insertLastEvents(
+  ended: string,
+  batch: TranscriptBatch | undefined,
+  fault: { message: string; category: string | undefined } | null,
+): SQL {
+  const run = sql.identifier(ended);
+  const first = batch
+    ? sql`${batch.first_seq}::int - 1`
+    : sql`coalesce((select max(seq) from run_events where run_id = ${run}.id), 0)`;
+  return sql`
+    insert into run_events (run_id, seq, kind, payload)
+    select ${run}.id, ${first} + row_number() over (order by e.place), e.kind, e.payload
+    from ${run} cross join lateral (
+      select place, kind, payload
+      from jsonb_to_recordset(${storableJson(placed(batch?.events ?? []))}::jsonb) as e(place int, kind text, payload jsonb)
+      union all
+      select 1000001, 'error', ${fault === null ? null : JSON.stringify(fault)}::jsonb
+        where ${fault !== null}::boolean and ${run}.status = 'failed'
+      union all
+      select 1000002, 'status', jsonb_build_object('status', ${run}.status)
+    ) e
+    on conflict (run_id, seq) do nothing
+    returning seq`;
+}
+
+function placed(events: readonly NewRunEvent[]) {
+  return events.map(({ kind, payload }, place) => ({ place, kind, payload }));
+}

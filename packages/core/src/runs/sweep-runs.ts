@@ -1,0 +1,99 @@
+import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
+import { type SQL, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { agentPresent } from './agent-facts.ts';
+import { endRun } from './end-run.ts';
+import { LOST_CATEGORY } from './retry-run.ts';
+import { runRow } from './rows.ts';
+import { knownKinds } from './run-kinds.ts';
+import type { RunResult, RunRow } from './types.ts';
+
+const scheduler = systemActor('scheduler');
+
+/** The end of a run was not written: `run_id` says which, `cause` why. */
+export class LostRunNotEnded extends Error {
+  readonly run_id: string;
+
+  constructor(run_id: string, cause: unknown) {
+    super(`lost run ${run_id} could not be ended`, { cause });
+    this.name = 'LostRunNotEnded';
+    this.run_id = run_id;
+  }
+}
+
+/**
+ * Ends one run whose lease has lapsed by the database's clock: `failed` (or `cancelled`, where that was asked for),
+ * its fence raised so that a scheduler that only slept can't write any more; `retryRun` may try it once more. One that had
+ * been taken back from outside goes back there: its result is still to be had.
+ *
+ * For a transaction of its own per run, again until undefined; several schedulers may sweep at once.
+ * @param except runs whose sweep has just failed, so that they don't stand in the way of the others.
+ * @throws LostRunNotEnded
+ */
+export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Promise<RunRow | undefined> {
+  const { rows } = await tx.execute(sql`
+    select r.* from heartbeat_runs r join agents a on a.id = r.agent_id
+    where r.status = 'running' and r.lease_expires_at < now() and r.kind in (${knownKinds()})
+      and r.id not in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(except)}::jsonb))
+    order by r.lease_expires_at limit 1 for no key update of a skip locked`);
+  if (rows[0] === undefined) return undefined;
+  const lapsed = runRow(rows[0]);
+  // Renewed, finished or swept since the look: then it is not for us.
+  const still = sql`r.status = 'running' and r.lease_expires_at < clock_timestamp()`;
+  try {
+    if (lapsed.handed_over_at !== null) return await letGo(tx, lapsed.id, still);
+    return await endRun(tx, lapsed, { result: lostResult, actor: scheduler }, still);
+  } catch (err) {
+    throw new LostRunNotEnded(lapsed.id, err);
+  }
+}
+
+const lostResult: RunResult = {
+  failure: { category: LOST_CATEGORY, message: 'run lost: scheduler stopped' },
+  text: null,
+  usage: null,
+  changed: false,
+};
+
+async function letGo(tx: Tx, run_id: string, still: SQL): Promise<RunRow | undefined> {
+  const { rows } = await tx.execute(sql`
+    update heartbeat_runs r set lease_expires_at = null, fence = r.fence + 1
+    where r.id = ${run_id} and ${still} returning r.*`);
+  return rows[0] && runRow(rows[0]);
+}
+
+// One that can't be ended may be so for a while, and is not tried each second.
+const POSTPONED_SEC = 60;
+
+/** Lets a run that could not be ended rest, as if it had a lease; whoever holds it may renew that. */
+export async function postponeLostRun(tx: Tx, run_id: string): Promise<void> {
+  await tx.execute(sql`
+    update heartbeat_runs set lease_expires_at = clock_timestamp() + make_interval(secs => ${POSTPONED_SEC})
+    where id = ${run_id} and status = 'running' and lease_expires_at < clock_timestamp()`);
+}
+
+// A queued run normally has its job; after so long it may have lost it.
+const OFFER_AGAIN_SEC = 30;
+// A backlog has its jobs already: each sweep adds few, and a claim for nothing costs little.
+const MOST_OFFERS = 200;
+
+/**
+ * Offers queued runs again whose job was lost or spent: as many per agent as it has room for, oldest first.
+ * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
+ * @returns how many.
+ */
+export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Promise<number> {
+  const { rows } = await tx.execute<{ run_id: string }>(sql`
+    select id as run_id from (
+      select r.id, r.created_at, a.max_concurrent_runs,
+        row_number() over (partition by r.agent_id order by r.created_at, r.id) as place,
+        (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') as running
+      from heartbeat_runs r join agents a on a.id = r.agent_id
+      where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${waited_sec})
+        and ${agentPresent} and a.status in ('idle', 'active', 'running', 'error')
+    ) waiting
+    where place <= max_concurrent_runs - running order by created_at, id limit ${MOST_OFFERS}`);
+  await enqueueMany(tx, 'execute-run', rows);
+  return rows.length;
+}
