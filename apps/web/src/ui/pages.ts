@@ -29,6 +29,7 @@ import { secretRoutes } from './secrets/secret-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
+import { textRoutes } from './texts/text-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
@@ -57,6 +58,7 @@ export const uiPages: readonly UiRoute[] = [
   triggerRoutes,
   noteRoutes,
   skillRoutes,
+  textRoutes,
   costsRoutes,
   budgetRoutes,
   activityRoutes,

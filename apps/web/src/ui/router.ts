@@ -8,6 +8,7 @@ import { oauthRouter } from '../oauth/router.ts';
 import { createProviders } from '../oauth/providers.ts';
 import { inviteRouter } from './invite-router.ts';
 import { assetsRouter } from './kit/assets.ts';
+import { MarkdownRenderer } from './kit/markdown-renderer.ts';
 import { mountUi } from './kit/mount-ui.ts';
 import { uiPages } from './pages.ts';
 import { signInRouter } from './sign-in-router.ts';
@@ -35,7 +36,7 @@ export function uiRouter(deps: UiDependencies): Router {
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
   const services = deps.services ?? createServices({ database, config, logger });
-  router.use(mountUi(uiPages, { database, credentials, services, logger }));
+  router.use(mountUi(uiPages, { database, credentials, services, logger, texts: new MarkdownRenderer() }));
   router.use(unknownPage(credentials));
   return router;
 }

@@ -1,5 +1,6 @@
 import type { Actor, ApprovalComment } from '@acp/contract';
 import { oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
 import { and, eq, getTableColumns } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { type ApprovalRow, presentApprovalComment } from './present.ts';
@@ -58,4 +59,19 @@ export async function listApprovalComments(
     ({ created_at, id }) => ({ at: created_at, id }),
     (row) => presentApprovalComment(row, row.user_name),
   );
+}
+
+/** One of the approval's. Throws `notFound`. */
+export async function findApprovalComment(
+  tx: Tx,
+  approval: ApprovalRow,
+  comment_id: string,
+): Promise<ApprovalComment> {
+  const [row] = await tx
+    .select({ comment: approval_comments, user_name: users.display_name })
+    .from(approval_comments)
+    .leftJoin(users, eq(users.id, approval_comments.author_user_id))
+    .where(and(eq(approval_comments.approval_id, approval.id), eq(approval_comments.id, comment_id)));
+  if (!row) throw notFound();
+  return presentApprovalComment(row.comment, row.user_name);
 }

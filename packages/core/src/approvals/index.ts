@@ -5,7 +5,7 @@
  */
 export { applyApproval, failApproval, sweepUnappliedApprovals } from './apply-approval.ts';
 export type { InstallAppliers } from './apply-approval.ts';
-export { createApprovalComment, listApprovalComments } from './comments.ts';
+export { createApprovalComment, findApprovalComment, listApprovalComments } from './comments.ts';
 export { createApproval, resubmitApproval } from './create-approval.ts';
 export { presentApproval } from './present.ts';
 export type { ApprovalRow } from './present.ts';

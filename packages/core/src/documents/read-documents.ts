@@ -81,6 +81,22 @@ export async function listRevisions(
   };
 }
 
+/** One of the document's. Throws `notFound`. */
+export async function findRevision(
+  tx: Tx,
+  issue: IssueRow,
+  key: string,
+  revision_id: string,
+): Promise<DocumentRevision> {
+  const [row] = await tx
+    .select({ revision: document_revisions, document_id: documents.document_id })
+    .from(document_revisions)
+    .innerJoin(documents, eq(documents.id, document_revisions.document_id))
+    .where(and(byKey(issue, key), eq(document_revisions.id, revision_id)));
+  if (!row) throw notFound();
+  return presentRevision(row.revision, row.document_id);
+}
+
 /** The row, locked: writes to one document come one after the other. Throws `notFound`. */
 export async function lockDocument(tx: Tx, issue: IssueRow, key: string): Promise<DocumentRow> {
   const [row] = await tx.select().from(documents).where(byKey(issue, key)).for('update');

@@ -201,14 +201,14 @@ export function newApprovalBody(company_id: string, error: string | null, form: 
   </form>`;
 }
 
-function commentList({ comments, names }: ApprovalView): Html {
+function commentList({ approval, comments, names }: ApprovalView): Html {
   if (comments.length === 0) return '';
   return html`<ol class="timeline">
-    !${each(comments, (comment) => commentEntry(comment, names))}
+    !${each(comments, (comment) => commentEntry(comment, approval.id, names))}
   </ol>`;
 }
 
-function commentEntry(comment: ApprovalComment, names: Names): Html {
+function commentEntry(comment: ApprovalComment, approval_id: string, names: Names): Html {
   const agent = comment.author_agent_id && names.get(comment.author_agent_id);
   const name = agent ?? comment.author_user_name ?? 'somebody';
   return html`<li class="comment">
@@ -217,7 +217,7 @@ function commentEntry(comment: ApprovalComment, names: Names): Html {
       <div class="comment-head">
         <strong>${name}</strong> <span class="soft small">!${timeAgo(comment.created_at)}</span>
       </div>
-      !${markdown(comment.body_markdown)}
+      !${markdown(comment.body_markdown, `/approvals/${approval_id}/comments/${comment.id}`)}
     </div>
   </li>`;
 }

@@ -182,15 +182,15 @@ const productColumns: Column<WorkProduct>[] = [
   { label: 'Kind', cell: ({ type }) => html`${words(type)}` },
   { label: 'State', cell: (product) => status(product.status) },
   { label: 'Review', cell: ({ review_state }) => html`${words(review_state)}` },
-  { label: 'Summary', cell: ({ summary }) => summaryOf(summary ?? '') },
+  { label: 'Summary', cell: ({ id, summary }) => summaryOf(id, summary ?? '') },
 ];
 
 /** A line stands as it is; a report is opened. */
-function summaryOf(text: string): Html {
+function summaryOf(id: string, text: string): Html {
   if (text.length <= 200 && !text.includes('\n')) return html`<span class="prose">${text}</span>`;
   return html`<details>
     <summary>Read</summary>
-    <div class="prose">!${markdown(text)}</div>
+    <div class="prose">!${markdown(text, `/work-products/${id}`)}</div>
   </details>`;
 }
 
@@ -251,7 +251,7 @@ export function documentBody({ id, document, revisions, can_write, error }: Docu
                   Revision ${revision.revision_number}
                   <span class="soft">!${timeAgo(revision.created_at)}</span>
                 </summary>
-                !${markdown(revision.body)}
+                !${markdown(revision.body, `${here}/revisions/${revision.id}`)}
                 !${when(can_write, () => postButton(`${here}/revisions/${revision.id}/restore`, 'Bring this text back'))}
               </details>`,
           )}

@@ -43,7 +43,7 @@ function commentEntry(comment: Comment, view: TimelineView): Html {
         <span class="grow"></span>
         !${when(view.can_write, () => postButton(pin, comment.is_pinned ? 'Unpin' : 'Pin', { class: 'link small' }))}
       </div>
-      !${markdown(comment.body_markdown)}
+      !${markdown(comment.body_markdown, `/issues/${view.issue_id}/comments/${comment.id}`)}
     </div>
   </li>`;
 }

@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import { MarkdownRenderer } from './markdown-renderer.ts';
 import { markdown } from './markdown.ts';
+import { type Rendered, TextThread } from './text-thread.ts';
+import { renderMarkdown } from './render-markdown.ts';
 
 describe('markdown', () => {
   it('renders what people write', () => {
-    expect(markdown('**bold** and `code`\n\n- one\n- two')).toBe(
+    expect(renderMarkdown('**bold** and `code`\n\n- one\n- two')).toBe(
       '<div class="markdown"><p><strong>bold</strong> and <code>code</code></p>\n<ul>\n<li>one</li>\n<li>two</li>\n</ul>\n</div>',
     );
-    expect(markdown('see https://example.com')).toContain(
+    expect(renderMarkdown('see https://example.com')).toContain(
       '<a href="https://example.com" rel="noopener noreferrer nofollow">',
     );
     expect(markdown(null)).toBe('');
@@ -28,14 +31,81 @@ describe('markdown', () => {
     '<iframe srcdoc="<script>alert(1)</script>">',
     '**<b onclick=alert(1)>x</b>**',
   ])('makes nothing that runs or loads of %j', (text) => {
-    const html = markdown(text);
+    const html = renderMarkdown(text);
     expect(html).not.toMatch(/<(?:script|svg|iframe|style|b)\b/i);
     expect(html).not.toMatch(/<[^>]+\son\w+=/i);
     expect(html).not.toMatch(/<[^>]+(?:href|src)="(?!https?:|mailto:|data:image)/i);
     expect(html).not.toMatch(/<img[^>]+src="https?:/i);
   });
+});
 
-  it('shows a text that is too long as it is', () => {
-    expect(markdown('# x\n'.repeat(60_000))).toMatch(/^<pre># x\n/);
+describe('the texts of a page', () => {
+  const finish = async (page: string) => new MarkdownRenderer().finish(page);
+  const marks = (length: number) => '- a\n'.repeat(length / 4);
+
+  it('stand rendered where the template put them, and nothing of the marks is left', async () => {
+    const page = `<p>${markdown('*a*')}|${markdown(null)}|${markdown('b', '/b')}</p>`;
+    expect(await finish(page)).toBe(
+      '<p><div class="markdown"><p><em>a</em></p>\n</div>||<div class="markdown"><p>b</p>\n</div></p>',
+    );
+    expect(await finish('<p>no text</p>')).toBe('<p>no text</p>');
+  });
+
+  it('that hold what looks like a mark stay one text', async () => {
+    expect(await finish(`${markdown('a\0/x\0b')}c\0d\0`)).toBe(
+      '<div class="markdown"><p>a/xb</p>\n</div>c\0d\0',
+    );
+  });
+
+  it('of more than a few kilobytes are rendered by the thread, each once, alike', async () => {
+    const renderer = new MarkdownRenderer();
+    const text = `# Title\n\n${'words and **more**. '.repeat(2000)}`;
+    const rendered = renderMarkdown(text);
+    const page = markdown(text) + markdown(text, '/again');
+    expect(await renderer.finish(page)).toBe(rendered + rendered);
+    expect(await renderer.finish(page)).toBe(rendered + rendered);
+  });
+
+  it('beyond what a page shows are folded, the longest first, behind a link to each', async () => {
+    const texts = Array.from({ length: 30 }, (_each, at) => markdown(marks(180_000), `/long/${at}`));
+    const page = await finish(`${texts.join('')}${markdown('short', '/short')}${markdown('no *page*')}`);
+    expect(page).toContain('<p>short</p>');
+    expect(page).toContain('<em>page</em>');
+    expect(page).toContain('data-text="/long/0"');
+    expect(page.split('data-text=').length - 1).toBeGreaterThanOrEqual(28);
+    expect(page.length).toBeLessThan(2_000_000);
+  });
+
+  it('that are too long to render are shown as they are, or folded where they have a page', async () => {
+    const long = '# <x>\n'.repeat(60_000);
+    expect(await finish(markdown(long))).toMatch(/^<pre># &#60;x&#62;\n/);
+    expect(await finish(markdown(long, '/long'))).toContain('data-text="/long"');
+  });
+});
+
+describe('the thread', () => {
+  it('renders short texts before long ones, and gives up what nobody waits for', async () => {
+    const thread = new TextThread();
+    const { signal } = new AbortController();
+    const order: string[] = [];
+    const done = (name: string) => (html: Rendered) => void order.push(`${name} ${typeof html}`);
+    const gone = new AbortController();
+    const all = [
+      thread.render('*first*'.repeat(10_000), signal).then(done('first')),
+      thread.render('long '.repeat(20_000), signal).then(done('long')),
+      thread.render('short', signal).then(done('short')),
+      thread.render('gone', gone.signal).then(done('gone')),
+    ];
+    gone.abort();
+    await Promise.all(all);
+    expect(order).toEqual(['gone undefined', 'first string', 'short string', 'long string']);
+  });
+
+  it('gives up a text that takes too long, and goes on with the next', async () => {
+    const thread = new TextThread({ limit_ms: 1 });
+    const { signal } = new AbortController();
+    expect(await thread.render('- '.repeat(90).concat('\n').repeat(5000), signal)).toBeNull();
+    const patient = new TextThread();
+    expect(await patient.render('next', signal)).toContain('<p>next</p>');
   });
 });

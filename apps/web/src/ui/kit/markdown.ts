@@ -1,38 +1,36 @@
 /**
- * Markdown that people and agents wrote, as HTML that can do nothing but be read. Raw HTML is not passed on, and what
- * markdown-it makes is sanitised once more: two independent walls, and the page's policy as the third.
+ * Texts in templates. A template only marks where a text stands; what they come to, rendered, folded or as they are, is
+ * decided for the page as a whole, off the loop (markdown-renderer.ts), before it is sent.
  */
-import MarkdownIt from 'markdown-it';
-import sanitize from 'sanitize-html';
+import { randomBytes } from 'node:crypto';
 import type { Html } from './html.ts';
 
-const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
+// Nobody outside of the process knows it, so that nothing that a page repeats can be taken for a mark.
+const mark = `\0${randomBytes(12).toString('base64url')}`;
+const marks = new RegExp(`${mark}\\0([^\\0]*)\\0([^\\0]*)\\0`);
 
-const options: sanitize.IOptions = {
-  // Words by a space: a list of thirty lines would be no easier to read.
-  allowedTags:
-    'p br hr h1 h2 h3 h4 h5 h6 blockquote ul ol li pre code strong em s a table thead tbody tr th td img'.split(
-      ' ',
-    ),
-  allowedAttributes: {
-    a: ['href', 'title', 'rel'],
-    img: ['src', 'alt', 'title', 'loading'],
-    ol: ['start'],
-    code: ['class'],
-  },
-  allowedClasses: { code: [/^language-[\w-]{1,40}$/] },
-  allowedSchemes: ['http', 'https', 'mailto'],
-  // Pictures of other hosts would tell them who reads; the page's policy refuses them too.
-  allowedSchemesByTag: { img: ['data'] },
-  allowProtocolRelative: false,
-  transformTags: { a: sanitize.simpleTransform('a', { rel: 'noopener noreferrer nofollow' }) },
-};
-
-/** Longest text that is rendered; more is shown as plain text, so that no comment can hold up a page. */
-const MAX_LENGTH = 200_000;
-
-export function markdown(text: string | null): Html {
+/**
+ * The place of a text that may hold Markdown.
+ * @param source path of the page that shows it alone; a text without one is never folded
+ */
+export function markdown(text: string | null, source = ''): Html {
   if (text === null || text.trim() === '') return '';
-  if (text.length > MAX_LENGTH) return `<pre>${parser.utils.escapeHtml(text)}</pre>`;
-  return `<div class="markdown">${sanitize(parser.render(text), options)}</div>`;
+  return `${mark}\0${source}\0${text.replaceAll('\0', '')}\0`;
+}
+
+export interface MarkedText {
+  readonly source: string;
+  readonly text: string;
+}
+
+/** The page between its texts, which lie one each between two pieces. */
+export function splitAtTexts(page: Html): { pieces: Html[]; texts: MarkedText[] } {
+  const parts = page.split(marks);
+  const texts: MarkedText[] = [];
+  const pieces = [parts[0] ?? ''];
+  for (let at = 1; at < parts.length; at += 3) {
+    texts.push({ source: parts[at]!, text: parts[at + 1]! });
+    pieces.push(parts[at + 2]!);
+  }
+  return { pieces, texts };
 }

@@ -10,6 +10,7 @@ import { requireRole } from '../../http/roles.ts';
 import { RouteTable } from '../../http/route-table.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Services } from '../../http/services.ts';
+import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { performAction } from './perform-action.ts';
 import { answerError } from './refusal.ts';
 import { sendAway } from './signed-out-page.ts';
@@ -20,6 +21,8 @@ export interface UiMountDependencies {
   credentials: Credentials;
   services: Services;
   logger: Logger;
+  /** Renders the texts of all pages. */
+  texts: MarkdownRenderer;
 }
 
 interface Mounted {
@@ -87,7 +90,8 @@ async function serve(
     fragment,
     cursor,
   } as UiContext;
-  if (route.kind === 'page') sendPage(caller.response, await route.render(context));
+  if (route.kind === 'page')
+    sendPage(caller.response, await deps.texts.finish(await route.render(context)));
   else await performAction(route, context, validate, deps);
 }
 

@@ -3,6 +3,7 @@ import type { Validator } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 import { errorPage } from './error-page.ts';
+import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { failedPage, told } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
@@ -11,7 +12,7 @@ export async function performAction(
   route: ActionRow,
   context: UiContext,
   validate: Validator<unknown> | undefined,
-  { database, logger }: { database: Database; logger: Logger },
+  { database, logger, texts }: { database: Database; logger: Logger; texts: MarkdownRenderer },
 ): Promise<void> {
   const { response } = context;
   const sent = new SentForm(route.endpoint, context);
@@ -26,7 +27,7 @@ export async function performAction(
         : await route.run(act as never);
     const next = await route.next(context, result);
     if (next.startsWith('/')) goTo(next, context);
-    else response.type('html').send(next);
+    else response.type('html').send(await texts.finish(next));
   } catch (error) {
     await sent.discard();
     const { status, message } = told(error, context.request, logger);
@@ -35,7 +36,7 @@ export async function performAction(
     response
       .status(status)
       .type('html')
-      .send(page ?? errorPage(context.user, status, message, unsent));
+      .send(await texts.finish(page ?? errorPage(context.user, status, message, unsent)));
   }
 }
 

@@ -1,0 +1,16 @@
+// Long texts that a page has folded are loaded when they are unfolded.
+export function startFolded() {
+  // `toggle` does not bubble.
+  document.addEventListener('toggle', ({ target }) => void unfold(target), { capture: true });
+}
+
+async function unfold(details) {
+  const { text } = details.dataset;
+  if (!details.open || !text) return;
+  const answer = await fetch(text, { headers: { 'HX-Request': 'true' } });
+  // The link in its place stays.
+  if (!answer.ok || answer.redirected) return;
+  delete details.dataset.text;
+  details.querySelector('summary').insertAdjacentHTML('afterend', await answer.text());
+  details.lastElementChild.remove();
+}

@@ -1,0 +1,105 @@
+/** What becomes of the texts of a page (markdown.ts): within bounds for the page as a whole, and off the loop. */
+import { createHash } from 'node:crypto';
+import { count } from './format.ts';
+import { html, type Html } from './html.ts';
+import { type MarkedText, splitAtTexts } from './markdown.ts';
+import { renderMarkdown } from './render-markdown.ts';
+import { type Rendered, TextThread } from './text-thread.ts';
+
+/** In characters. A longer text is shown as it is. */
+const LONGEST_TEXT = 200_000;
+/** Of all texts on a page that are shown at once; the shortest come first, the rest is folded. */
+const PAGE_LIMIT = 300_000;
+/** On the loop, for a whole page: some tens of milliseconds in the worst case, and most pages need no thread. */
+const INLINE_LIMIT = 6000;
+/** A page does not wait longer for its texts. */
+const PAGE_WAIT_MS = 2000;
+/** Of texts and HTML that are kept: what is read again is not rendered again. */
+const CACHE_LIMIT = 16_000_000;
+
+export class MarkdownRenderer {
+  readonly #thread = new TextThread();
+  /** By digest; the oldest are first. Null: it can't be rendered within the bounds. */
+  readonly #rendered = new Map<string, Html | null>();
+  #size = 0;
+
+  /** The page as it is sent. */
+  async finish(page: Html): Promise<Html> {
+    const { pieces, texts } = splitAtTexts(page);
+    if (texts.length === 0) return page;
+    const shown = atOnce(texts);
+    const all = [...shown].reduce((sum, at) => sum + texts[at]!.text.length, 0);
+    const wait = AbortSignal.timeout(PAGE_WAIT_MS);
+    const places = await Promise.all(
+      texts.map(async (text, at) => {
+        if (!shown.has(at)) return folded(text);
+        return (await this.#render(text.text, all <= INLINE_LIMIT, wait)) ?? aside(text);
+      }),
+    );
+    return pieces.map((piece, at) => piece + (places[at] ?? '')).join('');
+  }
+
+  /** Null: not within the bounds, or not yet. */
+  async #render(text: string, inline: boolean, wait: AbortSignal): Promise<Html | null> {
+    if (text.length > LONGEST_TEXT) return null;
+    const key = createHash('sha256').update(text).digest('base64url');
+    const known = this.#rendered.get(key);
+    if (known !== undefined) {
+      this.#rendered.delete(key);
+      this.#rendered.set(key, known);
+      return known;
+    }
+    if (inline) return this.#keep(key, renderMarkdown(text));
+    const work = this.#thread.render(text, wait).then((rendered) => this.#keep(key, rendered));
+    // What is under way is kept for the next reader, also when this one is not there any more.
+    return Promise.race([work, aborted(wait)]);
+  }
+
+  #keep(key: string, rendered: Rendered): Html | null {
+    if (rendered === undefined || this.#rendered.has(key)) return rendered ?? null;
+    this.#rendered.set(key, rendered);
+    this.#size += sizeOf(rendered);
+    for (const [oldest, value] of this.#rendered) {
+      if (this.#size <= CACHE_LIMIT) break;
+      this.#rendered.delete(oldest);
+      this.#size -= sizeOf(value);
+    }
+    return rendered;
+  }
+}
+
+const aborted = async (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+
+/** An entry without a text has its price too. */
+const sizeOf = (rendered: Html | null): number => 200 + (rendered?.length ?? 0);
+
+/** Which texts of a page are shown at once: those without a page of their own, then the shortest, newest first. */
+function atOnce(texts: readonly MarkedText[]): ReadonlySet<number> {
+  const order = [...texts.keys()].toSorted((a, b) => rank(texts[a]!) - rank(texts[b]!) || b - a);
+  const shown = new Set<number>();
+  let room = PAGE_LIMIT;
+  for (const at of order) {
+    const { text, source } = texts[at]!;
+    if (source !== '' && text.length > room) break;
+    room -= text.length;
+    shown.add(at);
+  }
+  return shown;
+}
+
+const rank = ({ source, text }: MarkedText): number => (source === '' ? 0 : text.length);
+
+/** The script loads it when it is unfolded; without one there is the link. */
+function folded({ text, source }: MarkedText): Html {
+  return html`<details class="folded" data-text="${source}">
+    <summary>Long text (${count(text.length)} characters)</summary>
+    <p><a href="${source}">Show it on a page of its own</a></p>
+  </details>`;
+}
+
+/** What could not be rendered. */
+const aside = (text: MarkedText): Html => (text.source === '' ? html`<pre>${text.text}</pre>` : folded(text));

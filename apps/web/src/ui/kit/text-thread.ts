@@ -1,0 +1,95 @@
+import { Worker } from 'node:worker_threads';
+import type { Html } from './html.ts';
+
+/** Longest work on one text, a new thread's start included; then the thread is ended, for nothing else ends it. */
+const TEXT_LIMIT_MS = 5000;
+const IDLE_MS = 60_000;
+const MEMORY_MB = 128;
+
+/** Null: it took too long or too much memory. Undefined: nobody waited for it any more when its turn came. */
+export type Rendered = Html | null | undefined;
+
+interface Task {
+  readonly text: string;
+  readonly done: (rendered: Rendered) => void;
+}
+
+/**
+ * One thread that renders texts, the shortest first: what most people wrote does not wait for what somebody filled with
+ * list marks. It begins with the first text and ends when none has come for a minute.
+ */
+export class TextThread {
+  readonly #waiting: Task[] = [];
+  #current: Task | null = null;
+  #worker: Worker | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #limit_ms: number;
+
+  constructor({ limit_ms = TEXT_LIMIT_MS } = {}) {
+    this.#limit_ms = limit_ms;
+  }
+
+  /** @param signal takes a text back whose turn has not come */
+  async render(text: string, signal: AbortSignal): Promise<Rendered> {
+    if (signal.aborted) return undefined;
+    return new Promise((resolve) => {
+      const task: Task = { text, done: resolve };
+      const at = this.#waiting.findIndex((other) => other.text.length > text.length);
+      this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, task);
+      signal.addEventListener('abort', () => this.#forget(task), { once: true });
+      this.#next();
+    });
+  }
+
+  #forget(task: Task): void {
+    const at = this.#waiting.indexOf(task);
+    if (at === -1) return;
+    this.#waiting.splice(at, 1);
+    task.done(undefined);
+  }
+
+  #next(): void {
+    if (this.#current !== null) return;
+    clearTimeout(this.#timer);
+    this.#current = this.#waiting.shift() ?? null;
+    if (this.#current === null) {
+      this.#timer = setTimeout(() => this.#end(), IDLE_MS).unref();
+      return;
+    }
+    this.#worker ??= this.#start();
+    this.#timer = setTimeout(() => this.#end(), this.#limit_ms).unref();
+    this.#worker.postMessage(this.#current.text, []);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('markdown-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
+    worker.on('message', (html: Html) => worker === this.#worker && this.#finish(html));
+    // Memory or a fault of the parser: the text is given up, the next one gets a thread of its own.
+    worker.on('error', () => this.#end(worker));
+    // After the listeners, which would hold the process again.
+    worker.unref();
+    return worker;
+  }
+
+  #end(worker = this.#worker): void {
+    if (worker === null || worker !== this.#worker) return;
+    this.#worker = null;
+    void worker.terminate();
+    this.#finish(null);
+  }
+
+  #finish(html: Html | null): void {
+    const finished = this.#current;
+    // At the end of the idle time there is none.
+    if (finished === null) return;
+    this.#current = null;
+    finished.done(html);
+    for (const same of this.#waiting.filter(({ text }) => text === finished.text)) {
+      this.#waiting.splice(this.#waiting.indexOf(same), 1);
+      same.done(html);
+    }
+    this.#next();
+  }
+}

@@ -1,0 +1,88 @@
+/** Pages of texts that take long to render: what is shown at once is bounded, and everything can be read. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Express } from 'express';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import request from 'supertest';
+import { type Cast, createCast } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+
+const home = mkdtempSync(path.join(tmpdir(), 'acp-texts-'));
+let app: Express;
+let cast: Cast;
+let issue: string;
+beforeAll(async () => {
+  const pages = await startPages({ SERVICE_HOME: home });
+  ({ app } = pages);
+  cast = await createCast(pages.database);
+  issue = (await api(`/api/companies/${cast.company_id}/issues`, { title: 'Long' })).id;
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const api = async (at: string, body: object): Promise<{ id: string }> => {
+  const sent = await request(app).post(at).set(cast.board_admin.headers).send(body);
+  expect([at, sent.status]).toEqual([at, 201]);
+  return sent.body as { id: string };
+};
+const get = async (at: string, headers = {}) =>
+  request(app)
+    .get(at)
+    .set({ ...cast.member.headers, ...headers });
+const marks = (number: number) => `Text ${number}\n${'- a\n'.repeat(45_000)}`;
+const foldsOf = (page: string) => [...page.matchAll(/data-text="([^"]+)"/g)].map(([, at]) => at!);
+
+describe('a page of long texts', () => {
+  it('of 30 comments of list marks shows the short ones and folds the others, each on a page of its own', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 30; n += 1)
+      ids.push((await api(`/api/issues/${issue}/comments`, { body_markdown: marks(n) })).id);
+    await api(`/api/issues/${issue}/comments`, { body_markdown: 'a *short* one' });
+    const page = await get(`/issues/${issue}`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<em>short</em>');
+    expect(page.text.length).toBeLessThan(2_000_000);
+    const folds = foldsOf(page.text);
+    expect(folds.length).toBeGreaterThanOrEqual(28);
+    expect(folds[0]).toBe(`/issues/${issue}/comments/${ids[0]}`);
+
+    const fragment = await get(folds[0]!, { 'HX-Request': 'true' });
+    // On a busy machine it may be shown as it is.
+    expect(fragment.text).toMatch(/^(?:<pre>|<div class="markdown"><p>)Text 0\s*(?:<|- a)/);
+    expect((await get(folds[0]!)).text).toContain(`href="/issues/${issue}"`);
+  });
+
+  it('of a document with 20 revisions shows the last and folds the earlier ones', async () => {
+    const at = `/api/issues/${issue}/documents/plan`;
+    for (let n = 1; n <= 20; n += 1) {
+      const sent = request(app).put(at).set(cast.board_admin.headers);
+      expect((await sent.send({ title: 'Plan', body: marks(n) })).status).toBeLessThan(300);
+    }
+    const page = await get(`/issues/${issue}/documents/plan`);
+    expect(page.text).toMatch(/(?:<pre>|<p>)Text 20\b/);
+    const folds = foldsOf(page.text);
+    expect(folds.length).toBeGreaterThanOrEqual(18);
+    expect((await get(folds[0]!)).text).toMatch(/(?:<pre>|<p>)Text 19\b/);
+  });
+
+  it('reports and comments on approvals are read alone too; nothing of another issue or company', async () => {
+    const product = await api(`/api/issues/${issue}/work-products`, {
+      title: 'Report',
+      type: 'document',
+      summary: '# Found',
+    });
+    expect((await get(`/work-products/${product.id}`)).text).toContain('<h1>Found</h1>');
+    const approval = await api(`/api/companies/${cast.company_id}/approvals`, {
+      type: 'action',
+      title: 'May I?',
+    });
+    const comment = await api(`/api/approvals/${approval.id}/comments`, { body_markdown: '*why*' });
+    const alone = `/approvals/${approval.id}/comments/${comment.id}`;
+    expect((await get(alone)).text).toContain('<em>why</em>');
+    const other = await api(`/api/companies/${cast.company_id}/issues`, { title: 'Other' });
+    const strange = await api(`/api/issues/${issue}/comments`, { body_markdown: 'mine' });
+    expect((await get(`/issues/${other.id}/comments/${strange.id}`)).status).toBe(404);
+    const stranger = await request(app).get(alone).set(cast.stranger.headers);
+    expect(stranger.status).toBe(404);
+  });
+});
