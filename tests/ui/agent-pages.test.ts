@@ -87,6 +87,7 @@ describe('an agent’s files', () => {
     expect((await upload('data/x.csv')).headers.location).toBe(`${files()}?done=file`);
     const refused = await upload('../x.csv');
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('ordinary names')]);
+    expect(refused.text).toContain('value="../x.csv"');
     const { text } = await get(files());
     const link = /href="(\/api\/agents\/[^"]+\/files\/data\/x\.csv)"/.exec(text)![1]!;
     expect(String((await get(link)).body)).toBe('a,b');

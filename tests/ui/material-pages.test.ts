@@ -1,5 +1,6 @@
 /** What the forms beside an issue's conversation do. */
 import { mkdtempSync, rmSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -14,7 +15,10 @@ let cast: Cast;
 let issue: string;
 let other: string;
 beforeAll(async () => {
-  const pages = await startPages({ SERVICE_HOME: home });
+  const pages = await startPages({
+    SERVICE_HOME: home,
+    SERVICE_MAX_UPLOAD_SIZE: '20000',
+  });
   ({ app } = pages);
   cast = await createCast(pages.database);
   const create = async (title: string): Promise<string> => {
@@ -30,6 +34,38 @@ const get = async (at: string) => (await request(app).get(at).set(headers())).te
 const post = async (at: string, fields: Record<string, string> = {}) =>
   request(app).post(at).type('form').set(headers()).send(new URLSearchParams(fields).toString());
 const material = () => `/issues/${issue}/material`;
+
+describe('an upload that fails', () => {
+  it('leaves its sender on the page, told of the reason and with what was typed', async () => {
+    const large = Buffer.alloc(30_000, 'x');
+    const agent = `/agents/${cast.agent_id}/files`;
+    for (const [at, part] of [
+      [`/issues/${issue}/attachments`, 'Files'],
+      [agent, 'Path'],
+    ] as const) {
+      const sent = request(app).post(at).set(headers());
+      const answer = await sent.field('path', 'data/"typed".csv').attach('file', large, 'large.txt');
+      expect([at, answer.status]).toEqual([at, 413]);
+      expect(answer.text).toMatch(/class="error form-error"[^>]*>[^<]*too large/);
+      expect(answer.text).toContain(part);
+      if (at === agent) expect(answer.text).toMatch(/name="path"[^>]+value="data\/&(?:quot|#34);typed/);
+    }
+  });
+
+  it('for the storage is away: the same', async () => {
+    await rename(path.join(home, 'storage'), path.join(home, 'away'));
+    await writeFile(path.join(home, 'storage'), 'no folder');
+    try {
+      const sent = request(app).post(`/issues/${issue}/attachments`).set(headers());
+      const answer = await sent.attach('file', Buffer.from('one'), 'a.txt');
+      expect(answer.status).toBe(503);
+      expect(answer.text).toMatch(/class="error form-error"[^>]*>[^<]*storage unavailable/);
+    } finally {
+      await rm(path.join(home, 'storage'));
+      await rename(path.join(home, 'away'), path.join(home, 'storage'));
+    }
+  });
+});
 
 describe('the material of an issue', () => {
   it('takes a label of the company, a new one too, and lets go of it', async () => {

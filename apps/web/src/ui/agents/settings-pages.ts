@@ -144,8 +144,8 @@ export interface FilesView {
   skills: readonly FsSkill[];
   can_write: boolean;
   error: string | null;
-  /** What was typed of a skill that was refused. */
-  typed: { slug: string; content: string };
+  /** What was typed of a skill or file that was refused. */
+  typed: { slug: string; content: string; path: string };
 }
 
 export function filesBody({ id, files, skills, can_write, error, typed }: FilesView): Html {
@@ -182,7 +182,7 @@ export function filesBody({ id, files, skills, can_write, error, typed }: FilesV
         there is kept.
       </p>
       !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
-      !${when(can_write, () => uploadForm(here))}
+      !${when(can_write, () => uploadForm(here, typed.path))}
     </section>
     <section class="card">
       <h2>Skills of its own</h2>
@@ -192,13 +192,14 @@ export function filesBody({ id, files, skills, can_write, error, typed }: FilesV
     </section>`;
 }
 
-const uploadForm = (path: string): Html =>
-  html`<form method="post" action="${path}" enctype="multipart/form-data">
+/** The path comes before the file: of an upload that breaks off it has been read. */
+const uploadForm = (action: string, path: string): Html =>
+  html`<form method="post" action="${action}" enctype="multipart/form-data">
     <div class="row">
+      !${input({ name: 'path', label: 'Path', value: path, hint: 'Empty: the file’s own name' })}
       <div class="field">
         <label for="f-file">File</label><input id="f-file" name="file" type="file" required />
       </div>
-      !${input({ name: 'path', label: 'Path', hint: 'Empty: the file’s own name' })}
     </div>
     <button>Upload</button>
   </form>`;

@@ -87,7 +87,11 @@ async function filesPage(
     skills: (await listFsSkills(tx, subject, {})).items,
     can_write: mayWrite(context),
     error,
-    typed: { slug: form?.text('slug') ?? '', content: form?.text('content') ?? '' },
+    typed: {
+      slug: form?.text('slug') ?? '',
+      content: form?.text('content') ?? '',
+      path: form?.text('path') ?? '',
+    },
   });
   return framed(context, html`!${notice(done[query.done ?? ''])}!${body}`);
 }
