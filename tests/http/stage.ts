@@ -2,6 +2,8 @@
 import {
   attachSkill,
   createApproval,
+  createApprovalComment,
+  findApproval,
   createAttachments,
   createBudgetPolicy,
   createComment,
@@ -186,7 +188,14 @@ async function stageDecisions(tx: Tx, company_id: string): Promise<Stage> {
       window_start: new Date(0),
     })
     .returning();
-  return { approvalId: approval.id, policyId: policy_id, incidentId: incident!.id };
+  const found = (await findApproval(tx, approval.id))!;
+  const comment = await createApprovalComment(tx, director, found, { body_markdown: 'Why?' });
+  return {
+    approvalId: approval.id,
+    approvalCommentId: comment.id,
+    policyId: policy_id,
+    incidentId: incident!.id,
+  };
 }
 
 /** Rows of files whose bytes are nowhere: what reads them answers 404. */

@@ -40,15 +40,14 @@ describe('an upload that fails', () => {
     const large = Buffer.alloc(30_000, 'x');
     const agent = `/agents/${cast.agent_id}/files`;
     for (const [at, part] of [
-      [`/issues/${issue}/attachments`, 'Files'],
-      [agent, 'Path'],
+      [`/issues/${issue}/attachments`, /<h2>Files<\/h2>/],
+      [agent, /name="path"[^>]+value="data\/&(?:quot|#34);typed/],
     ] as const) {
       const sent = request(app).post(at).set(headers());
       const answer = await sent.field('path', 'data/"typed".csv').attach('file', large, 'large.txt');
       expect([at, answer.status]).toEqual([at, 413]);
       expect(answer.text).toMatch(/class="error form-error"[^>]*>[^<]*too large/);
-      expect(answer.text).toContain(part);
-      if (at === agent) expect(answer.text).toMatch(/name="path"[^>]+value="data\/&(?:quot|#34);typed/);
+      expect(answer.text).toMatch(part);
     }
   });
 

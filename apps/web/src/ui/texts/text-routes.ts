@@ -38,8 +38,8 @@ export const textRoutes: UiRoute[] = [
     const { title, summary } = c.subject;
     return alone(c, { title, text: summary ?? '', path: `/issues/${c.subject.issue_id}/material` });
   }),
-  page('/approvals/{approvalId}/comments/{commentId}', byApproval, async (c) => {
-    const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.commentId!);
+  page('/approvals/{approvalId}/comments/{approvalCommentId}', byApproval, async (c) => {
+    const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.approvalCommentId!);
     return alone(c, { title: 'Comment', text, path: `/approvals/${c.subject.id}` });
   }),
 ];
