@@ -95,7 +95,7 @@ const rank = ({ source, text }: MarkedText): number => (source === '' ? 0 : text
 
 /** The script loads it when it is unfolded; without one there is the link. */
 function folded({ text, source }: MarkedText): Html {
-  return html`<details class="folded" data-text="${source}">
+  return html`<details class="folded" data-text="${source}" data-fold="${source}">
     <summary>Long text (${count(text.length)} characters)</summary>
     <p><a href="${source}">Show it on a page of its own</a></p>
   </details>`;
