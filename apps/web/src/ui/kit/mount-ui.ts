@@ -90,8 +90,7 @@ async function serve(
     fragment,
     cursor,
   } as UiContext;
-  if (route.kind === 'page')
-    sendPage(caller.response, await deps.texts.finish(await route.render(context)));
+  if (route.kind === 'page') sendPage(caller.response, await deps.texts.finish(await route.render(context)));
   else await performAction(route, context, validate, deps);
 }
 
