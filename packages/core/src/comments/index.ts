@@ -1,7 +1,8 @@
 /** Owns `comments`: what people and agents say on an issue, and who is woken by it. The author never is. */
 export { createComment, writeComment } from './create-comment.ts';
 export type { WrittenComment } from './create-comment.ts';
-export { findComment, listComments } from './read-comments.ts';
+export { findComment, listComments, outlineComments } from './read-comments.ts';
+export type { OutlinedComment } from './read-comments.ts';
 export { pinComment } from './pin-comment.ts';
 export { presentComment } from './present.ts';
 export type { CommentRow } from './present.ts';

@@ -1,7 +1,7 @@
 import type { Comment } from '@acp/contract';
-import { oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { newestFirst, oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
-import { and, eq, getTableColumns } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
 import { presentComment } from './present.ts';
 
@@ -22,6 +22,44 @@ export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest):
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
     (row) => presentComment(row, row.user_name),
+  );
+}
+
+/** Of a long text only the length, in characters. */
+export type OutlinedComment = Omit<Comment, 'body_markdown'> & {
+  body_markdown: string | null;
+  length: number;
+};
+
+const OUTLINES = 100;
+
+/** As pages show a conversation: the newest first, without texts of more than `longest` characters. */
+export async function outlineComments(
+  tx: Tx,
+  issue: IssueRow,
+  query: PageRequest,
+  longest: number,
+): Promise<Page<OutlinedComment>> {
+  const page = newestFirst(comments.created_at, comments.id, query, OUTLINES);
+  const rows = await tx
+    .select({
+      ...getTableColumns(comments),
+      body_markdown: sql<string>`case when length(${comments.body_markdown}) > ${longest}::int then '' else ${comments.body_markdown} end`,
+      length: sql<number>`length(${comments.body_markdown})`,
+      user_name: users.display_name,
+    })
+    .from(comments)
+    .leftJoin(users, eq(users.id, comments.author_user_id))
+    .where(and(eq(comments.issue_id, issue.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(
+    rows,
+    ({ created_at, id }) => ({ at: created_at, id }),
+    ({ length, ...row }) => {
+      const comment = presentComment(row, row.user_name);
+      return { ...comment, body_markdown: length > longest ? null : comment.body_markdown, length };
+    },
   );
 }
 

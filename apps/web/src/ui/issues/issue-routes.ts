@@ -5,10 +5,10 @@ import {
   issueActivity,
   issueDetail,
   listAgents,
-  listComments,
   listProjects,
   listRunEvents,
   listRuns,
+  outlineComments,
   pinComment,
   promoteRoutine,
   readFamily,
@@ -34,12 +34,16 @@ type IssueContext = UiContext<'issue'>;
 /** What did not go well, and what was typed. */
 type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
 
+/** Of a comment, in characters; a longer one is folded before it is read. */
+const LONGEST_SHOWN = 50_000;
+
 async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {
   const { tx, user, subject, company_id } = context;
   const [issue, family] = [await issueDetail(tx, subject), await readFamily(tx, subject.id)];
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
-  const { items: comments } = await listComments(tx, subject, {});
+  const cursor = context.query.before;
+  const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
   const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
   const { items: runs } = await listRuns(tx, company_id, { issueId: subject.id, limit: 10 });
   const events = runs[0] ? await listRunEvents(tx, runs[0].id, { limit: FIRST_ENTRIES }) : [];
@@ -50,7 +54,14 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
     family,
     runs,
     events,
-    timeline: { issue_id: issue.id, comments, activity, agents: names, can_write },
+    timeline: {
+      issue_id: issue.id,
+      comments: comments.items,
+      earlier: comments.next_cursor,
+      activity,
+      agents: names,
+      can_write,
+    },
     agents,
     projects: projects.map(({ id, name }) => ({ value: id, label: name })),
     can_write,

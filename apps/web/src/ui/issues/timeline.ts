@@ -1,5 +1,7 @@
 /** Comments and activity of an issue in one line of time. */
-import type { ActivityEntry, Comment } from '@acp/contract';
+import type { ActivityEntry } from '@acp/contract';
+import type { OutlinedComment } from '@acp/core';
+import { foldedText } from '../kit/folded-text.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -7,7 +9,9 @@ import { avatar, postButton } from '../kit/parts.ts';
 
 export interface TimelineView {
   issue_id: string;
-  comments: readonly Comment[];
+  comments: readonly OutlinedComment[];
+  /** Of the comments before these; null where there are none. */
+  earlier: string | null;
   activity: readonly ActivityEntry[];
   /** Names by agent id. */
   agents: ReadonlyMap<string, string>;
@@ -24,12 +28,13 @@ export function timeline(view: TimelineView): Html {
       .filter(({ action }) => !SAID_BY_COMMENTS.has(action))
       .map((entry) => ({ at: entry.created_at, html: activityEntry(entry) })),
   ].toSorted((a, b) => new Date(a.at).getTime() - new Date(b.at).getTime());
-  return html`<ol class="timeline">
-    !${each(entries, (entry) => entry.html)}
-  </ol>`;
+  return html`!${when(view.earlier, (cursor) => html`<p><a href="/issues/${view.issue_id}?before=${encodeURIComponent(cursor)}">Earlier comments</a></p>`)}
+    <ol class="timeline">
+      !${each(entries, (entry) => entry.html)}
+    </ol>`;
 }
 
-function commentEntry(comment: Comment, view: TimelineView): Html {
+function commentEntry(comment: OutlinedComment, view: TimelineView): Html {
   const name = comment.author_agent_id
     ? (view.agents.get(comment.author_agent_id) ?? 'an agent')
     : (comment.author_user_name ?? 'somebody');
@@ -43,9 +48,14 @@ function commentEntry(comment: Comment, view: TimelineView): Html {
         <span class="grow"></span>
         !${when(view.can_write, () => postButton(pin, comment.is_pinned ? 'Unpin' : 'Pin', { class: 'link small' }))}
       </div>
-      !${markdown(comment.body_markdown, `/issues/${view.issue_id}/comments/${comment.id}`)}
+      !${textOf(comment, view.issue_id)}
     </div>
   </li>`;
+}
+
+function textOf({ id, body_markdown: text, length }: OutlinedComment, issue_id: string): Html {
+  const source = `/issues/${issue_id}/comments/${id}`;
+  return text === null ? foldedText(source, length) : markdown(text, source);
 }
 
 function activityEntry(entry: ActivityEntry): Html {

@@ -1,6 +1,6 @@
 /** What becomes of the texts of a page (markdown.ts): within bounds for the page as a whole, and off the loop. */
 import { createHash } from 'node:crypto';
-import { count } from './format.ts';
+import { foldedText } from './folded-text.ts';
 import { html, type Html } from './html.ts';
 import { type MarkedText, splitAtTexts } from './markdown.ts';
 import { renderMarkdown } from './render-markdown.ts';
@@ -93,13 +93,7 @@ function atOnce(texts: readonly MarkedText[]): ReadonlySet<number> {
 
 const rank = ({ source, text }: MarkedText): number => (source === '' ? 0 : text.length);
 
-/** The script loads it when it is unfolded; without one there is the link. */
-function folded({ text, source }: MarkedText): Html {
-  return html`<details class="folded" data-text="${source}" data-fold="${source}">
-    <summary>Long text (${count(text.length)} characters)</summary>
-    <p><a href="${source}">Show it on a page of its own</a></p>
-  </details>`;
-}
+const folded = ({ text, source }: MarkedText): Html => foldedText(source, text.length);
 
 /** What could not be rendered. */
 const aside = (text: MarkedText): Html => (text.source === '' ? html`<pre>${text.text}</pre>` : folded(text));

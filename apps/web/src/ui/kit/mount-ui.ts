@@ -1,8 +1,7 @@
 /** Serves the rows of pages and actions (ui-routes.ts). */
 import { createValidator, type EndpointRow, type UserActor, type Validator } from '@acp/contract';
 import { lastSequence } from '@acp/core';
-import type { Database } from '@acp/db';
-import { isUuid, type Logger, notFound } from '@acp/kernel';
+import { isUuid, notFound } from '@acp/kernel';
 import type { Request, RequestHandler, Response } from 'express';
 import { sessionUser } from '../../http/auth.ts';
 import type { Credentials } from '../../http/credentials.ts';
@@ -10,19 +9,14 @@ import { requireRole } from '../../http/roles.ts';
 import { RouteTable } from '../../http/route-table.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Services } from '../../http/services.ts';
-import type { MarkdownRenderer } from './markdown-renderer.ts';
-import { performAction } from './perform-action.ts';
+import { type PageDependencies, performAction } from './perform-action.ts';
 import { answerError } from './refusal.ts';
 import { sendAway } from './signed-out-page.ts';
 import type { UiContext, UiRoute } from './ui-routes.ts';
 
-export interface UiMountDependencies {
-  database: Database;
+export interface UiMountDependencies extends PageDependencies {
   credentials: Credentials;
   services: Services;
-  logger: Logger;
-  /** Renders the texts of all pages. */
-  texts: MarkdownRenderer;
 }
 
 interface Mounted {

@@ -8,11 +8,18 @@ import { failedPage, told } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
+export interface PageDependencies {
+  database: Database;
+  logger: Logger;
+  /** Renders the texts of all pages. */
+  texts: MarkdownRenderer;
+}
+
 export async function performAction(
   route: ActionRow,
   context: UiContext,
   validate: Validator<unknown> | undefined,
-  { database, logger, texts }: { database: Database; logger: Logger; texts: MarkdownRenderer },
+  { database, logger, texts }: PageDependencies,
 ): Promise<void> {
   const { response } = context;
   const sent = new SentForm(route.endpoint, context);
