@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { toolTable } from '@acp/contract';
-import { callTool, createNote, readYaml } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { createNote, readYaml, type ToolCall, ToolRegistry } from '@acp/core';
+import { type Database, transaction, type Tx } from '@acp/db';
 import { newId, ServiceError } from '@acp/kernel';
-import { actors, databaseWithQueue } from '@acp/testkit';
+import { actors, databaseWithQueue, testLogger } from '@acp/testkit';
 import * as fc from 'fast-check';
 import { installAppliers, installs } from '../../apps/scheduler/src/installs/installs.ts';
 import { createScene, fenced, ok, refused, rowsOf as readRows, type Scene } from './scene.ts';
@@ -199,6 +199,17 @@ describe('a body', () => {
   });
 });
 
+const registry = new ToolRegistry([], testLogger());
+async function callTool(
+  tx: Tx,
+  caller: Omit<ToolCall, 'tool' | 'input'>,
+  name: string,
+  input: unknown,
+): Promise<unknown> {
+  const { call, provider } = await registry.resolve(tx, caller, name, input);
+  return provider.commit?.(tx, call, undefined);
+}
+
 describe('/mcp:', () => {
   it('calls a tool of the company and shows its answer', async () => {
     const set = await scene();
@@ -270,7 +281,7 @@ describe('the tools', () => {
     const foreign = inputs(set.own.id, set.ada.id);
     const call = async (who: typeof set, name: string, input: unknown) =>
       transaction(database, async (tx) =>
-        callTool({ tx, actor: who.run.actor, company_id: who.company.id }, name, input ?? {}),
+        callTool(tx, { actor: who.run.actor, company_id: who.company.id, call_id: '' }, name, input ?? {}),
       );
     for (const name of names)
       expect([name, await call(set, name, all[name])]).toEqual([name, expect.anything()]);
@@ -289,9 +300,9 @@ describe('the tools', () => {
   it('that write are refused to a viewer’s key', async () => {
     const set = await scene();
     const viewer = { ...actors.board(set.company), role: 'viewer' as const };
-    const caller = { tx: database.db, actor: viewer, company_id: set.company.id };
+    const caller = { actor: viewer, company_id: set.company.id, call_id: '' };
     const call = async ({ name }: { name: string }) =>
-      callTool(caller, name, inputs(set.own.id, set.ada.id)[name] ?? {});
+      callTool(database.db, caller, name, inputs(set.own.id, set.ada.id)[name] ?? {});
     for (const tool of toolTable.filter(({ read_only }) => !read_only))
       await expect(call(tool)).rejects.toMatchObject({ kind: 'forbidden' });
     for (const tool of toolTable.filter(({ name }) => name.startsWith('list_')))

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { type ToolProvider, ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import { Scrubber } from '@acp/kernel';
 import { LocalStorage, type Storage } from '@acp/storage';
@@ -17,16 +18,18 @@ export async function createScene(
   database: Database,
   options: Parameters<typeof createRunningRun>[1] = {},
   storage: Storage = nowhere,
+  providers: readonly ToolProvider[] = [],
 ) {
   const set = await createRunningRun(database.db, options);
   const { run } = set;
   const held = new HeldRun(run, 30, performance.now());
+  const tools = new ToolRegistry(providers, testLogger());
   let ordinal = 1;
   const apply = async (text: string): Promise<AppliedAction> => {
     const [action] = parse(text, ordinal).actions;
     ordinal += 1;
     const parts = { run, held, scrubber: new Scrubber(), applies: () => true };
-    return applyAction({ database, logger: testLogger(), storage, ...parts }, action!);
+    return applyAction({ database, logger: testLogger(), storage, tools, ...parts }, action!);
   };
   return { ...set, held, apply };
 }

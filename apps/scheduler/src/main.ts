@@ -3,7 +3,6 @@ import { createListener, createNotifier } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
-import type { SchedulerContext } from './context.ts';
 import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
@@ -12,6 +11,7 @@ import { instanceName, openInstanceStorage, openPool } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
 import { loadPricing } from './pricing.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
+import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
 import { createTimers } from './timers.ts';
 
@@ -28,6 +28,8 @@ export interface SchedulerOptions {
   logger: Logger;
   /** Names this process in `claimed_by`; host, process and a random part unless told. */
   instance_name?: string;
+  /** Of outside tools; those of the table unless told. */
+  tool_providers?: readonly ToolProvider[];
 }
 
 export interface RunningScheduler {
@@ -46,6 +48,7 @@ export async function startScheduler({
   config,
   logger,
   instance_name: name = instanceName(),
+  tool_providers,
 }: SchedulerOptions): Promise<RunningScheduler> {
   const direct_url = config.database_direct_url ?? config.database_url;
   if (config.database_url === null || direct_url === null)
@@ -66,12 +69,14 @@ export async function startScheduler({
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
+  const tools = openTools(listener, logger, tool_providers);
   const pool = new RunPool({
     database,
     storage,
     config,
     logger,
     pricing,
+    tools,
     leases,
     provider: defaultProvider(config),
     vault,
@@ -80,7 +85,7 @@ export async function startScheduler({
   });
   const counters = new TickCounters();
   const started_at = new Date();
-  const context: SchedulerContext = {
+  const context = {
     config,
     logger,
     database,

@@ -1,5 +1,6 @@
 export * from './schema-kit.ts';
-export * from './validator.ts';
+export { LONGEST_SCHEMA, outsideValidator } from './outside-schema.ts';
+export { createValidator, type Validator } from './validator.ts';
 export { commaList } from './comma-list.ts';
 export * from './actor.ts';
 export * from './endpoint.ts';

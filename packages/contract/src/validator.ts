@@ -16,7 +16,7 @@ function withFormats(ajv: Ajv): Ajv {
 }
 
 /** Where the first error lies and what is wrong, in words of the request: `body.title must be string`. */
-function describeError(place: string, error: ErrorObject | undefined): string {
+export function describeError(place: string, error: ErrorObject | undefined): string {
   if (!error) return `${place} is invalid`;
   const path = error.instancePath.replaceAll('/', '.');
   const allowed =

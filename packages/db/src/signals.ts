@@ -3,7 +3,8 @@ import type { Tx } from './tx.ts';
 /**
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
- * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none).
+ * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
+ * the company whose outside tools have changed.
  */
 export const signalChannels = [
   'events',
@@ -13,6 +14,7 @@ export const signalChannels = [
   'commands',
   'control',
   'alerts',
+  'tools',
 ] as const;
 export type SignalChannel = (typeof signalChannels)[number];
 

@@ -33,11 +33,11 @@ export async function applyBroughtResult(
   parts: RunParts,
   brought: BroughtResult,
 ): Promise<RunResult> {
-  const { database, logger, storage, pricing } = settings;
+  const { database, logger, storage, tools, pricing } = settings;
   const { held, scrubber } = parts;
   const kind = kindOfRun(run.kind);
   const applies = (verb: VerbRow) => verb.remote && kind.verbs(verb);
-  const applying = { database, logger, run, held, scrubber, storage, applies };
+  const applying = { database, logger, run, held, scrubber, storage, tools, applies };
   const texts = brought.texts.map((text) => storableText(scrubber.scrub(text)));
   const done = await applyTexts(
     { held, transcript: parts.transcript, apply: async (action) => applyAction(applying, action) },

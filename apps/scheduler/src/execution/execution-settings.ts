@@ -1,5 +1,6 @@
 import type { ProviderSpec } from '@acp/adapters';
 import type { Pricing } from '@acp/contract';
+import type { ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
@@ -16,4 +17,6 @@ export interface ExecutionSettings {
   vault: Vault;
   /** Where agents' files lie. */
   storage: Storage;
+  /** What `/mcp:` lines call. */
+  tools: ToolRegistry;
 }

@@ -90,11 +90,11 @@ async function takeTurns(
   parts: RunParts,
   { prompt, task }: TurnInput,
 ): Promise<Turns> {
-  const { database, logger, pricing, storage } = settings;
+  const { database, logger, pricing, storage, tools } = settings;
   const { held, scrubber } = parts;
   const { model } = plan.task;
   const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
-  const applying = { database, logger, run, held, scrubber, storage, applies: kind.verbs };
+  const applying = { database, logger, run, held, scrubber, storage, tools, applies: kind.verbs };
   const began = performance.now();
   return runTurns(
     {

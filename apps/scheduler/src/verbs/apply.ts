@@ -1,9 +1,9 @@
 import { verbByName } from '@acp/contract';
 import type { VerbRow } from '@acp/contract';
-import { keyLedger, recordAction } from '@acp/core';
-import type { ClaimedRun, RunAction } from '@acp/core';
+import { beginAction, completeAction, keyLedger, recordAction } from '@acp/core';
+import type { ClaimedRun, RunAction, ToolRegistry } from '@acp/core';
 import { asServiceError, transaction } from '@acp/db';
-import type { Database } from '@acp/db';
+import type { Database, Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
 import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
@@ -12,8 +12,9 @@ import { RunStopped } from '../execution/held-run.ts';
 import type { HeldRun } from '../execution/held-run.ts';
 import { persist } from '../execution/persist.ts';
 import type { ParsedAction } from './parse.ts';
+import { boundedBy } from './prepare.ts';
 import { requirePermission } from './resolve.ts';
-import type { VerbFile, VerbOutcome } from './verb.ts';
+import type { Commit, Verb, VerbFile, VerbOutcome } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 export interface ApplySettings {
@@ -26,6 +27,7 @@ export interface ApplySettings {
   storage: Storage;
   /** Which verbs the kind of the run obeys. */
   applies: (verb: VerbRow) => boolean;
+  tools: ToolRegistry;
 }
 
 /** What became of one verb, as transcript, next turn and next prompt tell it. */
@@ -50,84 +52,170 @@ const RESULT_KEPT = 1000;
 class NotRecorded extends Error {}
 
 /**
- * Applies one verb in its own transaction, which ends with its row in `run_actions`: a verb takes effect once, and only
- * while the fence holds (decisions 8.3). A refusal is recorded and never fails the run. Throws RunStopped.
+ * Applies one verb: what it prepares outside, then, in its own transaction, what it writes here together with its row in
+ * `run_actions`. So it takes effect once, and only while the fence holds (decisions 8.3). A refusal is recorded and never
+ * fails the run. Throws RunStopped.
  */
 export async function applyAction(settings: ApplySettings, action: ParsedAction): Promise<AppliedAction> {
   const row = verbByName.get(action.verb);
   if (row === undefined) throw new Error(`verb ${action.verb} is not in the table`);
-  const { ordinal, verb } = action;
-  const entry = { ordinal, verb, args: storedArguments(action), mutating: row.mutating };
-  const { held, logger, database, run } = settings;
-  let attempts = 0;
-  const repeatedly = async <T>(work: () => Promise<T>): Promise<T> =>
-    persist(held, logger, async () => {
-      attempts += 1;
-      return work();
-    });
-  const done = ({ text, changed }: VerbOutcome): AppliedAction => {
-    return { ...pick(entry), ok: true, changed, result: text, error: null };
-  };
-  try {
-    return done(await repeatedly(async () => attempt(settings, action, row, entry)));
-  } catch (err) {
-    if (err instanceof RunStopped) throw err;
-    const error = reasonOf(settings, action, err);
-    const recorded =
-      !(err instanceof NotRecorded) &&
-      (await repeatedly(async () => recordAction(database.db, run, { ...entry, ok: false, error })));
-    if (recorded) return { ...pick(entry), ok: false, changed: false, result: null, error };
-  }
-  // If it is the fence after all, the next write or renewal says so.
-  if (attempts > 1) return done({ text: 'done', changed: row.mutating });
-  held.stop('lost');
-  throw new RunStopped('lost');
+  return new Application(settings, action, row).apply();
 }
 
 type Entry = Pick<RunAction, 'ordinal' | 'verb' | 'args' | 'mutating'>;
+
+class Application {
+  readonly #set: ApplySettings;
+  readonly #action: ParsedAction;
+  readonly #row: VerbRow;
+  readonly #entry: Entry;
+  /** Its row is there already: something may have taken effect outside. */
+  #begun = false;
+  /** What the verb came to, for the case that its commit takes effect and only the answer gets lost. */
+  #outcome: VerbOutcome | undefined;
+  #commits = 0;
+
+  constructor(settings: ApplySettings, action: ParsedAction, row: VerbRow) {
+    this.#set = settings;
+    this.#action = action;
+    this.#row = row;
+    const { ordinal, verb } = action;
+    this.#entry = { ordinal, verb, args: storedArguments(action), mutating: row.mutating };
+  }
+
+  async apply(): Promise<AppliedAction> {
+    const { held } = this.#set;
+    try {
+      const verb = this.#permitted();
+      const commit = verb.prepare === undefined ? verb.commit : await this.#prepare(verb.prepare);
+      held.assertHeld();
+      return this.#done(await this.#repeatedly(async () => this.#commit(verb, commit)));
+    } catch (err) {
+      if (err instanceof RunStopped) {
+        await this.#leaveWord(err);
+        throw err;
+      }
+      if (!(err instanceof NotRecorded)) {
+        const refused = await this.#refuse(err);
+        if (refused !== null) return refused;
+      }
+    }
+    // If it is the fence after all, the next write or renewal says so.
+    if (this.#commits > 1) return this.#done(this.#outcome ?? { text: 'done', changed: this.#row.mutating });
+    held.stop('lost');
+    throw new RunStopped('lost');
+  }
+
+  #permitted(): Verb {
+    const { run } = this.#set;
+    const verb = verbs.get(this.#row.name);
+    if (!this.#row.available || verb === undefined) throw invalid(`verb /${this.#row.name} is not available`);
+    if (this.#row.body === 'required' && this.#action.body === null)
+      throw invalid('a fenced body is missing');
+    if (verb.permission !== undefined) requirePermission(run, verb.permission);
+    return verb;
+  }
+
+  /** Never repeated: what it does outside happens once. */
+  async #prepare(prepare: NonNullable<Verb['prepare']>): Promise<Commit> {
+    const { database, run, held, tools } = this.#set;
+    const action = this.#action;
+    return prepare({
+      database,
+      run,
+      action,
+      tools,
+      signal: held.signal,
+      call_id: `${run.run_id}:${action.ordinal}`,
+      within: boundedBy(held),
+      begin: async () => this.#begin(),
+    });
+  }
+
+  async #begin(): Promise<void> {
+    const { database, run } = this.#set;
+    let attempts = 0;
+    const begun = await this.#repeatedly(async () => {
+      attempts += 1;
+      return beginAction(database.db, run, this.#entry);
+    }, false);
+    // Of a repeated attempt the row may be one of our own.
+    if (!begun && attempts === 1) throw new NotRecorded();
+    this.#begun = true;
+  }
+
+  async #commit({ files: filesOf }: Verb, commit: Commit): Promise<VerbOutcome> {
+    const { database, run, scrubber } = this.#set;
+    const action = this.#action;
+    return withFiles(this.#set, filesOf?.({ run, action }) ?? [], async (files) =>
+      transaction(database, async (tx) => {
+        const outcome = await commit({ tx, run, action, files });
+        const text = scrubber.scrub(outcome.text);
+        this.#outcome = { ...outcome, text };
+        if (!(await this.#record(tx, { ok: true, result: bounded(text, RESULT_KEPT) })))
+          throw new NotRecorded();
+        return this.#outcome;
+      }),
+    );
+  }
+
+  async #record(tx: Tx, end: Pick<RunAction, 'ok' | 'result' | 'error'>): Promise<boolean> {
+    const { run } = this.#set;
+    return (this.#begun ? completeAction : recordAction)(tx, run, { ...this.#entry, ...end });
+  }
+
+  /** Null where the refusal could not be recorded. */
+  async #refuse(err: unknown): Promise<AppliedAction | null> {
+    const reason = reasonOf(this.#set, this.#action, err);
+    const error = this.#begun && !isAnswer(err) ? `${reason}; whether it took effect is not known` : reason;
+    const recorded = await this.#repeatedly(async () =>
+      this.#record(this.#set.database.db, { ok: false, error, result: null }),
+    );
+    return recorded ? { ...pick(this.#entry), ok: false, changed: false, result: null, error } : null;
+  }
+
+  /** A run that was called off in the middle of a verb tells its agent next time; one that is lost says so by its row. */
+  async #leaveWord({ why }: RunStopped): Promise<void> {
+    if (!this.#begun || why !== 'cancelled' || !this.#set.held.ours) return;
+    const error = 'the run was cancelled meanwhile; whether it took effect is not known';
+    await this.#repeatedly(async () =>
+      this.#record(this.#set.database.db, { ok: false, error, result: null }),
+    );
+  }
+
+  async #repeatedly<T>(work: () => Promise<T>, counts = true): Promise<T> {
+    const { held, logger } = this.#set;
+    return persist(held, logger, async () => {
+      if (counts) this.#commits += 1;
+      return work();
+    });
+  }
+
+  #done({ text, changed }: VerbOutcome): AppliedAction {
+    return { ...pick(this.#entry), ok: true, changed, result: text, error: null };
+  }
+}
+
+/** Somebody said no, instead of saying nothing. */
+function isAnswer(err: unknown): boolean {
+  const refusal = asServiceError(err);
+  return refusal !== null && refusal.kind !== 'unavailable';
+}
 
 function pick({ ordinal, verb, args }: Entry): Pick<AppliedAction, 'ordinal' | 'verb' | 'args'> {
   return { ordinal, verb, args };
 }
 
-async function attempt(
-  settings: ApplySettings,
-  action: ParsedAction,
-  row: VerbRow,
-  entry: Entry,
-): Promise<VerbOutcome> {
-  const verb = verbs.get(row.name);
-  if (!row.available || verb === undefined || !settings.applies(row))
-    throw invalid(`verb /${row.name} is not available`);
-  if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
-  const { database, run, scrubber } = settings;
-  if (verb.permission !== undefined) requirePermission(run, verb.permission);
-  return withFiles(settings, verb.files?.({ run, action }) ?? [], async (files) =>
-    transaction(database, async (tx) => {
-      const context = { tx, run, action, files };
-      const outcome = await verb.apply(context);
-      const text = scrubber.scrub(outcome.text);
-      const recorded = await recordAction(tx, run, {
-        ...entry,
-        ok: true,
-        result: bounded(text, RESULT_KEPT),
-      });
-      if (!recorded) throw new NotRecorded();
-      return { ...outcome, text };
-    }),
-  );
-}
-
-/** Stores them for `apply`; what it does not keep goes again, now or by the sweep. */
+/** Stores them for `commit`; what it does not keep goes again, now or by the sweep. */
 async function withFiles<T>(
   { storage, database, logger }: ApplySettings,
   files: readonly VerbFile[],
-  apply: (files: readonly PlacedFile[]) => Promise<T>,
+  commit: (files: readonly PlacedFile[]) => Promise<T>,
 ): Promise<T> {
   const store = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const place = async (at: number, placed: readonly PlacedFile[]): Promise<T> => {
     const file = files[at];
-    if (file === undefined) return apply(placed);
+    if (file === undefined) return commit(placed);
     const { folder, owner, bytes, ...about } = file;
     return store.putBytes([folder, owner], bytes, about, async (one) => place(at + 1, [...placed, one]));
   };

@@ -9,6 +9,7 @@ export { admitRuns } from './admit-runs.ts';
 export type { Admission, Proposal } from './admit-runs.ts';
 export { agentFactColumns, agentPresent, readAgentFacts } from './agent-facts.ts';
 export type { AgentFacts } from './agent-facts.ts';
+export { beginAction, completeAction } from './begin-action.ts';
 export { cancelRun, cancelRuns } from './cancel-runs.ts';
 export { claimRun } from './claim-run.ts';
 export { dueWork } from './due-work.ts';

@@ -1,6 +1,9 @@
 /**
- * The company's own tools: the commands of the API under the names of the tool table, for `/mcp:` lines of agents and
- * for clients of MCP alike. Owns no table.
+ * The company's tools, for `/mcp:` lines of agents and for clients of MCP alike: the commands of the API under the names
+ * of the tool table, and what outside providers add. Owns no table.
  */
-export { callTool } from './call-tool.ts';
-export type { ToolCaller } from './tool.ts';
+export { builtInTools } from './built-in-tools.ts';
+export { qualifiedName } from './provider.ts';
+export type { Tool, ToolCall, ToolProvider } from './provider.ts';
+export { ToolRegistry } from './tool-registry.ts';
+export type { FoundTool } from './tool-registry.ts';

@@ -5,7 +5,7 @@ import type { VerbGroup } from '../verb.ts';
 // Who holds an issue is no progress of the work: taking and giving back does not count as a change.
 export const checkouts: VerbGroup = {
   checkout: {
-    apply: async (context) => {
+    commit: async (context) => {
       const issue = await issueOf(context, words(context, 0, 1)[0]);
       // The run's own checkout is already the agent's; it stays with the run (decisions 7.13).
       if (issue.checked_out_by_agent_id === context.run.agent_id) {
@@ -16,7 +16,7 @@ export const checkouts: VerbGroup = {
     },
   },
   release: {
-    apply: async (context) => {
+    commit: async (context) => {
       const issue = await issueOf(context, words(context, 0, 1)[0]);
       await releaseIssue(context.tx, context.run.actor, issue);
       return { text: `${issue.identifier}: released`, changed: false };

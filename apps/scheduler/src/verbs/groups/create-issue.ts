@@ -6,7 +6,7 @@ import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 const validIssue = createValidator(CreateIssue, 'the issue');
 
-async function apply(context: VerbContext): Promise<VerbOutcome> {
+async function commit(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { priority, assignee, project, parent } = action.args.named;
   if (action.text === '') throw invalid('a title is missing');
@@ -24,4 +24,4 @@ async function apply(context: VerbContext): Promise<VerbOutcome> {
   return { text: `${identifier} created${assigned}`, changed: true };
 }
 
-export const issueCreation: VerbGroup = { 'create-issue': { permission: 'issues.create', apply } };
+export const issueCreation: VerbGroup = { 'create-issue': { permission: 'issues.create', commit } };

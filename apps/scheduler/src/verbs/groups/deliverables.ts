@@ -65,6 +65,6 @@ async function writeFile(context: VerbContext): Promise<VerbOutcome> {
 }
 
 export const deliverables: VerbGroup = {
-  report: { permission: 'issues.update', apply: report },
-  'write-file': { permission: 'files.write', files: filesToWrite, apply: writeFile },
+  report: { permission: 'issues.update', commit: report },
+  'write-file': { permission: 'files.write', files: filesToWrite, commit: writeFile },
 };

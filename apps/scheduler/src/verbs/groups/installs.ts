@@ -18,7 +18,7 @@ const agentFields: Partial<Record<InstallableKind, readonly string[]>> = {
 function install(kind: InstallableKind): Verb {
   const { permission, fields, read } = table[kind];
   return {
-    apply: async (context) => {
+    commit: async (context) => {
       const { tx, run, action } = context;
       words(context, 0, 0);
       const text = action.body ?? '';

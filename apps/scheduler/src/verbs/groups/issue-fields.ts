@@ -24,7 +24,7 @@ async function patch(
 export const issueFields: VerbGroup = {
   status: {
     permission: 'issues.update',
-    apply: async (context) => {
+    commit: async (context) => {
       const [status, issue] = words(context, 1, 2);
       // Models write /status in-review as often as in_review.
       const value = status!.toLowerCase().replaceAll('-', '_');
@@ -33,7 +33,7 @@ export const issueFields: VerbGroup = {
   },
   priority: {
     permission: 'issues.update',
-    apply: async (context) => {
+    commit: async (context) => {
       const [priority, issue] = words(context, 1, 2);
       const value = priority!.toLowerCase();
       return patch(context, issue, { priority: value }, `priority ${value}`);
@@ -41,7 +41,7 @@ export const issueFields: VerbGroup = {
   },
   assign: {
     permission: 'issues.assign',
-    apply: async (context) => {
+    commit: async (context) => {
       const { positional } = context.action.args;
       const last = positional.at(-1);
       const issue = positional.length > 1 && looksLikeIssue(last!) ? last : undefined;

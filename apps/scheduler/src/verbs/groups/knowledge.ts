@@ -9,7 +9,7 @@ const SKILL_SHOWN = 40_000;
 
 export const knowledge: VerbGroup = {
   'use-skill': {
-    apply: async (context) => {
+    commit: async (context) => {
       const [slug = ''] = words(context, 1, 1);
       const skill = await skillOf(context.tx, context.run.agent_id, slug);
       if (skill === undefined) throw notFound(`you have no skill ${inline(slug, 100)}`);
@@ -19,7 +19,7 @@ export const knowledge: VerbGroup = {
   },
   'update-user-model': {
     permission: 'notes.write',
-    apply: async (context) => {
+    commit: async (context) => {
       const { tx, run, action } = context;
       words(context, 0, 0);
       const text = action.body?.trim() ?? '';

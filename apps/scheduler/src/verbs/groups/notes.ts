@@ -20,7 +20,7 @@ const noteOf = async (context: VerbContext): Promise<NoteRow> =>
 function creating(kind: NoteKind): Verb {
   return {
     permission: 'notes.write',
-    apply: async (context) => {
+    commit: async (context) => {
       const { tx, run, action } = context;
       const title = textOf(context, 'a title');
       const note = validNote({ title, kind, body_markdown: action.body, issue_id: run.issue_id });
@@ -34,7 +34,7 @@ function creating(kind: NoteKind): Verb {
 function shelving(shelve: typeof archiveNote, archived: boolean): Verb {
   return {
     permission: 'notes.write',
-    apply: async (context) => {
+    commit: async (context) => {
       const note = await noteOf(context);
       await shelve(context.tx, context.run.actor, note);
       const words_for = archived ? 'is archived' : 'is back from the archive';
@@ -51,7 +51,7 @@ export const notes: VerbGroup = {
   'record-finding': creating('finding'),
   'edit-note': {
     permission: 'notes.write',
-    apply: async (context) => {
+    commit: async (context) => {
       const { tx, run, action } = context;
       const note = await noteOf(context);
       await updateNote(tx, run.actor, note, validChange({ body_markdown: action.body }));
@@ -64,7 +64,7 @@ export const notes: VerbGroup = {
   'archive-note': shelving(archiveNote, true),
   'unarchive-note': shelving(unarchiveNote, false),
   'get-note': {
-    apply: async (context) => {
+    commit: async (context) => {
       const { id, title, kind, tags, body_markdown, archived_at: archived } = await noteOf(context);
       const about = [
         `${kind} ${id}`,
@@ -78,7 +78,7 @@ export const notes: VerbGroup = {
     },
   },
   'list-notes': {
-    apply: async (context) => {
+    commit: async (context) => {
       const { tx, run, action } = context;
       words(context, 0, 0);
       const { kind, q, limit } = action.args.named;

@@ -50,4 +50,4 @@ function line(issue: Issue, ownId: string): string {
   return `${issue.identifier} [${issue.status}, ${issue.priority}, ${assignee}] ${inline(issue.title, 200)}`;
 }
 
-export const reading: VerbGroup = { 'get-issue': { apply: getIssue }, 'list-issues': { apply: list } };
+export const reading: VerbGroup = { 'get-issue': { commit: getIssue }, 'list-issues': { commit: list } };

@@ -18,7 +18,7 @@ async function relate(
 function relation(type: RelationType, direction: 'from own' | 'to own'): Verb {
   return {
     permission: 'issues.update',
-    apply: async (context) => {
+    commit: async (context) => {
       const [word] = words(context, 1, 1);
       const own = await issueOf(context, undefined);
       const other = await issueOf(context, word);

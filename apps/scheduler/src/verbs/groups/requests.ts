@@ -13,7 +13,7 @@ const instead: Readonly<Record<string, string>> = {
   install: 'the /install-… verb of its kind',
 };
 
-async function apply(context: VerbContext): Promise<VerbOutcome> {
+async function commit(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const [type = ''] = action.text.split(/\s+/, 1);
   const kind = type.toLowerCase().replaceAll('-', '_');
@@ -33,4 +33,4 @@ async function apply(context: VerbContext): Promise<VerbOutcome> {
   };
 }
 
-export const requests: VerbGroup = { 'request-approval': { permission: 'approvals.request', apply } };
+export const requests: VerbGroup = { 'request-approval': { permission: 'approvals.request', commit } };

@@ -25,6 +25,6 @@ async function promote(context: VerbContext): Promise<VerbOutcome> {
 }
 
 export const routines: VerbGroup = {
-  'fire-routine': { permission: 'routines.manage', apply: fire },
-  'promote-routine': { permission: 'routines.manage', apply: promote },
+  'fire-routine': { permission: 'routines.manage', commit: fire },
+  'promote-routine': { permission: 'routines.manage', commit: promote },
 };

@@ -1,23 +1,33 @@
-import { toolByName } from '@acp/contract';
-import { callTool } from '@acp/core';
+import type { ToolCall, ToolProvider } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { quoted } from '../../execution/untrusted.ts';
-import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
+import type { Commit, PrepareContext, VerbGroup } from '../verb.ts';
 
 /** In characters of JSON. */
 const SHOWN = 30_000;
+const TIMEOUT_MS = 60_000;
 
-async function apply({ tx, run, action }: VerbContext): Promise<VerbOutcome> {
+async function prepare(context: PrepareContext): Promise<Commit> {
+  const { database, run, action, tools, call_id } = context;
+  const caller = { company_id: run.company_id, actor: run.actor, call_id };
   const name = action.args.positional[0] ?? '';
-  const answer = await callTool(
-    { tx, actor: run.actor, company_id: run.company_id },
-    name,
-    inputOf(action.rest),
-  );
-  return {
-    text: quoted('result', JSON.stringify(answer ?? null), SHOWN, { tool: name }),
-    changed: toolByName.get(name)?.read_only === false,
+  const { call, provider } = await tools.resolve(database.db, caller, name, inputOf(action.rest));
+  const answer = await talk(context, provider, call);
+  return async ({ tx }) => {
+    const result = provider.commit === undefined ? answer : await provider.commit(tx, call, answer);
+    return {
+      text: quoted('result', JSON.stringify(result ?? null), SHOWN, { tool: name }),
+      changed: !call.tool.read_only,
+    };
   };
+}
+
+/** Undefined where all of a call is in the transaction. */
+async function talk(context: PrepareContext, provider: ToolProvider, call: ToolCall): Promise<unknown> {
+  if (provider.prepare === undefined) return undefined;
+  if (!call.tool.read_only) await context.begin();
+  const { timeout_ms = TIMEOUT_MS } = provider;
+  return context.within(timeout_ms, async (signal) => provider.prepare?.(call, signal));
 }
 
 /** Without any JSON a tool is called with nothing. */
@@ -30,4 +40,4 @@ function inputOf(rest: string): unknown {
   }
 }
 
-export const tools: VerbGroup = { 'mcp:': { apply } };
+export const tools: VerbGroup = { 'mcp:': { prepare } };

@@ -10,7 +10,7 @@ async function comment({ tx, run, action }: VerbContext, issue: IssueRow): Promi
 export const waiting: VerbGroup = {
   'needs-routing': {
     permission: 'issues.update',
-    apply: async (context) => {
+    commit: async (context) => {
       const issue = await issueOf(context, undefined);
       await setNeedsRouting(context.tx, context.run.actor, issue);
       await comment(context, issue);
@@ -19,7 +19,7 @@ export const waiting: VerbGroup = {
   },
   'await-input': {
     permission: 'issues.update',
-    apply: async (context) => {
+    commit: async (context) => {
       const issue = await issueOf(context, undefined);
       await awaitInput(context.tx, context.run.actor, issue, context.action.text || null);
       await comment(context, issue);

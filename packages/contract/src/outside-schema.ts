@@ -1,0 +1,57 @@
+/**
+ * Input schemas that others wrote. Compiling and checking them runs what they say: combinations that explode, patterns
+ * that backtrack for hours. Both have a limit in time, after which the tool can't be called.
+ */
+import { createContext, Script } from 'node:vm';
+import { invalid } from '@acp/kernel';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { describeError } from './validator.ts';
+
+/** In characters of JSON. */
+export const LONGEST_SCHEMA = 32_768;
+const LONGEST_INPUT = 100_000;
+const TIME_LIMIT_MS = 200;
+
+const place = createContext({ work: undefined as unknown });
+const script = new Script('work()');
+
+/** Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can stop regular expressions as well. */
+function withinTime<T>(work: () => T): T {
+  place.work = work;
+  try {
+    return script.runInContext(place, { timeout: TIME_LIMIT_MS }) as T;
+  } finally {
+    place.work = undefined;
+  }
+}
+
+/** Compiled at its first use, kept for as long as its holder is. Throws `invalid`. */
+export function outsideValidator(schema: Record<string, unknown>): (input: unknown) => unknown {
+  let compiled: ValidateFunction | undefined;
+  return (input) => {
+    if ((JSON.stringify(input) ?? '').length > LONGEST_INPUT) throw invalid('input is too long');
+    let isValid: boolean;
+    try {
+      isValid = withinTime(() => {
+        compiled ??= compile(schema);
+        return compiled(input);
+      });
+    } catch {
+      throw invalid('the input schema of the tool can’t be used: its provider has to mend it');
+    }
+    if (!isValid) throw invalid(describeError('input', compiled?.errors?.[0]));
+    return input;
+  };
+}
+
+/** By an instance of its own: another's `$id` is none of its business, and all of it goes with the tool. */
+function compile({ $schema: _dialect, $id: _id, ...schema }: Record<string, unknown>): ValidateFunction {
+  return new Ajv({
+    strict: false,
+    allErrors: false,
+    meta: false,
+    validateSchema: false,
+    validateFormats: false,
+    logger: false,
+  }).compile(schema);
+}

@@ -1,0 +1,141 @@
+import { LONGEST_SCHEMA, outsideValidator, requireRole } from '@acp/contract';
+import type { Listener, Tx } from '@acp/db';
+import { WILDCARD } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import type { Logger } from '@acp/kernel';
+import { builtInToolList, builtInTools } from './built-in-tools.ts';
+import { qualifiedName } from './provider.ts';
+import type { Tool, ToolCall, ToolProvider } from './provider.ts';
+
+/** A tool and who answers it. */
+export interface FoundTool {
+  tool: Tool;
+  provider: ToolProvider;
+}
+
+type Named = ReadonlyMap<string, FoundTool>;
+
+const TOOL_NAME = /^[\w-]{1,64}$/;
+/** Of all outside providers together, in one company: they stand in every prompt. */
+const MOST_TOOLS = 200;
+const LONGEST_DOC = 1000;
+const MOST_COMPANIES = 200;
+/** A backstop: changes are told on the channel `tools`. */
+const KEPT_MS = 60_000;
+const KEPT_AFTER_FAILURE_MS = 5000;
+
+/** What callers of a company can call, whoever provides it. Outside tools are listed and compiled once per company. */
+export class ToolRegistry {
+  readonly #builtIn: Named = named(builtInTools, builtInToolList);
+  readonly #outside: readonly ToolProvider[];
+  readonly #logger: Logger;
+  /** The longest unused of too many goes first. */
+  readonly #companies = new Map<string, { found: Promise<Named>; until: number }>();
+
+  /** @param outside rows beside the service's own; of two tools of one name the first counts. */
+  constructor(outside: readonly ToolProvider[], logger: Logger) {
+    this.#outside = outside;
+    this.#logger = logger;
+  }
+
+  /** Forgets what other processes say has changed. Gives back the unsubscriber. */
+  listenTo(listener: Listener): () => void {
+    const offItems = listener.on('tools', (companies) => this.forget(companies));
+    const offReconnect = listener.onReconnect(() => this.forget([WILDCARD]));
+    return () => {
+      offItems();
+      offReconnect();
+    };
+  }
+
+  /** @param companies whose providers' tools have changed; `*`: all. */
+  forget(companies: readonly string[]): void {
+    if (companies.includes(WILDCARD)) this.#companies.clear();
+    for (const id of companies) this.#companies.delete(id);
+  }
+
+  /** Those of the service itself left out. */
+  async outside(tx: Tx, company_id: string): Promise<Tool[]> {
+    return [...(await this.#ofCompany(tx, company_id)).values()].map(({ tool }) => tool);
+  }
+
+  /**
+   * The call, checked: rights first, then the input.
+   * @throws notFound for an unknown tool, forbidden, invalid for another input
+   */
+  async resolve(
+    tx: Tx,
+    caller: Omit<ToolCall, 'tool' | 'input'>,
+    name: string,
+    input: unknown,
+  ): Promise<{ call: ToolCall; provider: ToolProvider }> {
+    const found = this.#builtIn.get(name) ?? (await this.#ofCompany(tx, caller.company_id)).get(name);
+    if (found === undefined) throw notFound(`there is no tool ${JSON.stringify(name.slice(0, 200))}`);
+    const { tool, provider } = found;
+    requireRole(tool, caller.actor, caller.company_id);
+    const checked = tool.validate === undefined ? input : tool.validate(input);
+    return { call: { ...caller, tool, input: checked }, provider };
+  }
+
+  async #ofCompany(tx: Tx, company_id: string): Promise<Named> {
+    if (this.#outside.length === 0) return new Map();
+    const known = this.#companies.get(company_id);
+    if (known !== undefined && performance.now() < known.until) {
+      this.#companies.delete(company_id);
+      this.#companies.set(company_id, known);
+      return known.found;
+    }
+    const entry = { found: this.#list(tx, company_id, () => (entry.until = soon())), until: Infinity };
+    entry.until = performance.now() + KEPT_MS;
+    this.#companies.set(company_id, entry);
+    const [oldest] = this.#companies.keys();
+    if (this.#companies.size > MOST_COMPANIES && oldest !== undefined) this.#companies.delete(oldest);
+    return entry.found;
+  }
+
+  /** A provider that fails has no tools for a while; the others have theirs. */
+  async #list(tx: Tx, company_id: string, onFailure: () => void): Promise<Named> {
+    const all = new Map<string, FoundTool>();
+    for (const provider of this.#outside) {
+      try {
+        const tools = await provider.list(tx, company_id);
+        const usable = tools.filter(isUsable).slice(0, MOST_TOOLS - all.size);
+        if (usable.length < tools.length)
+          this.#logger.warn('tools were left out', {
+            provider: provider.name,
+            company_id,
+            left_out: tools.length - usable.length,
+          });
+        for (const [name, found] of named(provider, usable.map(guarded)))
+          if (!all.has(name)) all.set(name, found);
+      } catch (error) {
+        this.#logger.warn('a provider of tools failed', { provider: provider.name, company_id, error });
+        onFailure();
+      }
+    }
+    return all;
+  }
+}
+
+function soon(): number {
+  return performance.now() + KEPT_AFTER_FAILURE_MS;
+}
+
+function named(provider: ToolProvider, tools: readonly Tool[]): Named {
+  return new Map(tools.map((tool) => [qualifiedName(tool), { tool, provider }]));
+}
+
+/** Only the service's own have no namespace; nobody else may stand in for one of them. */
+function isUsable({ namespace, name, input_schema }: Tool): boolean {
+  if (!TOOL_NAME.test(namespace) || !TOOL_NAME.test(name)) return false;
+  try {
+    return JSON.stringify(input_schema).length <= LONGEST_SCHEMA;
+  } catch {
+    return false;
+  }
+}
+
+function guarded(tool: Tool): Tool {
+  const doc = tool.doc.slice(0, LONGEST_DOC).toWellFormed();
+  return { ...tool, doc, validate: tool.validate ?? outsideValidator(tool.input_schema) };
+}
