@@ -9,6 +9,7 @@ import { companies } from './nouns/companies.ts';
 import { db } from './nouns/db.ts';
 import { doctor } from './nouns/doctor.ts';
 import { keys } from './nouns/keys.ts';
+import { license } from './nouns/license.ts';
 import { runs } from './nouns/runs.ts';
 import { secrets } from './nouns/secrets.ts';
 import { users } from './nouns/users.ts';
@@ -18,6 +19,7 @@ export const nouns: Record<string, Record<string, Command>> = {
   users,
   companies,
   keys,
+  license,
   runs,
   secrets,
   db,

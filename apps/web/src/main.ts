@@ -5,7 +5,7 @@ import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { apiRoutes } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
-import { admitKey, prepareFirstSignIn } from './first-start.ts';
+import { admitKey, openInstanceState, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
@@ -51,12 +51,13 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const queue = await openQueue({ database, role: 'client', logger });
   const hub = new LiveHub({ database, listener, logger });
   const alerts = new AlertRing({ database, listener, logger });
+  const instance = await openInstanceState({ database, listener, config, logger });
   await listener.ready();
   await hub.start();
   const storage = await openInstanceStorage(config, database, logger);
   const setupUrl = await prepareFirstSignIn(database, config, logger);
 
-  const services = createServices({ database, config, listener, storage, logger, alerts });
+  const services = createServices({ database, config, listener, storage, logger, alerts, instance });
   const app = createApp({
     database,
     logger,
@@ -77,6 +78,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
       const drained = server.stop(drainMs);
       hub.close();
       alerts.close();
+      instance.close();
       await drained;
       await credentials.close();
       await queue.stop();

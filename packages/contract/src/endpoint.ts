@@ -4,6 +4,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import type { AgentPermission } from './actor.ts';
+import type { FlagName } from './settings.ts';
 
 /** Kinds of callers a row admits. `user` is a session; a row that says "bearer" in the specification takes the first three. */
 export type AuthKind = 'user' | 'agent' | 'board_user' | 'worker';
@@ -36,11 +37,12 @@ export type ScopeEntity =
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.
  * `company`: the path parameter itself. An entity: loaded by its id, absent or foreign alike is 404.
- * `self`: the calling agent. `none`: no company (instance-wide, or the handler lists the caller's companies).
+ * `self`: the calling agent. `worker`: the calling worker, of no company. `none`: no company (instance-wide, or the handler lists the caller's companies).
  */
 export type Scope =
   | { readonly by: 'none' }
   | { readonly by: 'self' }
+  | { readonly by: 'worker' }
   | { readonly by: 'company'; readonly param: string }
   | {
       readonly by: ScopeEntity;
@@ -104,6 +106,17 @@ export interface EndpointRow {
   readonly streams?: true | 'bytes';
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;
+  /** A feature that may be switched off: the row then answers 404, to everybody (decisions 10.1). */
+  readonly feature?: FlagName;
+  /** Changes something and answers all the same on an instance without a license (decisions 1). */
+  readonly while_read_only?: true;
+  /**
+   * What an error looks like; `{"error"}` where nothing is said. `json_rpc`: an error object with the request's id.
+   * `sse`: `{"error"}` too until the stream is open, an `error` event from then on.
+   */
+  readonly errors?: 'json_rpc' | 'sse';
+  /** A body that the row takes as it stands, but for ids: OpenAPI, the docs and the matrix test use it. */
+  readonly example?: unknown;
   readonly doc: string;
 }
 

@@ -19,6 +19,7 @@ import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { boardUserKeyEndpoints, inviteEndpoints } from './invites.ts';
 import { issueEndpoints } from './issue-endpoints.ts';
+import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
 import { noteEndpoints } from './notes.ts';
 import { projectEndpoints } from './projects.ts';
@@ -34,6 +35,7 @@ import { workProductEndpoints } from './work-products.ts';
 export const endpoints: readonly EndpointRow[] = [
   activityEndpoints,
   settingsEndpoints,
+  licenseEndpoints,
   identityEndpoints,
   companyEndpoints,
   logoEndpoints,

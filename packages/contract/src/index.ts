@@ -16,6 +16,7 @@ export * from './identity.ts';
 export * from './identity-endpoints.ts';
 export * from './companies.ts';
 export * from './live-topics.ts';
+export * from './license.ts';
 export * from './logo.ts';
 export * from './invites.ts';
 export * from './secrets.ts';

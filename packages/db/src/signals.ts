@@ -4,7 +4,7 @@ import type { Tx } from './tx.ts';
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
  * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
- * the company whose outside tools have changed.
+ * the company whose outside tools have changed, `instance` that flags or the license changed.
  */
 export const signalChannels = [
   'events',
@@ -15,6 +15,7 @@ export const signalChannels = [
   'control',
   'alerts',
   'tools',
+  'instance',
 ] as const;
 export type SignalChannel = (typeof signalChannels)[number];
 

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
+import { licenseVariables } from './config-license.ts';
 import { signInVariables } from './config-sign-in.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
@@ -156,6 +157,7 @@ export const configSchema = Type.Object({
   ),
 
   // Sign-in providers
+  ...licenseVariables,
   ...signInVariables,
 
   // Runs

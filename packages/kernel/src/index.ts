@@ -52,3 +52,5 @@ export { createGuardedFetch, EgressError } from './guarded-fetch.ts';
 export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
 export { keyFingerprint, Vault } from './vault.ts';
+export { issueLicense, licenseKey, readGivenLicense, readLicense } from './license.ts';
+export type { License } from './license.ts';

@@ -24,6 +24,7 @@ import { projectRoutes } from './projects/routes.ts';
 import { referenceRoutes } from './references/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
+import { licenseRoutes } from './settings/license-routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
@@ -31,6 +32,7 @@ import { trashRoutes } from './trash/routes.ts';
 export const apiRoutes: readonly Route[] = [
   activityRoutes,
   settingsRoutes,
+  licenseRoutes,
   identityRoutes,
   companyRoutes,
   logoRoutes,

@@ -1,10 +1,12 @@
 /** The HTTP door of errors: each kind has its status once, a body is `{"error": message}`, a defect shows nothing. */
+import type { EndpointRow } from '@acp/contract';
 import { asServiceError } from '@acp/db';
 import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import type { ErrorRequestHandler } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
+import { sendRowError } from './row-errors.ts';
 import { sendToLogin, wantsPage } from './to-login.ts';
 
 /** What the caller may be told; null for a defect of ours. */
@@ -54,6 +56,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       loggedAt = performance.now();
       logger.warn('a dependency was unavailable', { ...where, error: known });
     }
+    if (sendRowError(response.locals.errors as EndpointRow['errors'], known, request, response)) return;
     if (response.headersSent) {
       // Too late for a status: a cut connection is what tells the client that the answer is incomplete.
       response.destroy();

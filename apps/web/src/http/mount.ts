@@ -42,6 +42,8 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     if (match === undefined) return next();
     const query = mark === -1 ? NO_QUERY : querystring.parse(url.slice(mark + 1));
     const mounted = match.target;
+    response.locals.errors = mounted.row.errors;
+    deps.services.instance.requireFeature(mounted.row);
     await serve(new Call(mounted, deps, request, response), match.values, query, deps);
   };
 }
@@ -63,6 +65,7 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   // The company in the path is the subject's own: under another one it is as absent as another subject.
   if (mounted.inCompany && call.params.companyId !== scoped.company_id) throw notFound();
   requireRole(row, call.actor, scoped.company_id);
+  deps.services.instance.requireEntitlement(row);
   call.query = readQuery(mounted, query);
   const answer = await withBody(call, async () => perform(deps.database, call));
   if (!row.streams) sendAnswer(response, answer);

@@ -2,7 +2,7 @@
  * From a path to the company it belongs to: the only mechanism of tenant isolation. What is absent, in the trash or
  * another company's is one and the same 404 (specification, What the service does 7).
  */
-import type { Actor, EndpointRow, Scope, ScopeEntity } from '@acp/contract';
+import type { Actor, EndpointRow, Scope, ScopeEntity, WorkerActor } from '@acp/contract';
 import {
   findAgent,
   findAgentKey,
@@ -64,7 +64,9 @@ export type SubjectOf<By extends Scope['by']> = By extends keyof typeof loaders
   ? Loaded<By>
   : By extends 'self'
     ? Loaded<'agent'>
-    : undefined;
+    : By extends 'worker'
+      ? WorkerActor
+      : undefined;
 
 export interface Scoped {
   /** Empty where the row has no company. */
@@ -87,6 +89,8 @@ export async function loadScope(
       return UNSCOPED;
     case 'self':
       return loadSelf(tx, actor);
+    case 'worker':
+      return { company_id: '', subject: requireWorker(actor) };
     case 'company':
       return loadCompany(tx, actor, id);
     default:
@@ -99,6 +103,12 @@ async function loadSelf(tx: Tx, actor: Actor): Promise<Scoped> {
   // The key was revoked with the agent a moment ago.
   if (agent === undefined) throw unauthenticated('invalid api key');
   return { company_id: agent.company_id, subject: agent };
+}
+
+/** Workers serve all companies: what they may see is the task that they hold. */
+function requireWorker(actor: Actor): WorkerActor {
+  if (actor.kind !== 'worker') throw unauthenticated('invalid api key');
+  return actor;
 }
 
 /** No statement but for an instance admin outside of the company: a member's actor is proof that it exists. */

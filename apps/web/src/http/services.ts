@@ -2,12 +2,13 @@
 import type { Actor } from '@acp/contract';
 import { type AdapterRules, type HomeRules, keyLedger, type ProviderRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
-import { type Config, type Logger, unavailable, Vault } from '@acp/kernel';
+import { type Config, type License, type Logger, readGivenLicense, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
 import { FileStore, LocalStorage, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlertRing } from '../live/alert-ring.ts';
+import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
 
 export interface Services {
@@ -19,6 +20,10 @@ export interface Services {
   /** What providers may reach (SERVICE_PROVIDER_EGRESS). */
   readonly providers: ProviderRules;
   readonly public_url: string;
+  /** Flags and license: which rows answer at the moment. */
+  readonly instance: InstanceGate;
+  /** Verifies a license key. @throws invalid */
+  readLicense(license_key: string): License;
   readonly storage: Storage;
   /** Bytes on their way to a row, or without one. */
   readonly files: FileStore;
@@ -48,6 +53,7 @@ export interface ServiceSources {
         | 'cli_sandbox_image'
         | 'lambda_functions'
         | 'provider_egress'
+        | 'license_public_key'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -57,6 +63,8 @@ export interface ServiceSources {
   storage?: Storage | undefined;
   logger?: Logger | undefined;
   alerts?: AlertRing | undefined;
+  /** Absent in tests: all features, and a license. */
+  instance?: InstanceGate | undefined;
   /** Absent in tests that await no command. */
   listener?: Listener | undefined;
 }
@@ -85,6 +93,8 @@ export function createServices({ database, config, listener, logger, ...sources 
     },
     providers: { egress: config.provider_egress ?? 'any' },
     public_url: config.public_url,
+    instance: sources.instance ?? UNRESTRICTED,
+    readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),
     async command(name, payload, { actor, company_id }) {
       if (!listener) throw unavailable('no scheduler answered in time');
       return callCommand(database, listener, name, payload, { actor, company_id: company_id || null });

@@ -6,6 +6,7 @@ import { memberRoutes } from './access/member-routes.ts';
 import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
+import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
@@ -36,6 +37,7 @@ export const uiPages: readonly UiRoute[] = [
   adminRoutes,
   userRoutes,
   adminSettingsRoutes,
+  licenseRoutes,
   trashRoutes,
   companyRoutes,
   companySettingsRoutes,

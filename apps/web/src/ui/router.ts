@@ -28,14 +28,19 @@ export function uiRouter(deps: UiDependencies): Router {
   const providers = createProviders(config);
   const links = [...providers.values()];
   const router = Router();
+  const services = deps.services ?? createServices({ database, config, logger });
 
   router.use('/static', assetsRouter());
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signInRouter(deps, links));
   router.use(oauthRouter({ config, database, logger, providers }));
+  // An account is made by the form of an invite, which is no row of the table.
+  router.post('/invites/:token', (_request, _response, next) => {
+    services.instance.requireEntitlement({ method: 'POST', tx: 'write' });
+    next();
+  });
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
-  const services = deps.services ?? createServices({ database, config, logger });
   router.use(mountUi(uiPages, { database, credentials, services, logger, texts: new MarkdownRenderer() }));
   router.use(unknownPage(credentials));
   return router;

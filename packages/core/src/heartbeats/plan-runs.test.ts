@@ -9,6 +9,7 @@ const agent: Work = {
   max_concurrent_runs: 10,
   max_issues_per_run: 1,
   runs_paused: false,
+  read_only: false,
   over_budget: false,
   provider_paused: false,
   live_runs: 0,

@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
 import { createIssue, type IssueRow, toIssueRow } from '../issues/index.ts';
+import { requireEntitlement } from '../settings/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { payloadComment } from './payload.ts';
 import { firedEvent, presentRoutineRun } from './present.ts';
@@ -82,6 +83,7 @@ async function fireLocked(
   locked: LockedRoutine,
   fire: Fire,
 ): Promise<{ run: RoutineRunRow; identifier: string | null }> {
+  await requireEntitlement(tx);
   const { routine } = locked;
   const id = newId();
   const active = routine.concurrency_policy === 'always_enqueue' ? undefined : await activeIssue(tx, routine);

@@ -4,6 +4,7 @@ import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { BUDGET_EXCEEDED, isWakeable } from '../agents/index.ts';
+import { READ_ONLY } from '../settings/index.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { runRow } from './rows.ts';
 import { queuedChange } from './run-changes.ts';
@@ -44,6 +45,7 @@ const checks: readonly Check[] = [
   // Ahead of the status: an agent that a budget has paused answers so (decisions 7.16).
   (agent) => (agent.over_budget ? BUDGET_EXCEEDED : null),
   (agent) => (isWakeable(agent.status) ? null : `agent is ${agent.status.replaceAll('_', ' ')}`),
+  (agent) => (agent.read_only ? READ_ONLY : null),
   (agent) => (agent.runs_paused ? 'runs are paused on this instance' : null),
   // Runs would fail without a call, and the loop breaker would count them. Who asks by hand gets the run, and the reason.
   ({ provider_paused: paused }, { wake_reason: reason }) =>

@@ -2,6 +2,7 @@ import { adapterTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
+import { readOnlyInstance } from '../settings/index.ts';
 
 /** What the admission knows of the agent. */
 export interface AgentFacts {
@@ -14,6 +15,8 @@ export interface AgentFacts {
   max_issues_per_run: number;
   /** The emergency stop (decisions 7.7). */
   runs_paused: boolean;
+  /** Trial and license are over (decisions 1). */
+  read_only: boolean;
   /** A breached budget of the company or the agent holds it back. */
   over_budget: boolean;
   /** The quota of its provider is used up, and not reset yet. */
@@ -31,6 +34,7 @@ export const effectiveAdapter = sql`case when a.provider_id is null and a.adapte
 /** Columns of `AgentFacts` where `a` is the agent. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
+  ${readOnlyInstance} as read_only,
   ${budgetHeld(sql`a.id, a.company_id`)} as over_budget,
   exists (select from providers p where p.id = a.provider_id and p.paused_until > now()) as provider_paused`;
 

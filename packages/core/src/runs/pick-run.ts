@@ -1,6 +1,7 @@
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
+import { readOnlyInstance } from '../settings/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
 import { knownKinds } from './run-kinds.ts';
 
@@ -44,7 +45,7 @@ export function pickStatement(wait: boolean): SQL {
       select a.id from (select agent_id, count(*) as runs from running group by agent_id) busy
       join agents a on a.id = busy.agent_id where busy.runs >= a.max_concurrent_runs
     ), setting as materialized (
-      select coalesce(bool_or(key = 'runs_paused' and value = 'true'), false) as paused,
+      select coalesce(bool_or(key = 'runs_paused' and value = 'true'), false) or ${readOnlyInstance} as paused,
         min(case when key = 'company_max_concurrent_runs' then (value #>> '{}')::int end) as company_limit
       from instance_settings where key in ('runs_paused', 'company_max_concurrent_runs')
     ), load as (

@@ -8,7 +8,7 @@ import {
   isFlagName,
   type PutFlag,
 } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx } from '@acp/db';
 import { invalid, notFound } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
@@ -25,6 +25,11 @@ export async function flagEnabled(tx: Tx, name: FlagName): Promise<boolean> {
 export async function listFlags(tx: Tx): Promise<Flag[]> {
   const rows = new Map((await tx.select().from(instance_flags)).map((row) => [row.name, row]));
   return flagNames.map((name) => present(name, rows.get(name)));
+}
+
+/** Of the features that are off at the moment. */
+export async function disabledFlags(tx: Tx): Promise<FlagName[]> {
+  return (await listFlags(tx)).filter(({ effective_value }) => !effective_value).map(({ name }) => name);
 }
 
 /** @throws notFound for a name that is none */
@@ -50,6 +55,7 @@ export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag
       },
     })
     .returning();
+  signal(tx, 'instance', flag);
   await recordInstanceAct(tx, actor, 'flag.updated', { name: flag, value, description });
   return present(flag, row);
 }
@@ -58,6 +64,7 @@ export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag
 export async function deleteFlag(tx: Tx, actor: Actor, name: string): Promise<Flag> {
   const flag = known(name);
   const deleted = await tx.delete(instance_flags).where(eq(instance_flags.name, flag)).returning();
+  signal(tx, 'instance', flag);
   if (deleted.length > 0) await recordInstanceAct(tx, actor, 'flag.reverted', { name: flag });
   return present(flag, undefined);
 }

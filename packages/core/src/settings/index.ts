@@ -3,7 +3,15 @@
  */
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
-export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
+export { deleteFlag, disabledFlags, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
 export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';
+export {
+  admitLicense,
+  installLicense,
+  licenseState,
+  READ_ONLY,
+  readOnlyInstance,
+  requireEntitlement,
+} from './license.ts';
 export { knowsStorageMarker } from './storage-marker.ts';
 export { type ParsedCron, parseCron } from './cron.ts';

@@ -71,6 +71,10 @@ async function serve(
   const id = 'param' in access.scope ? (named[access.scope.param] ?? '') : '';
   const scoped = await loadScope(database.db, caller.user, access, id);
   requireRole(access, caller.user, scoped.company_id);
+  if (route.kind === 'action') {
+    services.instance.requireFeature(route.endpoint);
+    services.instance.requireEntitlement(route.endpoint);
+  }
   const fragment = caller.request.get('hx-request') === 'true';
   // Before anything is read: what happens from here on reaches the page by its stream.
   const cursor = fragment || scoped.company_id === '' ? 0 : await lastSequence(database.db);

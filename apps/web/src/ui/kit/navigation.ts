@@ -70,6 +70,7 @@ const instanceSection: NavGroup = {
     { label: 'Users', path: '/admin/users' },
     { label: 'Health', path: '/admin/health' },
     { label: 'Settings', path: '/admin/settings' },
+    { label: 'License', path: '/admin/license' },
     { label: 'Trash', path: '/admin/trash' },
   ],
 };

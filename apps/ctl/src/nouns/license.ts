@@ -1,0 +1,34 @@
+import { installLicense, licenseState, systemActor } from '@acp/core';
+import type { LicenseState } from '@acp/contract';
+import { transaction } from '@acp/db';
+import { readGivenLicense } from '@acp/kernel';
+import { type Answer, type Command, option } from '../command.ts';
+
+function answer(state: LicenseState): Answer {
+  const until =
+    state.expires_at === null ? 'without an end' : `until ${new Date(state.expires_at).toISOString()}`;
+  const texts = {
+    trial: `trial, ${until}`,
+    licensed: `licensed to ${state.holder}, ${until}`,
+    expired: 'expired: the instance is read-only',
+  };
+  return { value: state, text: texts[state.status] };
+}
+
+export const license: Record<string, Command> = {
+  show: {
+    usage: 'license show',
+    doc: 'Trial or license of this instance, and until when.',
+    run: async ({ database }) => answer(await licenseState(database.db)),
+  },
+  install: {
+    usage: 'license install --key <license key>',
+    doc: 'Installs a license; running processes notice at once.',
+    required: ['key'],
+    run: async (context) => {
+      const given = readGivenLicense(option(context, 'key'), context.config.license_public_key);
+      const operator = systemActor('operator');
+      return answer(await transaction(context.database, (tx) => installLicense(tx, operator, given)));
+    },
+  },
+};

@@ -1,0 +1,85 @@
+/**
+ * What of the instance decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept in
+ * memory, so that no request pays for it: read at the start, when a change is signalled, and now and then.
+ */
+import type { EndpointRow, FlagName } from '@acp/contract';
+import { disabledFlags, licenseState, READ_ONLY } from '@acp/core';
+import type { Database, Listener } from '@acp/db';
+import { forbidden, type Logger, notFound } from '@acp/kernel';
+
+// A trial ends without a signal, and a signal may get lost.
+const REFRESH_MS = 10_000;
+
+/** What the rows are held against. */
+export type InstanceGate = Pick<InstanceState, 'read_only' | 'requireFeature' | 'requireEntitlement'>;
+
+export const UNRESTRICTED: InstanceGate = {
+  read_only: false,
+  requireFeature: () => undefined,
+  requireEntitlement: () => undefined,
+};
+
+export class InstanceState {
+  readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #off: (() => void)[];
+  readonly #timer: NodeJS.Timeout;
+  #disabled: ReadonlySet<FlagName> = new Set();
+  #read_only = false;
+
+  constructor({
+    database,
+    logger,
+    listener,
+  }: {
+    database: Database;
+    logger: Logger;
+    listener?: Listener | undefined;
+  }) {
+    this.#database = database;
+    this.#logger = logger;
+    this.#off = [
+      listener?.on('instance', () => void this.#refreshInTime()),
+      listener?.onReconnect(() => void this.#refreshInTime()),
+    ].filter((off) => off !== undefined);
+    this.#timer = setInterval(() => void this.#refreshInTime(), REFRESH_MS).unref();
+  }
+
+  get read_only(): boolean {
+    return this.#read_only;
+  }
+
+  /** Before anybody is served; throws what the database throws. */
+  async refresh(): Promise<void> {
+    this.#disabled = new Set(await disabledFlags(this.#database.db));
+    this.#read_only = (await licenseState(this.#database.db)).read_only;
+  }
+
+  async #refreshInTime(): Promise<void> {
+    try {
+      await this.refresh();
+    } catch (error) {
+      this.#logger.warn('flags and license could not be read, and are read again', { error });
+    }
+  }
+
+  /** @throws notFound while the flag of the row's feature is off */
+  requireFeature({ feature }: Pick<EndpointRow, 'feature'>): void {
+    if (feature !== undefined && this.#disabled.has(feature)) throw notFound();
+  }
+
+  /** @throws forbidden for a row that changes something while the instance is read-only */
+  requireEntitlement(row: Pick<EndpointRow, 'method' | 'tx' | 'while_read_only'>): void {
+    if (this.#read_only && isMutating(row) && row.while_read_only !== true) throw forbidden(READ_ONLY);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const off of this.#off) off();
+  }
+}
+
+/** An inbox that is consumed by its reading changes something too. */
+function isMutating({ method, tx }: Pick<EndpointRow, 'method' | 'tx'>): boolean {
+  return method !== 'GET' || tx === 'write';
+}

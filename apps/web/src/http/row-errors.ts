@@ -1,0 +1,42 @@
+/** Errors in the words of the protocol that a row speaks (contract, `errors`). */
+import type { EndpointRow } from '@acp/contract';
+import { type ErrorKind, httpStatusOf, type ServiceError } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import { sendJson } from './answer.ts';
+
+/** JSON-RPC's own codes where one fits, else those that it leaves to servers. */
+const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: -32_602, not_found: -32_601 };
+const PARSE_ERROR = -32_700;
+const INTERNAL_ERROR = -32_603;
+const SERVER_ERROR = -32_000;
+
+/** @param known null for a defect, of which nothing is shown @returns false where the row answers in the usual way */
+export function sendRowError(
+  errors: EndpointRow['errors'],
+  known: ServiceError | null,
+  request: Request,
+  response: Response,
+): boolean {
+  const message = known?.message ?? 'internal error';
+  if (errors === 'sse' && response.headersSent) {
+    response.end(`event: error\ndata: ${JSON.stringify({ error: message })}\n\n`);
+    return true;
+  }
+  if (errors !== 'json_rpc' || response.headersSent) return false;
+  const error = { code: rpcCode(known), message, ...(known?.extra && { data: known.extra }) };
+  const body = { jsonrpc: '2.0', id: idOf(request.body), error };
+  sendJson(response, known === null ? 500 : httpStatusOf(known.kind), JSON.stringify(body));
+  return true;
+}
+
+function rpcCode(known: ServiceError | null): number {
+  if (known === null) return INTERNAL_ERROR;
+  if (known.message === 'malformed JSON') return PARSE_ERROR;
+  return rpcCodes[known.kind] ?? SERVER_ERROR;
+}
+
+/** Null where the request could not be read so far. */
+function idOf(body: unknown): string | number | null {
+  if (typeof body !== 'object' || body === null || !('id' in body)) return null;
+  return typeof body.id === 'string' || typeof body.id === 'number' ? body.id : null;
+}

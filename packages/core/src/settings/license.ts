@@ -1,0 +1,82 @@
+/**
+ * What this instance is entitled to (decisions 1): a trial of 30 days from its first boot, then a license. The fact is a
+ * row that every process and every admission reads, so that nobody has to verify a signature at work.
+ */
+import type { Actor, LicenseState } from '@acp/contract';
+import { signal, type Tx } from '@acp/db';
+import { forbidden, invalid, type License } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+
+const TRIAL_DAYS = 30;
+
+/** Among the instance's own facts, not among the settings that anybody reads. */
+const KEY = 'entitlement';
+
+export const READ_ONLY = 'instance is read-only: license required';
+
+/** Whether trial and license are over; for statements that decide what may start. */
+export const readOnlyInstance = sql`coalesce((
+  select (value ->> 'until')::timestamptz <= now() from instance_settings where key = ${sql.raw(`'${KEY}'`)}), false)`;
+
+/** @throws forbidden while the instance is read-only */
+export async function requireEntitlement(tx: Tx): Promise<void> {
+  const { rows } = await tx.execute<{ read_only: boolean }>(sql`select ${readOnlyInstance} as read_only`);
+  if (rows[0]?.read_only) throw forbidden(READ_ONLY);
+}
+
+/**
+ * At the start of a tier: the first one begins the trial. A license of the environment counts where it lasts longer
+ * than what is known; one that is over, or ends earlier, changes nothing.
+ */
+export async function admitLicense(tx: Tx, license: License | null): Promise<void> {
+  await tx.execute(sql`
+    insert into instance_settings (key, value)
+    values (${KEY}, jsonb_build_object('first_boot', now(), 'until', now() + make_interval(days => ${TRIAL_DAYS})))
+    on conflict (key) do nothing`);
+  if (license !== null) await extend(tx, license);
+}
+
+/**
+ * Takes a license that was verified. Every process notices at once.
+ * @throws invalid for one that is over, or ends before what the instance has already
+ */
+export async function installLicense(tx: Tx, actor: Actor, license: License): Promise<LicenseState> {
+  await admitLicense(tx, null);
+  if (!(await extend(tx, license))) throw invalid('the license ends before the one that is installed');
+  await recordInstanceAct(tx, actor, 'license.installed', {
+    id: license.id,
+    holder: license.holder,
+    expires_at: license.expires_at,
+  });
+  return licenseState(tx);
+}
+
+async function extend(tx: Tx, { id, holder, expires_at }: License): Promise<boolean> {
+  const until = expires_at?.toISOString() ?? 'infinity';
+  const { rowCount } = await tx.execute(sql`
+    update instance_settings
+    set value = value || jsonb_build_object('until', ${until}::text, 'id', ${id}::text, 'holder', ${holder}::text),
+      updated_at = now()
+    where key = ${KEY} and ${until}::timestamptz > now()
+      and (value ->> 'id' = ${id} or (value ->> 'until')::timestamptz < ${until}::timestamptz)`);
+  signal(tx, 'instance', KEY);
+  return rowCount === 1;
+}
+
+/** The trial's state too. Before the first boot of a tier nothing is known, and nothing refused. */
+export async function licenseState(tx: Tx): Promise<LicenseState> {
+  const { rows } = await tx.execute<{ value: Record<string, string>; read_only: boolean }>(
+    sql`select value, ${readOnlyInstance} as read_only from instance_settings where key = ${KEY}`,
+  );
+  const { value = {}, read_only = false } = rows[0] ?? {};
+  const { id, holder, until } = value;
+  const status = read_only ? 'expired' : id === undefined ? 'trial' : 'licensed';
+  return {
+    status,
+    read_only,
+    license_id: id ?? null,
+    holder: holder ?? null,
+    expires_at: until === undefined || until === 'infinity' ? null : new Date(until),
+  };
+}
