@@ -22,7 +22,7 @@ export async function listRoutineRuns(
     .select({
       ...getTableColumns(routine_runs),
       payload: sql`case when length(${payload}::text) > ${LONGEST_PAYLOAD}
-        then to_jsonb(left(${payload}::text, ${LONGEST_PAYLOAD})) else ${payload} end`,
+        then to_jsonb(left(${payload}::text, ${LONGEST_PAYLOAD})) else ${payload} end`.as('payload'),
     })
     .from(routine_runs)
     .where(and(eq(routine_runs.routine_id, routine.id), page.where))
