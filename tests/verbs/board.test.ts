@@ -282,6 +282,7 @@ describe('a verb', () => {
       'Own work',
     );
     expect((await set.apply('/list-issues priority=critical')).result).toBe('no issues');
+    expect((await set.apply('/list-issues priority=urgent')).error).toMatch(/priority/);
     expect((await set.apply('/list-issues q=other')).result).toContain('Other work');
     expect(await set.apply('/list-issues status=lost')).toMatchObject({ ok: false });
     expect(await set.apply('/list-issues limit=0')).toEqual(

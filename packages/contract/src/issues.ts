@@ -111,6 +111,7 @@ export type UpdateIssue = Static<typeof UpdateIssue>;
 export const ListIssues = Type.Object({
   /** Comma list of statuses. */
   status: Type.Optional(Type.String({ maxLength: 200 })),
+  priority: Type.Optional(OneOf(priorities)),
   assigneeAgentId: Type.Optional(Uuid),
   projectId: Type.Optional(Uuid),
   q: Type.Optional(Type.String({ maxLength: 500 })),

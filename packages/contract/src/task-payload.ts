@@ -18,6 +18,19 @@ const TimelineEntry = Type.Object({
 });
 export type TimelineEntry = Static<typeof TimelineEntry>;
 
+const TaskAttachment = Type.Object({
+  id: Type.String(),
+  filename: Type.String(),
+  content_type: Type.String(),
+  size_bytes: Type.Integer(),
+  /** `pending`: the text is being extracted. `none`: there is nothing to extract. */
+  text_status: Type.String(),
+  /** Its beginning. */
+  text: Optional(Type.String()),
+  /** In characters, of the whole. */
+  text_length: Optional(Type.Integer()),
+});
+
 const TaskIssue = Type.Object({
   id: Type.String(),
   identifier: Type.String(),
@@ -29,6 +42,8 @@ const TaskIssue = Type.Object({
   /** Sorted alphabetically. */
   labels: Optional(Strings),
   timeline: Optional(Type.Array(TimelineEntry)),
+  /** The newest, oldest first. */
+  attachments: Optional(Type.Array(TaskAttachment)),
 });
 
 export const TaskPayload = Type.Object({

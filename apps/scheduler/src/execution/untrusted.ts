@@ -3,6 +3,7 @@ import { bounded } from './clean-text.ts';
 const tags = [
   'issue_body',
   'comment',
+  'attachment',
   'goal',
   'project',
   'payload',

@@ -39,7 +39,7 @@ export async function workOnRun(
   let turns = noTurns;
   let plan: AdapterPlan | undefined;
   try {
-    const work = await persist(held, logger, async () => workOf(kind, database.db, run));
+    const work = await persist(held, logger, async () => workOf(kind, database.db, run, held.signal));
     if (run.adapter_type === 'remote') {
       const budget = { database, logger, run, held, pricing, model: '', metered: false };
       await reserveTurn(budget, { system_prompt: '', messages: [] }, []);

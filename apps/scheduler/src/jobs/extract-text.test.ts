@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { attachmentTexts, createAttachments, findIssue, reserveStorageKeys } from '@acp/core';
+import {
+  createAttachments,
+  type PromptAttachment,
+  promptAttachments,
+  findIssue,
+  reserveStorageKeys,
+} from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { actors, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,10 +61,12 @@ describe('extract-text', () => {
     expect(await textOf(id)).toMatchObject({ status: 'done', extracted_text: '# Plan', error: null });
     await storage.delete(storage_key);
     await run(id);
-    expect(await attachmentTexts(database.db, issue.id, 5)).toMatchObject([
-      { id, filename: 'plan.md', text: '# Plan' },
+    const { rows } = await database.db.execute<{ files: PromptAttachment[] }>(
+      sql`select ${promptAttachments(sql`${issue.id}::uuid`)} as files`,
+    );
+    expect(rows[0]!.files).toMatchObject([
+      { id, filename: 'plan.md', text: '# Plan', text_status: 'done', text_length: 6 },
     ]);
-    expect(await attachmentTexts(database.db, issue.id, 5, 3)).toMatchObject([{ text: '# P' }]);
   });
 
   it('a file that can’t be read, or is missing: failed with the reason, and done', async () => {

@@ -10,8 +10,15 @@ export type { AttachmentRow } from './read-attachments.ts';
 export { cleanContentType, cleanFilename, textKindOf } from './file-names.ts';
 export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
-export { attachmentTexts, storeAttachmentText, sweepPendingTexts, textSource } from './texts.ts';
-export type { AttachmentText, ExtractedText, TextSource } from './texts.ts';
+export {
+  awaitsTexts,
+  promptAttachments,
+  storeAttachmentText,
+  sweepPendingTexts,
+  textSource,
+  withinBounds,
+} from './texts.ts';
+export type { ExtractedText, PromptAttachment, TextSource } from './texts.ts';
 export {
   claimOrphans,
   doomStorageKeys,

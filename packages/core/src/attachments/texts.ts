@@ -1,6 +1,6 @@
 import { schema, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { type TextKind, textKindOf } from './file-names.ts';
 
 const { attachments, attachment_texts } = schema;
@@ -16,16 +16,24 @@ export interface TextSource {
 export type ExtractedText =
   { status: 'done'; extracted_text: string } | { status: 'none' } | { status: 'failed'; error: string };
 
-export interface AttachmentText {
+/** A file of an issue, as agents are told of it. */
+export interface PromptAttachment {
   id: string;
   filename: string;
   content_type: string;
   size_bytes: number;
-  /** Null where there is none, or none yet. */
+  /** `pending`: it is being extracted. `none`: there is nothing to extract. */
+  text_status: 'pending' | 'done' | 'none' | 'failed';
+  /** The first 20,000 characters. */
   text: string | null;
+  /** In characters, of the whole. */
+  text_length: number | null;
 }
 
 const LONGEST_TEXT = 20_000;
+const SHOWN = 20;
+/** Of all texts together, in characters. */
+const ALL_TEXTS = 60_000;
 
 /** Undefined when there is nothing to do: deleted, or done already. */
 export async function textSource(tx: Tx, attachmentId: string): Promise<TextSource | undefined> {
@@ -41,6 +49,18 @@ export async function textSource(tx: Tx, attachmentId: string): Promise<TextSour
     .where(and(eq(attachments.id, attachmentId), eq(attachment_texts.status, 'pending')));
   const kind = row && textKindOf(row.filename, row.content_type);
   return row && kind ? { storage_key: row.storage_key, size_bytes: row.size_bytes, kind } : undefined;
+}
+
+/** The same files; of all texts together the newest that fit, cut where the room ends. */
+export function withinBounds(files: readonly PromptAttachment[]): PromptAttachment[] {
+  let room = ALL_TEXTS;
+  const bounded = files.toReversed().map((file) => {
+    if (file.text === null) return file;
+    const text = file.text.slice(0, room).toWellFormed();
+    room -= text.length;
+    return { ...file, text };
+  });
+  return bounded.toReversed();
 }
 
 /** Once: a second result of the same work changes nothing. */
@@ -73,27 +93,29 @@ export async function sweepPendingTexts(tx: Tx, limit = 100): Promise<number> {
   return rows.length;
 }
 
+/** Whether texts of the issue's latest files are still on their way. What has been pending for longer waits for a sweep. */
+export async function awaitsTexts(tx: Tx, issueId: string): Promise<boolean> {
+  const { rows } = await tx.execute<{ awaited: boolean }>(sql`
+    select exists (select from attachments a join attachment_texts t on t.attachment_id = a.id
+      where a.issue_id = ${issueId} and t.status in ('pending', 'reading')
+        and a.created_at > now() - interval '1 minute') as awaited`);
+  return rows[0]!.awaited;
+}
+
 /**
- * The newest attachments of an issue with their texts, for prompts. Each text is cut at `longest` characters.
- * @param limit attachments, not characters
+ * A JSON list of an issue's newest attachments with the beginning of their texts, oldest first, for prompts.
+ * @param issue_id of the statement that it stands in
  */
-export async function attachmentTexts(
-  tx: Tx,
-  issueId: string,
-  limit: number,
-  longest = LONGEST_TEXT,
-): Promise<AttachmentText[]> {
-  return tx
-    .select({
-      id: attachments.id,
-      filename: attachments.filename,
-      content_type: attachments.content_type,
-      size_bytes: attachments.size_bytes,
-      text: sql<string | null>`left(${attachment_texts.extracted_text}, ${longest}::int)`,
-    })
-    .from(attachments)
-    .leftJoin(attachment_texts, eq(attachment_texts.attachment_id, attachments.id))
-    .where(eq(attachments.issue_id, issueId))
-    .orderBy(desc(attachments.created_at), desc(attachments.id))
-    .limit(limit);
+export function promptAttachments(issue_id: SQL): SQL {
+  return sql`coalesce((
+    select jsonb_agg(jsonb_build_object('id', id, 'filename', filename, 'content_type', content_type,
+      'size_bytes', size_bytes, 'text_status', text_status, 'text', text, 'text_length', text_length)
+      order by created_at, id)
+    from (
+      select f.id, f.filename, f.content_type, f.size_bytes, f.created_at,
+        case t.status when 'reading' then 'pending' else coalesce(t.status, 'none') end as text_status,
+        left(t.extracted_text, ${LONGEST_TEXT}) as text, length(t.extracted_text) as text_length
+      from attachments f left join attachment_texts t on t.attachment_id = f.id
+      where f.issue_id = ${issue_id} order by f.created_at desc, f.id desc limit ${SHOWN}
+    ) newest), '[]')`;
 }

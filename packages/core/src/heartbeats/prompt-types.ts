@@ -1,3 +1,4 @@
+import type { PromptAttachment } from '../attachments/index.ts';
 import type { SkillOutline } from '../skills/index.ts';
 
 /** Everything that the prompt of a run is made of, as read in one go at its start. Instants are RFC 3339 strings. */
@@ -52,6 +53,9 @@ export interface PromptIssue extends IssueReference {
   /** The newest 30, oldest first; texts cut to 4,000 characters. */
   comments: { author_name: string; body_markdown: string; created_at: string }[];
   comment_count: number;
+  /** The newest 20, oldest first. */
+  attachments: PromptAttachment[];
+  attachment_count: number;
 }
 
 export interface IssueReference {

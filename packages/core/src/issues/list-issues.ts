@@ -68,6 +68,7 @@ function filtersOf(query: ListIssues): SQL {
   const filters = [sql``];
   const statuses = parseStatuses(query.status ?? '');
   if (statuses.length > 0) filters.push(sql`and i.status in ${statuses}`);
+  if (query.priority) filters.push(sql`and i.priority = ${query.priority}`);
   if (query.assigneeAgentId) filters.push(sql`and i.assignee_agent_id = ${query.assigneeAgentId}`);
   if (query.projectId) filters.push(sql`and i.project_id = ${query.projectId}`);
   return sql.join(filters, sql` `);

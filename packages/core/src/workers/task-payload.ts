@@ -8,6 +8,7 @@ import {
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { defaultPrompt } from '../agents/index.ts';
+import { withinBounds } from '../attachments/index.ts';
 import { promptFacts, type PromptFacts } from '../heartbeats/index.ts';
 import type { ClaimedRun } from '../runs/index.ts';
 import { skillTree } from '../skills/index.ts';
@@ -104,6 +105,7 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
     project_name: project?.name,
     labels: filled(issue.labels),
     timeline: filled(timeline),
+    attachments: filled(withinBounds(issue.attachments).map((file) => present(file))),
   });
 }
 

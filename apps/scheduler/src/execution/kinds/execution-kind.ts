@@ -1,6 +1,7 @@
 import type { TaskPayload, VerbRow } from '@acp/contract';
 import type { ClaimedRun, PromptAgent } from '@acp/core';
 import type { Tx } from '@acp/db';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
 
 export interface Prompt {
@@ -18,6 +19,8 @@ export const MAX_TURNS = 5;
 interface KindRow<F extends { agent: PromptAgent }> {
   /** As the row of `core/src/run-kinds.ts`. */
   name: string;
+  /** False: something that the facts should hold is on its way; a run waits some seconds for it. */
+  ready?: (tx: Tx, run: ClaimedRun) => Promise<boolean>;
   /** All that the prompt is made of, from one snapshot; undefined where the agent or the subject is gone. */
   facts: (tx: Tx, run: ClaimedRun) => Promise<F | undefined>;
   /** Pure: the same facts give the same text. */
@@ -51,8 +54,21 @@ export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>)
   };
 }
 
-/** Throws RunFailure where what the run is about is gone. */
-export async function workOf(kind: ExecutionKind, tx: Tx, run: ClaimedRun): Promise<Work> {
+/** In milliseconds. Longer no run waits for what may come late: its prompt says what is missing. */
+const READY_WAIT = 5000;
+const LOOK_EVERY = 250;
+
+/** Throws RunFailure where what the run is about is gone. @param signal ends the wait for what is on its way */
+export async function workOf(
+  kind: ExecutionKind,
+  tx: Tx,
+  run: ClaimedRun,
+  signal: AbortSignal,
+): Promise<Work> {
+  for (let waited = 0; waited < READY_WAIT && !signal.aborted; waited += LOOK_EVERY) {
+    if ((await kind.ready?.(tx, run)) ?? true) break;
+    await delay(LOOK_EVERY, undefined, { signal }).catch(() => undefined);
+  }
   const work = await kind.work(tx, run);
   if (work === undefined) throw new RunFailure('internal', 'the agent is gone');
   return work;

@@ -1,4 +1,4 @@
-import { createValidator, ListIssues, OneOf, priorities } from '@acp/contract';
+import { createValidator, ListIssues } from '@acp/contract';
 import type { Issue } from '@acp/contract';
 import { listIssues, promptFacts } from '@acp/core';
 import { notFound } from '@acp/kernel';
@@ -7,11 +7,7 @@ import { inline } from '../../execution/untrusted.ts';
 import { agentOf, issueOf, limitOf, projectOf, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
-/** The priority is no filter of the list: it picks from so many. */
-const PRIORITY_WINDOW = 200;
-
 const validQuery = createValidator(ListIssues, 'the list', true);
-const validPriority = createValidator(OneOf(priorities), 'priority');
 
 async function getIssue(context: VerbContext): Promise<VerbOutcome> {
   const { id } = await issueOf(context, words(context, 0, 1)[0]);
@@ -25,18 +21,16 @@ async function list(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { status, assignee, priority, project, q, limit } = action.args.named;
   words(context, 0, 0);
-  const wanted = limitOf(limit);
-  const only = priority === undefined ? undefined : validPriority(priority.toLowerCase());
   const query = validQuery({
-    limit: only === undefined ? wanted : PRIORITY_WINDOW,
+    limit: limitOf(limit),
+    ...(priority === undefined ? {} : { priority: priority.toLowerCase() }),
     ...(status === undefined ? {} : { status: status.toLowerCase() }),
     ...(q === undefined ? {} : { q }),
     ...(assignee === undefined ? {} : { assigneeAgentId: (await agentOf(context, assignee)).id }),
     ...(project === undefined ? {} : { projectId: (await projectOf(context, project)).id }),
   });
   const { items } = await listIssues(tx, run.company_id, query);
-  const chosen = items.filter((issue) => only === undefined || issue.priority === only).slice(0, wanted);
-  const lines = chosen.map((issue) => line(issue, run.agent_id));
+  const lines = items.map((issue) => line(issue, run.agent_id));
   return { text: lines.join('\n') || 'no issues', changed: false };
 }
 

@@ -23,6 +23,8 @@ const issue: PromptIssue = {
     { author_name: 'Ada', body_markdown: 'Understood.', created_at: '2026-11-20T11:00:00Z' },
   ],
   comment_count: 5,
+  attachments: [],
+  attachment_count: 0,
 };
 
 const facts: PromptFacts = {
@@ -197,5 +199,20 @@ Work on it.`);
     const bare = userMessage({ requester: { name: 'Mary', user_model: null } });
     expect(bare).toContain('# Who asks for it\nMary, a human.\n');
     expect(bare).not.toContain('# Your skills');
+  });
+
+  it('says of each file what is known of its text, and shows no more of all texts than a prompt can carry', () => {
+    const file = { id: 'f', filename: 'a.txt', content_type: 'text/plain', size_bytes: 5 };
+    const done = { ...file, text_status: 'done', text: 'x'.repeat(20_000), text_length: 90_000 } as const;
+    const pending = { ...file, text_status: 'pending', text: null, text_length: null } as const;
+    const attachments = [done, done, done, done, done, pending];
+    const text = userMessage({ issue: { ...issue, attachments, attachment_count: 9 } });
+    expect(text).toContain('Attached files, oldest first (3 earlier ones are left out):');
+    expect(text).toContain(
+      'bytes="5">\n[Its text is still being read: look again with /get-issue.]\n</attachment>',
+    );
+    expect(text.split('x').length).toBeLessThan(61_000);
+    expect(text).toContain('[… 70000 more characters left out]\n</attachment>');
+    expect(text).toContain('bytes="5">\n\n[… 90000 more characters left out]\n</attachment>');
   });
 });

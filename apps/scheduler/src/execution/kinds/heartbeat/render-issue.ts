@@ -1,4 +1,4 @@
-import type { PromptIssue } from '@acp/core';
+import { type PromptAttachment, type PromptIssue, withinBounds } from '@acp/core';
 import { inline, quoted } from '../../untrusted.ts';
 
 /** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
@@ -6,6 +6,8 @@ const BODY_LIMIT = 20_000;
 const COMMENT_LIMIT = 4000;
 const COMMENTS_LIMIT = 60_000;
 const REFERENCES_LIMIT = 50;
+/** More than the query reads of one text, in whatever letters. */
+const ATTACHMENT_LIMIT = 42_000;
 
 type Reference = PromptIssue['children'][number];
 
@@ -29,6 +31,7 @@ export function renderIssue(issue: PromptIssue): string {
     issue.parent === null ? '' : `Parent: ${renderReference(issue.parent)}`,
     renderList('Children', issue.children),
     renderRelations(issue.relations),
+    renderAttachments(issue),
     renderComments(issue),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
@@ -75,6 +78,28 @@ function renderComments(issue: PromptIssue): string {
   const earlier = Math.max(issue.comment_count, issue.comments.length) - shown.length;
   const notice = earlier > 0 ? ` (${earlier} earlier ones are left out)` : '';
   return `Comments, oldest first${notice}:\n${shown.join('\n')}`;
+}
+
+/** Each by name, with the beginning of its text where it has one. */
+function renderAttachments({ attachments, attachment_count }: PromptIssue): string {
+  if (attachments.length === 0) return '';
+  const earlier = Math.max(attachment_count - attachments.length, 0);
+  const notice = earlier > 0 ? ` (${earlier} earlier ones are left out)` : '';
+  return `Attached files, oldest first${notice}:\n${withinBounds(attachments).map(renderAttachment).join('\n')}`;
+}
+
+const withoutText: Record<PromptAttachment['text_status'], string> = {
+  pending: '[Its text is still being read: look again with /get-issue.]',
+  none: '[It has no text that can be read.]',
+  failed: '[Its text could not be read.]',
+  done: '',
+};
+
+function renderAttachment({ text, text_status: state, text_length, ...file }: PromptAttachment): string {
+  const attributes = { filename: file.filename, type: file.content_type, bytes: String(file.size_bytes) };
+  const missing = text === null ? 0 : (text_length ?? 0) - text.length;
+  const rest = missing > 0 ? `\n[… ${missing} more characters left out]` : '';
+  return quoted('attachment', `${text ?? withoutText[state]}${rest}`, ATTACHMENT_LIMIT, attributes);
 }
 
 export function leftOut(count: number): string {
