@@ -4,8 +4,8 @@
 import { toolFields, type ToolRow, toolTable, verbForm, verbTable, type VerbRow } from '@acp/contract';
 
 const rules = `You act by action verbs. A verb stands alone on its line, at the very start of the line, outside code blocks.
-Everything else that you write is posted as a comment on your issue.
-- An issue is named by its identifier (ABC-12) or id; without one, the verb means the issue you are working on.
+Everything else that you write is your text.
+- An issue is named by its identifier (ABC-12) or id; without one, the verb means the issue that you are working on, if there is one.
 - An agent is named by its exact name or id; a name with spaces goes in double quotes.
 - CAPITALS stand for your words, […] is optional, … takes the rest of the line. Values with spaces: key="two words".
 - A body is a fenced block right after the verb's line. Use a longer fence (\`\`\`\`) when the body itself has \`\`\` in it.`;

@@ -145,11 +145,19 @@ Work on it.`);
     );
   });
 
-  it('lists the colleagues that the facts name, and works without an issue', () => {
+  it('lists the colleagues that the facts name', () => {
     const grace = { id: 'g', name: 'Grace', role: 'cto', title: 'Lead', description: null };
-    const text = userMessage({ roster: [grace], issue: null });
-    expect(text).toContain('# Colleagues\n- Grace (role: cto): Lead');
-    expect(text).toContain('This run has no issue');
+    expect(userMessage({ roster: [grace] })).toContain('# Colleagues\n- Grace (role: cto): Lead');
+  });
+
+  it.each(['model', 'program'] as const)('of a %s woken for no issue asks for no work on one', (reader) => {
+    const { system_prompt, user_message } = buildPrompt({ ...facts, issue: null }, reader);
+    expect(system_prompt).toContain('# How you work\nYou are woken for no issue in particular.');
+    expect(system_prompt).toContain('Your text is not posted anywhere');
+    for (const words of ['work on one issue', 'the issue asks for', 'comment on the issue'])
+      expect(system_prompt).not.toContain(words);
+    expect(user_message).not.toContain('# Your issue');
+    expect(user_message.endsWith('# Now\nSee what is to be done. There is no issue at hand.')).toBe(true);
   });
 
   it('lets no text of others close its tags or begin a section on the line of a title', () => {
