@@ -90,6 +90,46 @@ describe('the timers', () => {
     expect(rows).toEqual([{ source: 'schedule', status: 'enqueued' }]);
   });
 
+  it('end the lost runs that can be ended, however many can’t, and try those again only after a while', async () => {
+    const context = await contextOf();
+    const { db, pool } = context.database;
+    const agent = await createAgent(db, await createCompany(db), { max_concurrent_runs: 9 });
+    const lease = {
+      status: 'running',
+      claimed_by: 'gone',
+      fence: 1,
+      wake_reason: 'manual',
+      adapter_type: 'llm',
+    };
+    const runs = ['poison', 'poison', 'poison', 'well'].map((trigger_detail, place) => ({
+      ...lease,
+      ...{ id: newId(), company_id: agent.company_id, agent_id: agent.id, trigger_detail },
+      lease_expires_at: past(4 - place),
+    }));
+    await db.insert(schema.heartbeat_runs).values(runs);
+    await pool.query(`
+      create or replace function refuse_end() returns trigger language plpgsql as 'begin raise exception ''no end''; end';
+      create or replace trigger refuse_end before update of status on heartbeat_runs for each row
+        when (new.trigger_detail = 'poison') execute function refuse_end()`);
+    const quiet = { ...context, logger: { ...context.logger, warn: () => undefined } };
+    try {
+      await expect(tick(quiet, 'due-work')).rejects.toMatchObject({
+        errors: runs.slice(0, 3).map(({ id }) => ({ run_id: id, cause: expect.anything() })),
+      });
+      const ended = 'select trigger_detail, status from heartbeat_runs where id = any ($1) order by 1';
+      const { rows } = await pool.query(ended, [runs.map(({ id }) => id)]);
+      expect(rows).toEqual([
+        ...Array.from({ length: 3 }, () => ({ trigger_detail: 'poison', status: 'running' })),
+        { trigger_detail: 'well', status: 'failed' },
+      ]);
+      // They rest for a minute.
+      await tick(quiet, 'due-work');
+    } finally {
+      await pool.query('drop trigger refuse_end on heartbeat_runs');
+      await pool.query("delete from heartbeat_runs where trigger_detail = 'poison'");
+    }
+  });
+
   it('end a run whose lease has lapsed, and forget old runs', async () => {
     const context = await contextOf();
     const tx = context.database.db;

@@ -66,13 +66,10 @@ async function workInFolders(
   const { run, plan } = planned;
   const { held, transcript } = parts;
   const { folders } = plan;
-  // What is done before the model is called can be repeated, while the database is away for a moment.
-  const repeated = async <T>(step: () => Promise<T>): Promise<T> => persist(held, settings.logger, step);
   let turns = noTurns;
   try {
-    const input = await repeated(async () => turnInput(settings, planned));
-    const files =
-      folders === null ? null : await repeated(async () => placeFiles(settings, run, folders, held));
+    const input = await persist(held, settings.logger, async () => turnInput(settings, planned));
+    const files = folders === null ? null : await placeFiles(settings, run, folders, held);
     turns = await takeTurns(settings, planned, parts, input);
     await files?.collect(transcript);
   } catch (err) {

@@ -5,10 +5,12 @@ import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJ
 import { desc, eq, sql } from 'drizzle-orm';
 import {
   cancelRun,
+  checkoutIssue,
   type ClaimedRun,
   claimRun,
   finishRun,
   invokeAgent,
+  releaseIssue,
   requestWakeups,
   type RunResult,
 } from '../index.ts';
@@ -133,6 +135,15 @@ describe('the end of a run', () => {
     const { run, agent, read } = await running({ held: true });
     await finish(run);
     expect((await read()).issue.checked_out_by_agent_id).toBe(agent.id);
+  });
+
+  it('gives back a checkout that the agent had before, released in the run and took again', async () => {
+    const { run, issue, read } = await running({ held: true });
+    await transaction(database, async (tx) => releaseIssue(tx, run.actor, issue));
+    await transaction(database, async (tx) => checkoutIssue(tx, run.actor, issue));
+    expect((await read()).issue.checked_out_by_agent_id).toBe(run.agent_id);
+    await finish(run);
+    expect((await read()).issue).toMatchObject({ checked_out_by_agent_id: null, checkout_run_id: null });
   });
 
   it('in failure keeps error and category, posts what was said, and leaves the agent in error', async () => {

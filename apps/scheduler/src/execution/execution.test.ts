@@ -1,0 +1,237 @@
+/** What the pool does with runs that a database breaks off, and with results that are brought from outside. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  cancelRun,
+  claimRun,
+  findRun,
+  handOverRun,
+  invokeAgent,
+  listRunEvents,
+  recordAction,
+  sweepLostRun,
+  takeBackRun,
+} from '@acp/core';
+import { createListener, type Listener, schema, transaction } from '@acp/db';
+import { loadConfig, Vault } from '@acp/kernel';
+import { openQueue, type Queue } from '@acp/queue';
+import { LocalStorage } from '@acp/storage';
+import * as kit from '@acp/testkit';
+import { eq, sql } from 'drizzle-orm';
+import { loadPricing } from '../pricing.ts';
+import type { BroughtResult } from './brought-result.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { RunPool } from './run-pool.ts';
+
+let db: kit.TestDatabase;
+let folder: string;
+let listener: Listener;
+let queue: Queue;
+let leases: LeaseKeeper;
+let pool: RunPool;
+
+beforeAll(async () => {
+  db = await kit.cloneDatabase('execution');
+  folder = await mkdtemp('/var/tmp/execution-test-');
+  const script = path.join(folder, 'script.json');
+  await writeFile(script, JSON.stringify({ calls: [{ texts: ['Done.'] }] }));
+  const command = kit.fakeCliCommand('a', script).map((word) => `"${word}"`);
+  const config = loadConfig({
+    DATABASE_URL: db.url,
+    SERVICE_HOME: path.join(folder, 'home'),
+    SERVICE_CLI_A_COMMAND: command.join(' '),
+  });
+  const logger = kit.testLogger();
+  const { database } = db;
+  listener = createListener({ url: db.url, logger });
+  queue = await openQueue({ database, role: 'client' });
+  const claimed_by = 'scheduler';
+  leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
+  pool = new RunPool({
+    ...{ database, config, logger, leases, claimed_by, provider: null },
+    pricing: await loadPricing(null),
+    vault: new Vault(null, []),
+    storage: new LocalStorage(path.join(folder, 'files')),
+    onFree: () => undefined,
+  });
+});
+afterAll(async () => {
+  await pool.drain(5000);
+  leases.close();
+  await queue.stop();
+  await listener.close();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await db.database.db.execute(sql`delete from heartbeat_runs`);
+});
+
+const act = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(db.database, work);
+const read = async (id: string) => (await findRun(db.database.db, id))!;
+
+async function scene(adapter_type: string) {
+  const company = await kit.createCompany(db.database.db);
+  const agent = await kit.createAgent(db.database.db, company, { adapter_type });
+  const issue = await kit.createIssue(db.database.db, company, { assignee_agent_id: agent.id });
+  const human = kit.actors.board(company);
+  const { id } = await act(async (tx) => invokeAgent(tx, human, agent));
+  return { company, agent, issue, human, id };
+}
+
+describe('a run whose database is away while its files are placed', () => {
+  /** The first reads of the agent's files fail with the code; those that follow get through. */
+  async function fail(times: number, code: string, work: () => Promise<void>): Promise<void> {
+    const { pool: client } = db.database;
+    await client.query(`
+      create sequence failures;
+      create function away(query text) returns boolean language plpgsql as $$ begin
+        if query like '%order by "agent_files"."path"%' and nextval('failures') <= ${times} then
+          raise exception 'away' using errcode = '${code}';
+        end if;
+        return true;
+      end $$;
+      alter table agent_files rename to agent_files_there;
+      create view agent_files as select * from agent_files_there where away(current_query())`);
+    try {
+      await work();
+    } finally {
+      await client.query(`
+        drop view agent_files; alter table agent_files_there rename to agent_files;
+        drop function away(text); drop sequence failures`);
+    }
+  }
+  const skill = {
+    kind: 'skill',
+    path: 'paint',
+    size_bytes: 5,
+    sha256: 'x',
+    storage_key: 'x',
+    content: 'Green',
+  };
+  async function withFile() {
+    const set = await scene('cli_a_local');
+    const { agent } = set;
+    const owner = { company_id: agent.company_id, agent_id: agent.id };
+    await db.database.db.insert(schema.agent_files).values({ ...owner, ...skill });
+    return set;
+  }
+  const ended = async (id: string) =>
+    kit.waitFor(async () => {
+      const run = await read(id);
+      return run.finished_at === null ? false : run;
+    });
+
+  it('for a moment goes on', async () => {
+    const { id } = await withFile();
+    await fail(3, '57P01', async () => {
+      expect(await pool.claimOne()).toBe(true);
+      expect(await ended(id)).toMatchObject({ status: 'succeeded', summary: 'Done.' });
+    });
+  });
+
+  it('for longer ends as lost, and is tried once more', async () => {
+    const { id } = await withFile();
+    await fail(10, '55P03', async () => {
+      await pool.claimOne();
+      expect(await ended(id)).toMatchObject({ status: 'failed', error_category: 'lost' });
+      const [again] = await db.database.db
+        .select()
+        .from(schema.heartbeat_runs)
+        .where(eq(schema.heartbeat_runs.retry_of_run_id, id));
+      await pool.claimOne();
+      expect(await ended(again!.id)).toMatchObject({ status: 'succeeded', summary: 'Done.' });
+    });
+  }, 30_000);
+});
+
+describe('a run that is taken back', () => {
+  const brought: BroughtResult = {
+    failure: null,
+    texts: ['/priority high\n/get-issue\nPainted it.\n/status done'],
+    usage: [
+      {
+        model: 'small',
+        input_tokens: 100,
+        output_tokens: 10,
+        cached_tokens: 0,
+        usage_missing: false,
+        cost_usd: 0.5,
+      },
+    ],
+    provider: 'remote',
+  };
+  const elsewhere = { claimed_by: 'another', lease_sec: 30 };
+  async function handedOver() {
+    const set = await scene('remote');
+    const run = (await act(async (tx) => claimRun(tx, elsewhere)))!;
+    await act(async (tx) => handOverRun(tx, run));
+    const issue = async () =>
+      (await db.database.db.select().from(schema.issues).where(eq(schema.issues.id, set.issue.id)))[0]!;
+    return { ...set, readIssue: issue };
+  }
+  const actionsOf = async (id: string) => {
+    const { rows } = await db.database.db.execute(
+      sql`select ordinal, verb, ok from run_actions where run_id = ${id} order by ordinal`,
+    );
+    return rows;
+  };
+
+  it('ends with what was brought: verbs for remote results applied, prose posted, cost booked', async () => {
+    const { id, issue, readIssue } = await handedOver();
+    expect(await pool.takeBack(id, brought)).toBe(true);
+    const run = await read(id);
+    expect(run).toMatchObject({ status: 'succeeded', summary: 'Painted it.', cost_usd: '0.50000000' });
+    expect(await readIssue()).toMatchObject({
+      status: 'done',
+      priority: 'high',
+      checked_out_by_agent_id: null,
+    });
+    expect(await actionsOf(id)).toEqual([
+      { ordinal: 1, verb: 'priority', ok: true },
+      { ordinal: 2, verb: 'get-issue', ok: false },
+      { ordinal: 3, verb: 'status', ok: true },
+    ]);
+    const comments = eq(schema.comments.issue_id, issue.id);
+    expect(await db.database.db.$count(schema.comments, comments)).toBe(1);
+    const entries = await listRunEvents(db.database.db, id);
+    expect(entries.map(({ kind }) => kind)).toEqual(['action', 'action', 'action', 'status']);
+    expect(await pool.takeBack(id, brought)).toBe(false);
+  });
+
+  it('by a second one after the first has died goes on from the first verb that is not recorded', async () => {
+    const { id, readIssue } = await handedOver();
+    const first = (await act(async (tx) => takeBackRun(tx, id, elsewhere)))!;
+    const verb = { ordinal: 1, verb: 'priority', args: {}, mutating: true, ok: true };
+    await recordAction(db.database.db, first.run, verb);
+    expect(await pool.takeBack(id, brought)).toBe(false);
+    await db.database.db.execute(
+      sql`update heartbeat_runs set lease_expires_at = now() - interval '1 second'`,
+    );
+    await act(async (tx) => sweepLostRun(tx));
+    expect(await pool.takeBack(id, brought)).toBe(true);
+    expect(await actionsOf(id)).toHaveLength(3);
+    // The first verb was the other's: it is not done once more.
+    expect(await readIssue()).toMatchObject({ status: 'done', priority: 'medium' });
+    expect((await read(id)).status).toBe('succeeded');
+  });
+
+  it('and was called off ends cancelled, with its cost and nothing else', async () => {
+    const { id, human, readIssue } = await handedOver();
+    await act(async (tx) => cancelRun(tx, human, { id }));
+    await pool.takeBack(id, { ...brought, texts: ['Painted it.'] });
+    expect(await read(id)).toMatchObject({ status: 'cancelled', cost_usd: '0.50000000' });
+    expect((await readIssue()).status).toBe('todo');
+  });
+
+  it('with a failure ends as failed for that reason', async () => {
+    const { id } = await handedOver();
+    const failure = { category: 'transient', message: 'the worker has no disk left' };
+    await pool.takeBack(id, { ...brought, texts: [], usage: [], failure });
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      error: failure.message,
+      error_category: 'transient',
+    });
+  });
+});
