@@ -103,7 +103,10 @@ describe('the timers', () => {
     };
     const runs = ['poison', 'poison', 'poison', 'well'].map((trigger_detail, place) => ({
       ...lease,
-      ...{ id: newId(), company_id: agent.company_id, agent_id: agent.id, trigger_detail },
+      id: newId(),
+      company_id: agent.company_id,
+      agent_id: agent.id,
+      trigger_detail,
       lease_expires_at: past(4 - place),
     }));
     await db.insert(schema.heartbeat_runs).values(runs);

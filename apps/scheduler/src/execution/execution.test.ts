@@ -20,6 +20,7 @@ import { LocalStorage } from '@acp/storage';
 import * as kit from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { loadPricing } from '../pricing.ts';
+import { openTools } from '../tools/open-tools.ts';
 import type { BroughtResult } from './brought-result.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { RunPool } from './run-pool.ts';
@@ -49,10 +50,16 @@ beforeAll(async () => {
   const claimed_by = 'scheduler';
   leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
   pool = new RunPool({
-    ...{ database, config, logger, leases, claimed_by, provider: null },
+    database,
+    config,
+    logger,
+    leases,
+    claimed_by,
+    provider: null,
     pricing: await loadPricing(null),
     vault: new Vault(null, []),
     storage: new LocalStorage(path.join(folder, 'files')),
+    tools: openTools(listener, logger),
     onFree: () => undefined,
   });
 });

@@ -107,9 +107,10 @@ class Application {
   }
 
   #permitted(): Verb {
-    const { run } = this.#set;
+    const { run, applies } = this.#set;
     const verb = verbs.get(this.#row.name);
-    if (!this.#row.available || verb === undefined) throw invalid(`verb /${this.#row.name} is not available`);
+    if (!this.#row.available || verb === undefined || !applies(this.#row))
+      throw invalid(`verb /${this.#row.name} is not available`);
     if (this.#row.body === 'required' && this.#action.body === null)
       throw invalid('a fenced body is missing');
     if (verb.permission !== undefined) requirePermission(run, verb.permission);

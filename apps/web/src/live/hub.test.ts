@@ -320,6 +320,32 @@ describe('topics', () => {
     expect(statements()).toBe(unread + 1);
   });
 
+  it('take the frames of a run for admins to no member, whatever the member asks for', async () => {
+    const { run, company } = await createRunningRun(database.db);
+    const hub = await openHub();
+    const open = async (role: CompanyRole, topics?: Topic[]) => {
+      const { sink, frames } = reader();
+      const actor = await createMember(company.id, role);
+      await hub.subscribe({ actor, only: null, topics, sink }, null);
+      return () => frames().map(({ data }) => data.data.seq);
+    };
+    const topics: Topic[] = [`run:${run.run_id}`];
+    const [admin, members] = [
+      await open('admin', topics),
+      [await open('member'), await open('member', topics)],
+    ];
+    const say = async (seq: number, admins_only: boolean) =>
+      transaction(database, async (tx) => {
+        const audience = { topic: null, admins_only };
+        await appendRunEvents(tx, { ...run, audience }, seq, [{ kind: 'log', payload: {} }]);
+      });
+    await say(1, true);
+    await waitFor(() => admin().length === 1);
+    await say(2, false);
+    await waitFor(() => members.every((member) => member().length === 1));
+    expect([admin(), ...members.map((member) => member())]).toEqual([[1, 2], [2], [2]]);
+  });
+
   it('cost one read for ten thousand clients of a board', async () => {
     const company_id = await createCompany();
     const hub = await openHub();
