@@ -154,7 +154,7 @@ describe('a tool of a provider', () => {
     expect(await broken.apply('/mcp:crm__lookup {"q": "a"}')).toEqual(refused('internal error'));
   });
 
-  it('is called off with its run, whose next prompt says so', async () => {
+  it('is called off with its run, and recorded as of unknown effect', async () => {
     held = true;
     const set = await scene();
     const applied = set.apply('/mcp:crm__create {"q": "a"}');

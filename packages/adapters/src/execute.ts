@@ -1,3 +1,4 @@
+import { adapterTraits, type AdapterTraits } from '@acp/contract';
 import { dialectA } from './cli/dialect-a.ts';
 import { dialectB } from './cli/dialect-b.ts';
 import { executeCli } from './cli/execute-cli.ts';
@@ -13,23 +14,18 @@ type Adapter = (task: AdapterTask, signal: AbortSignal) => AsyncIterable<Adapter
 const cliA: Adapter = (task, signal) => executeCli(dialectA, task, signal);
 const cliB: Adapter = (task, signal) => executeCli(dialectB, task, signal);
 
-// `remote` executes nothing here: its run is handed over as a task.
-const adapters: ReadonlyMap<string, Adapter> = new Map([
-  ['llm', executeLlm],
-  ['cli_a_local', cliA],
-  ['cli_b_local', cliB],
-  ['cli_a_sandbox', cliA],
-  ['cli_b_sandbox', cliB],
-  ['docker', executeDocker],
-  ['lambda', executeLambda],
-]);
+// A worker's run executes nothing here: it is handed over as a task.
+function adapterOf({ runs_as, cli }: AdapterTraits): Adapter {
+  if (runs_as === 'function') return executeLambda;
+  if (runs_as !== 'program') return executeLlm;
+  return cli === null ? executeDocker : { a: cliA, b: cliB }[cli];
+}
 
 /**
  * Runs one turn of an agent through its adapter (specification, behaviour rule 2): a provider decides first, then
  * the adapter type; an empty or unknown type is `llm`. What comes is clean and bounded. Throws AdapterError.
  */
 export function execute(task: AdapterTask, signal: AbortSignal): AsyncIterable<AdapterEvent> {
-  const program = task.provider === null ? adapters.get(task.adapter_type) : undefined;
-  const adapter = program ?? executeLlm;
+  const adapter = task.provider === null ? adapterOf(adapterTraits(task.adapter_type)) : executeLlm;
   return cleanEvents(task, adapter(task, signal), adapter === executeLlm ? callLimit(task) : null);
 }

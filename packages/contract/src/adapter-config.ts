@@ -4,6 +4,7 @@
  * schema does not name are kept and mean nothing.
  */
 import { Type, type Static, type TSchema } from 'typebox';
+import { isAdapterType } from './adapter-traits.ts';
 import type { AdapterType } from './agents.ts';
 import { createValidator, type Validator } from './validator.ts';
 
@@ -173,21 +174,4 @@ export function assertAdapterConfig(type: string, config: unknown): void {
     validators.set(type, validate);
   }
   validate(config);
-}
-
-/** Adapters that run a program with a key of its own for the time of the run (specification, Task payload fields). */
-export const subprocessAdapters: readonly AdapterType[] = [
-  'cli_a_local',
-  'cli_b_local',
-  'cli_a_sandbox',
-  'cli_b_sandbox',
-  'docker',
-];
-
-export function isSubprocessAdapter(type: string): boolean {
-  return subprocessAdapters.some((each) => each === type);
-}
-
-export function isAdapterType(type: string): type is AdapterType {
-  return Object.hasOwn(adapterConfigs, type);
 }

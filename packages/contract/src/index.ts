@@ -1,4 +1,5 @@
 export * from './schema-kit.ts';
+export * from './adapter-traits.ts';
 export { LONGEST_SCHEMA, outsideValidator } from './outside-schema.ts';
 export { createValidator, type Validator } from './validator.ts';
 export { commaList } from './comma-list.ts';

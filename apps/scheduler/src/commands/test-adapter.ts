@@ -1,6 +1,7 @@
 import { smokeTest } from '@acp/adapters';
 import type { AdapterTask } from '@acp/adapters';
 import {
+  adapterTraits,
   type AdapterTest,
   createValidator,
   isAdapterType,
@@ -37,7 +38,7 @@ export function testAdapterCommand(context: SchedulerContext): CommandHandler {
     if (row === undefined) throw notFound();
     const agent = promptAgent(row);
     const type = adapter_type ?? effectiveAdapter(agent);
-    if (type === 'remote') return testRemote(agent);
+    if (adapterTraits(type).runs_as === 'worker') return testRemote(agent);
     const run = {
       run_id: command_id,
       company_id: row.company_id,

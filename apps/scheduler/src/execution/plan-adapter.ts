@@ -1,5 +1,5 @@
 import type { AdapterTask, ProgramSpec, ProviderSpec } from '@acp/adapters';
-import { assertAdapterConfig } from '@acp/contract';
+import { adapterTraits, assertAdapterConfig } from '@acp/contract';
 import { agentPlace, namesOutside, resolveSecrets } from '@acp/core';
 import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
 import type { Database } from '@acp/db';
@@ -50,6 +50,11 @@ export interface AdapterPlan {
 
 const LAMBDA_TIMEOUT_SEC = 900;
 
+/** A worker's run is planned by whoever takes its task. */
+export function isHandedOver({ adapter_type }: Pick<Planned, 'adapter_type'>): boolean {
+  return adapterTraits(adapter_type).runs_as === 'worker';
+}
+
 /**
  * Chooses the adapter of a run (specification, behaviour rule 2; the claim has settled which) and lays out what it needs.
  * Throws RunFailure `config`, in words for the agent's owner.
@@ -59,9 +64,10 @@ export async function planAdapter(
   run: Planned,
   agent: PromptAgent,
 ): Promise<AdapterPlan> {
-  if (run.adapter_type === 'llm') return planLlm(settings, run, agent);
+  const { runs_as } = adapterTraits(run.adapter_type);
+  if (runs_as === 'model') return planLlm(settings, run, agent);
   const { value: adapter_config, secrets } = await usableConfig(settings, run, agent);
-  const plan = run.adapter_type === 'lambda' ? planCloud : planProgram;
+  const plan = runs_as === 'function' ? planCloud : planProgram;
   const planned = await plan(settings, run, agent, adapter_config);
   return { ...planned, secrets: [...planned.secrets, ...secrets] };
 }
@@ -146,8 +152,7 @@ async function planProgram(
 type Walls = Pick<ProgramSpec, 'container'>;
 
 function wallsOf(config: Config, { adapter_type }: Planned, adapter_config: AdapterConfig): Walls {
-  const inContainer = adapter_type === 'docker' || adapter_type.endsWith('_sandbox');
-  return { container: inContainer ? containerOf(config, adapter_config) : null };
+  return { container: adapterTraits(adapter_type).container ? containerOf(config, adapter_config) : null };
 }
 
 function programOf(
@@ -158,15 +163,16 @@ function programOf(
 ): ProgramSpec {
   const { adapter_type } = run;
   const { home, cwd, held } = folders;
-  const command = adapter_type.startsWith('cli_a') ? config.cli_a_command : config.cli_b_command;
+  const { cli } = adapterTraits(adapter_type);
+  const commands = { a: config.cli_a_command, b: config.cli_b_command };
   return {
-    command: isCli(adapter_type) ? command : [],
+    command: cli === null ? [] : commands[cli],
     home,
     cwd,
     checkHome: async () => asConfigured(async () => held.assertInPlace()),
     env: programEnvironment(config, home, run),
     timeout_sec,
-    session: isCli(adapter_type) ? sessionOf(place.session) : null,
+    session: cli === null ? null : sessionOf(place.session),
     ...walls,
   };
 }

@@ -1,4 +1,4 @@
-import { verbByName } from '@acp/contract';
+import { adapterTraits, verbByName } from '@acp/contract';
 import type { ClaimedRun, Tool, ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config } from '@acp/kernel';
@@ -24,7 +24,7 @@ export async function turnInput(
   { run, kind, work, plan }: { run: ClaimedRun; kind: ExecutionKind; work: Work; plan: AdapterPlan },
 ): Promise<TurnInput> {
   const { task, metered } = plan;
-  if (run.adapter_type !== 'docker' && run.adapter_type !== 'lambda') {
+  if (adapterTraits(run.adapter_type).told_by === 'prompt') {
     const outside = mayCallTools(kind) ? await tools.outside(database.db, run.company_id) : [];
     return { prompt: withTools(work.prompt(metered ? 'model' : 'program'), outside), task };
   }

@@ -5,7 +5,7 @@ import type { ExecutionSettings } from './execution-settings.ts';
 import { handOver } from './hand-over.ts';
 import { type ExecutionKind, type Work, workOf } from './kinds/execution-kind.ts';
 import { persist } from './persist.ts';
-import { planAdapter } from './plan-adapter.ts';
+import { isHandedOver, planAdapter } from './plan-adapter.ts';
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { reserveTurn } from './run-budget.ts';
 import { failureOf, faultOf, type RunFailure } from './run-failure.ts';
@@ -40,7 +40,7 @@ export async function workOnRun(
   let plan: AdapterPlan | undefined;
   try {
     const work = await persist(held, logger, async () => workOf(kind, database.db, run, held.signal));
-    if (run.adapter_type === 'remote') {
+    if (isHandedOver(run)) {
       const budget = { database, logger, run, held, pricing, model: '', metered: false };
       await reserveTurn(budget, { system_prompt: '', messages: [] }, []);
       await handOver({ database, logger, held, transcript, kind }, run);

@@ -1,3 +1,4 @@
+import { adapterTraits } from '@acp/contract';
 import { pickEnvironment } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 
@@ -35,7 +36,7 @@ export function programEnvironment(
 
 /** Whether it runs one of the operator's command lines, wherever. */
 export function isCli(adapter_type: string): boolean {
-  return adapter_type.startsWith('cli_');
+  return adapterTraits(adapter_type).cli !== null;
 }
 
 /** Values of the operator's that look like secrets by their names, for the Scrubber. */

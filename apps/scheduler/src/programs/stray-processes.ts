@@ -6,7 +6,7 @@ import {
   removeContainer,
   sweepEnvironmentFiles,
 } from '@acp/adapters';
-import { isSubprocessAdapter } from '@acp/contract';
+import { adapterTraits } from '@acp/contract';
 import { endedAmong } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
@@ -52,9 +52,10 @@ export async function killLeftovers(
   { config, logger }: Pick<Sweeper, 'config' | 'logger'>,
   run: { id: string; adapter_type: string },
 ): Promise<void> {
-  if (!isSubprocessAdapter(run.adapter_type)) return;
+  const { runs_as, container } = adapterTraits(run.adapter_type);
+  if (runs_as !== 'program') return;
   const killed = await killMarked(run.id);
-  if (run.adapter_type === 'docker' || run.adapter_type.endsWith('_sandbox')) {
+  if (container) {
     const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
     await removeContainer(engine, containerName(run.id));
   }

@@ -1,4 +1,4 @@
-import { isSubprocessAdapter } from '@acp/contract';
+import { adapterTraits } from '@acp/contract';
 import { type Tx, signal } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
@@ -147,7 +147,8 @@ async function completeClaim(tx: Tx, started: RunRowWithAgent): Promise<ClaimedR
     return undefined;
   }
   const agentChanges = await noteRunStarted(tx, run.agent_id, run.id);
-  const api_key = isSubprocessAdapter(run.adapter_type) ? await mintRunKey(tx, run) : null;
+  const isProgram = adapterTraits(run.adapter_type).runs_as === 'program';
+  const api_key = isProgram ? await mintRunKey(tx, run) : null;
   const claimed = claimedRun({ ...started, api_key });
   await recordChanges(tx, claimed.actor, [startedChange(run), ...begun.changes, ...agentChanges]);
   return claimed;

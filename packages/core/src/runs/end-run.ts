@@ -1,4 +1,4 @@
-import { isSubprocessAdapter, type Actor } from '@acp/contract';
+import { type Actor, adapterTraits } from '@acp/contract';
 import { together, signal, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { cutText, storableText } from '@acp/kernel';
@@ -140,7 +140,8 @@ function usageColumns(usage: RunUsage): SQL {
 }
 
 function mayHaveKey(adapter_type: string): boolean {
-  return adapter_type === 'remote' || isSubprocessAdapter(adapter_type);
+  const { runs_as } = adapterTraits(adapter_type);
+  return runs_as === 'program' || runs_as === 'worker';
 }
 
 /** Work that this run held up is dispatched, a queued run that a limit held back is offered again. */

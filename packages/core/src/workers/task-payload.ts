@@ -1,4 +1,5 @@
 import {
+  adapterTraits,
   type AgentPermission,
   agentPermissionDefaults,
   permits,
@@ -112,7 +113,7 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
 /** Of CLIs alone, which can go on from one. */
 function sessionOf(config: Record<string, unknown>, { session_id, session_cwd }: Surroundings) {
   const { local_adapter_type: type } = config;
-  const resumable = typeof type === 'string' && type.startsWith('cli_');
+  const resumable = typeof type === 'string' && adapterTraits(type).cli !== null;
   return resumable ? { session_id, session_cwd } : {};
 }
 

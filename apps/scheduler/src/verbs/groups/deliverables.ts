@@ -1,4 +1,4 @@
-import { createValidator, CreateWorkProduct, isSubprocessAdapter } from '@acp/contract';
+import { adapterTraits, createValidator, CreateWorkProduct } from '@acp/contract';
 import { checkFilePath, createAttachments, createWorkProduct, findAgent, putAgentFile } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { inline } from '../../execution/untrusted.ts';
@@ -46,7 +46,7 @@ function filesToWrite(call: Call): VerbFile[] {
   const body = action.body ?? '';
   const file = { filename, content_type, bytes: Buffer.from(body === '' ? '' : `${body}\n`) };
   const attachment = { ...file, folder: 'attachments', owner: run.company_id } as const;
-  if (!isSubprocessAdapter(run.adapter_type)) return [attachment];
+  if (adapterTraits(run.adapter_type).runs_as !== 'program') return [attachment];
   return [attachment, { ...file, folder: 'agents', owner: run.agent_id }];
 }
 
