@@ -97,8 +97,7 @@ describe.each(pages)('on the page %s', (_path, route) => {
       const answer = await send(stuck, path, fields, cast.instance_admin.headers);
       expect([path, answer.status >= 400]).toEqual([path, true]);
       const action = uiPages.find(
-        (each) =>
-          each.kind === 'action' && pathOn(stage, { path: each.path, scope: each.endpoint.scope }) === path,
+        (each) => each.kind === 'action' && pathOn(stage, { path: each.path, scope: each.scope }) === path,
       );
       const secrets = action?.kind === 'action' ? action.secrets : [];
       for (const name of typed) {

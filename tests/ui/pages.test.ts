@@ -76,9 +76,14 @@ it('a link of the navigation leads to a page, and nobody is offered what is refu
   }
 });
 
-describe.each(actions)('the form %s', (path, { endpoint }) => {
+it('a form is done by the API’s own handler, but where only a page does it', () => {
+  const own = actions.filter(([, { handler }]) => handler !== undefined).map(([path]) => path);
+  expect(own).toEqual(['/routines/{routineId}/triggers', '/routine-triggers/{triggerId}/signing-mode']);
+});
+
+describe.each(actions)('the form %s', (path, { endpoint, scope }) => {
   it('is refused to a viewer and to a stranger, and across sites', async () => {
-    const target = pathOn(stage, { path, scope: endpoint.scope });
+    const target = pathOn(stage, { path, scope });
     const post = (headers: Record<string, string>) =>
       request(app).post(target).type('form').set(headers).send('');
     await post({ 'Sec-Fetch-Site': 'same-origin' }).expect(303);

@@ -12,7 +12,7 @@ export type Query = Record<string, unknown>;
 export const NO_QUERY: Query = Object.freeze({});
 
 /** Ids in one spelling; what is none names nothing (decisions 7.11). */
-export function readParams({ params }: MountedRow, values: readonly string[]): Params {
+export function readParams({ params }: Pick<MountedRow, 'params'>, values: readonly string[]): Params {
   const read: Params = {};
   for (const [index, { name, isId }] of params.entries()) {
     const raw = values[index] ?? '';
@@ -52,7 +52,7 @@ export function readFields({ fields: validate, bodyFields }: MountedRow, fields:
 }
 
 /** What the row does not name never reaches a command: no field of a table can be set by the way (decisions 7.10). */
-function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
+export function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
   if (fields === undefined || typeof body !== 'object' || body === null) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => fields.has(name)));
 }

@@ -41,7 +41,7 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
     handler,
     prepare,
     inCompany: 'param' in row.scope && row.scope.by !== 'company' && names.includes('companyId'),
-    params: names.map((name) => ({ name, isId: /id$/i.test(name) })),
+    params: pathNames(row.path),
     scopeParam: 'param' in row.scope ? row.scope.param : undefined,
     query: row.query && createValidator(row.query, 'query', true),
     body: row.body && createValidator(row.body, 'body'),
@@ -54,6 +54,10 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
     tokenInQuery: row.query !== undefined && 'Authorization' in propertiesOf(row.query),
   };
 }
+
+/** Parameters of a path: those that end in `id` are ids. */
+export const pathNames = (path: string): MountedRow['params'] =>
+  pathParams(path).map((name) => ({ name, isId: /id$/i.test(name) }));
 
 function writeOnlyFields({ body }: EndpointRow): ReadonlySet<string> {
   const fields = Object.entries(body === undefined ? {} : propertiesOf(body));

@@ -2,6 +2,7 @@
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { Router } from 'express';
+import { apiRoutes } from '../api/index.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { createServices, type Services } from '../http/services.ts';
 import { oauthRouter } from '../oauth/router.ts';
@@ -41,7 +42,8 @@ export function uiRouter(deps: UiDependencies): Router {
   });
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
-  router.use(mountUi(uiPages, { database, credentials, services, logger, texts: new MarkdownRenderer() }));
+  const texts = new MarkdownRenderer();
+  router.use(mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts }));
   router.use(unknownPage(credentials));
   return router;
 }

@@ -1,12 +1,5 @@
 import { type Invite, inviteEndpoints, type JoinRequest } from '@acp/contract';
-import {
-  createInvite,
-  listInvites,
-  listJoinRequests,
-  resolveJoinRequest,
-  revokeInvite,
-  userNames,
-} from '@acp/core';
+import { listInvites, listJoinRequests, userNames } from '@acp/core';
 import { timeAgo, timeLeft } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -145,12 +138,10 @@ export const inviteRoutes: UiRoute[] = [
   // The link is shown in the answer itself and nowhere afterwards, so there is no redirect.
   action('/companies/{companyId}/members/invites', inviteEndpoints.create, {
     read: (form) => ({ role: form.text('role'), expires_in_hours: form.number('expires_in_hours') }),
-    run: (c) => createInvite(c.tx, c.user, c.company_id, c.body),
     next: (c, { token }) => invitesPage(c, null, null, `${c.services.public_url}/invites/${token ?? ''}`),
     failed: invitesPage,
   }),
   action('/companies/{companyId}/members/invites/{inviteId}/revoke', inviteEndpoints.revoke, {
-    run: (c) => revokeInvite(c.tx, c.user, c.company_id, c.params.inviteId!),
     next: (c) => `${invitesPath(c.company_id)}?done=revoked`,
     failed: invitesPage,
   }),
@@ -159,7 +150,6 @@ export const inviteRoutes: UiRoute[] = [
   ),
   action('/join-requests/{joinRequestId}', inviteEndpoints.resolveJoinRequest, {
     read: (form) => ({ status: form.text('status') }),
-    run: (c) => resolveJoinRequest(c.tx, c.user, c.subject, c.body.status),
     next: (c, { status: state }) => `${requestsPath(c.company_id)}?done=${state}`,
     failed: (c, error) => requestsPage({ ...c, subject: undefined }, error),
   }),

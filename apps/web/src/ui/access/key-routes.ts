@@ -1,5 +1,5 @@
 import { type BoardUserKey, boardUserKeyEndpoints } from '@acp/contract';
-import { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey } from '@acp/core';
+import { listBoardUserKeys } from '@acp/core';
 import { timeAgo } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -66,12 +66,10 @@ export const keyRoutes: UiRoute[] = [
   // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
   action('/companies/{companyId}/members/keys', boardUserKeyEndpoints.mint, {
     read: (form) => ({ role: form.text('role'), label: form.cleared('label') }),
-    run: (c) => mintBoardUserKey(c.tx, c.user, c.company_id, c.body),
     next: (c, { raw_key }) => keysPage(c, null, null, raw_key),
     failed: keysPage,
   }),
   action('/board-user-keys/{keyId}/revoke', boardUserKeyEndpoints.delete, {
-    run: (c) => deleteBoardUserKey(c.tx, c.user, c.company_id, c.subject.id),
     next: (c) => `${keysPath(c.company_id)}?done=revoked`,
   }),
 ];

@@ -1,5 +1,5 @@
 import { companyEndpoints, type CompanyUser } from '@acp/contract';
-import { addMember, changeMember, listCompanyUsers, listUsers, removeMember, type UserRow } from '@acp/core';
+import { listCompanyUsers, listUsers, type UserRow } from '@acp/core';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -114,18 +114,15 @@ export const memberRoutes: UiRoute[] = [
   page('/companies/{companyId}/members', { scope: byCompany, role: 'viewer' }, (c) => membersPage(c)),
   action('/companies/{companyId}/members/add', companyEndpoints.addUser, {
     read: (form) => ({ user_id: form.text('user_id'), role: form.given('role') }),
-    run: (c) => addMember(c.tx, c.user, c.company_id, c.body),
     next: back('added'),
     failed: membersPage,
   }),
   action('/companies/{companyId}/members/{userId}/role', companyEndpoints.changeUser, {
     read: (form) => ({ role: form.text('role') }),
-    run: (c) => changeMember(c.tx, c.user, c.company_id, c.params.userId!, c.body),
     next: back('role'),
     failed: membersPage,
   }),
   action('/companies/{companyId}/members/{userId}/remove', companyEndpoints.removeUser, {
-    run: (c) => removeMember(c.tx, c.user, c.company_id, c.params.userId!),
     // Who has removed themselves may not look at the list any more.
     next: (c) =>
       c.params.userId === c.user.user_id && !isInstanceAdmin(c.user) ? '/companies' : back('removed')(c),

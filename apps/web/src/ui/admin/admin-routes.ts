@@ -1,5 +1,5 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { enrolUser, hashPassword, listUsers, presentUser, readTicks } from '@acp/core';
+import { listUsers, presentUser, readTicks } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -83,14 +83,8 @@ export const adminRoutes: UiRoute[] = [
       password: form.text('password'),
       instance_role: form.given('instance_role'),
     }),
-    run: async (c) => {
-      const { email, display_name, password, instance_role = 'member' } = c.body;
-      const password_hash = await hashPassword(password);
-      return enrolUser(c.tx, c.user, { email, display_name, password_hash, instance_role });
-    },
     next: () => '/admin/users?done=created',
     failed: usersPage,
-    secrets: ['password'],
   }),
   page('/admin/health', instance, healthPage),
 ];

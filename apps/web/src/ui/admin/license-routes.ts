@@ -1,5 +1,5 @@
 import { licenseEndpoints as rows } from '@acp/contract';
-import { installLicense, licenseState } from '@acp/core';
+import { licenseState } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -37,7 +37,6 @@ export const licenseRoutes: UiRoute[] = [
   page(PATH, { scope: { by: 'none' }, role: 'instance_admin' }, (c) => licensePage(c)),
   action(PATH, rows.install, {
     read: (form) => ({ license_key: form.text('license_key') }),
-    run: (c) => installLicense(c.tx, c.user, c.services.readLicense(c.body.license_key)),
     next: () => `${PATH}?done=installed`,
     failed: licensePage,
   }),

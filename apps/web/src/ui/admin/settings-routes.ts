@@ -1,5 +1,5 @@
 import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
-import { changeInstanceSettings, deleteFlag, listFlags, putFlag, readSettings } from '@acp/core';
+import { listFlags, readSettings } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -125,21 +125,16 @@ export const adminSettingsRoutes: UiRoute[] = [
   page(PATH, instance, (c) => settingsPage(c)),
   action(PATH, rows.update, {
     read: readForm,
-    run: async (c) => {
-      await changeInstanceSettings(c.tx, c.user, c.body);
-      return c.body;
-    },
-    next: (_, { runs_paused }) => `${PATH}?done=${said(runs_paused)}`,
+    next: (_, { runs_paused }, form) =>
+      `${PATH}?done=${form.has('runs_paused') ? said(runs_paused) : 'saved'}`,
     failed: settingsPage,
   }),
   action('/admin/flags/{name}', rows.putFlag, {
     read: (form) => ({ value: form.text('value') }),
-    run: (c) => putFlag(c.tx, c.user, c.params.name!, c.body),
     next: () => `${PATH}?done=saved`,
     failed: settingsPage,
   }),
   action('/admin/flags/{name}/revert', rows.deleteFlag, {
-    run: (c) => deleteFlag(c.tx, c.user, c.params.name!),
     next: () => `${PATH}?done=saved`,
     failed: settingsPage,
   }),

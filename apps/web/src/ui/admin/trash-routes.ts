@@ -1,12 +1,5 @@
 import { type TrashEntry, type TrashType, trashEndpoints as rows, trashTypes } from '@acp/contract';
-import {
-  listCompanies,
-  listTrash,
-  purgeFromTrash,
-  restoreFromTrash,
-  userNames,
-  type WantedEntry,
-} from '@acp/core';
+import { listCompanies, listTrash, userNames } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -93,21 +86,13 @@ function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
     </details>`;
 }
 
-const wanted = ({ params }: UiContext): WantedEntry => ({
-  type: params.type!,
-  entity_id: params.entityId!,
-  trash_id: params.trashId!,
-});
-
 export const trashRoutes: UiRoute[] = [
   page(PATH, instance, (c) => trashPage(c)),
   action(`${PATH}/{type}/{entityId}/{trashId}/restore`, rows.restore, {
-    run: (c) => restoreFromTrash(c.tx, c.user, wanted(c)),
     next: () => `${PATH}?done=restored`,
     failed: trashPage,
   }),
   action(`${PATH}/{type}/{entityId}/{trashId}/purge`, rows.purge, {
-    run: (c) => purgeFromTrash(c.tx, c.user, wanted(c)),
     next: () => `${PATH}?done=purged`,
     failed: trashPage,
   }),

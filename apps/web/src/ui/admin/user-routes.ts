@@ -1,5 +1,5 @@
 import { identityEndpoints as rows, type User } from '@acp/contract';
-import { deleteUser, findUser, hashPassword, presentUser, resetPassword, updateUser } from '@acp/core';
+import { findUser, presentUser } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -103,23 +103,15 @@ export const userRoutes: UiRoute[] = [
       instance_role: form.given('instance_role'),
       is_active: form.has('is_active') ? form.checked('is_active') : undefined,
     }),
-    run: (c) => updateUser(c.tx, c.user, c.params.userId!, c.body),
     next: (c) => `${LIST}/${c.params.userId!}?done=saved`,
     failed: refusedIn('account'),
   }),
   action(`${LIST}/{userId}/password`, rows.resetPassword, {
     read: (form) => ({ new_password: form.text('new_password') }),
-    run: async (c) => {
-      // Slow on purpose: outside of the transaction.
-      const password_hash = await hashPassword(c.body.new_password);
-      await c.services.transaction((tx) => resetPassword(tx, c.user, c.params.userId!, password_hash));
-    },
     next: (c) => `${LIST}/${c.params.userId!}?done=password`,
     failed: refusedIn('password'),
-    secrets: ['new_password'],
   }),
   action(`${LIST}/{userId}/delete`, rows.deleteUser, {
-    run: (c) => deleteUser(c.tx, c.user, c.params.userId!),
     next: () => `${LIST}?done=deleted`,
     failed: refusedIn('delete'),
   }),

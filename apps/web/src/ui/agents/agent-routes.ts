@@ -1,21 +1,13 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
   budgetUsage,
-  createAgent,
-  createAgentKey,
-  deleteAgent,
-  deleteAgentKey,
-  invokeAgent,
   listAgentKeys,
   listAgents,
   listProviders,
   listRuns,
-  pauseAgent,
   presentAgent,
-  resumeAgent,
   runtimeState,
   spendOfAgent,
-  updateAgent,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -130,7 +122,6 @@ export const agentRoutes: UiRoute[] = [
   ),
   action('/companies/{companyId}/agents/new', agentEndpoints.create, {
     read: readAgent,
-    run: (c) => createAgent(c.tx, c.user, c.company_id, c.body, { rules: c.services.adapters }),
     next: (_, created) => `/agents/${'agent' in created ? created.agent.id : created.id}`,
     failed: newAgentPage,
   }),
@@ -141,51 +132,33 @@ export const agentRoutes: UiRoute[] = [
   }),
   action('/agents/{agentId}/edit', agentEndpoints.update, {
     read: readAgent,
-    run: (c) => updateAgent(c.tx, c.user, c.subject, c.body, c.services.homes, c.services.adapters),
     next: (c) => `${back(c)}?saved=1`,
     failed: (c, error, form) => agentPage(c, { refused: { error, form } }),
   }),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
-    run: (c) => pauseAgent(c.tx, c.user, c.subject),
     next: back,
     failed,
   }),
   action('/agents/{agentId}/resume', agentEndpoints.resume, {
-    run: (c) => resumeAgent(c.tx, c.user, c.subject),
     next: back,
     failed,
   }),
   action('/agents/{agentId}/invoke', runEndpoints.invoke, {
-    run: (c) => invokeAgent(c.tx, c.user, c.subject),
     next: (_, run) => `/runs/${run.id}`,
     failed,
   }),
   action('/agents/{agentId}/delete', agentEndpoints.delete, {
-    run: (c) => deleteAgent(c.tx, c.user, c.subject),
     next: (c) => listPath(c.company_id),
     failed,
   }),
   // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
-  action(
-    '/agents/{agentId}/keys',
-    { ...agentEndpoints.createKey, scope: byAgent, body: undefined },
-    {
-      run: (c) =>
-        createAgentKey(c.tx, c.user, c.company_id, {
-          agent_id: c.subject.id,
-          label: labelOf(c.request.body),
-        }),
-      next: (c, key) => agentPage(c, { raw_key: key.raw_key }),
-      failed,
-    },
-  ),
+  action('/agents/{agentId}/keys', agentEndpoints.createKey, {
+    scope: byAgent,
+    read: (form, c) => ({ agent_id: c.subject.id, label: form.given('label') }),
+    next: (c, key) => agentPage(c, { raw_key: key.raw_key }),
+    failed,
+  }),
   action('/agent-keys/{keyId}/revoke', agentEndpoints.deleteKey, {
-    run: (c) => deleteAgentKey(c.tx, c.user, c.subject),
     next: (c) => `/agents/${c.subject.agent_id}`,
   }),
 ];
-
-function labelOf(body: unknown): string | null {
-  const label = typeof body === 'object' && body !== null && 'label' in body ? body.label : null;
-  return typeof label === 'string' && label.trim() !== '' ? label.replaceAll('\0', '').slice(0, 200) : null;
-}

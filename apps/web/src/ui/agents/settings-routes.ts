@@ -6,24 +6,16 @@ import {
   agentSettingsEndpoints,
 } from '@acp/contract';
 import {
-  activatePrompt,
   agentHome,
   agentPermissions,
-  clearSession,
-  deleteAgentFile,
-  deleteFsSkill,
   listAgentFiles,
   listAgents,
   listConfigRevisions,
   listFsSkills,
   listPromptVersions,
   listTaskSessions,
-  putAgentFile,
-  updatePermissions,
   userNames,
 } from '@acp/core';
-import { storeSkill } from '../../api/agents/store-skill.ts';
-import { testAdapter } from '../../api/agents/test-adapter.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -116,7 +108,6 @@ export const agentSettingsRoutes: UiRoute[] = [
           .filter((key) => form.has(key))
           .map((key) => [key, form.checked(key)]),
       ),
-    run: (c) => updatePermissions(c.tx, c.user, c.subject, c.body),
     next: (c) => settings(c, 'permissions'),
     failed,
   }),
@@ -124,48 +115,35 @@ export const agentSettingsRoutes: UiRoute[] = [
     '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
     agentSettingsEndpoints.activatePrompt,
     {
-      run: (c) => activatePrompt(c.tx, c.user, c.subject, Number(c.params.versionNumber)),
       next: (c) => settings(c, 'prompt'),
       failed,
     },
   ),
   action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
-    run: (c) => clearSession(c.tx, c.user, c.subject),
     next: (c) => settings(c, 'session'),
     failed,
   }),
   action('/agents/{agentId}/test-adapter', agentEndpoints.testAdapter, {
-    run: (c) => testAdapter(c.services, c.user, c.subject),
     next: (c, tested) => settingsPage(c, null, tested),
     failed,
   }),
   page('/agents/{agentId}/files', { scope: byAgent, role: 'viewer' }, (c) => filesPage(c)),
   action('/agents/{agentId}/files', agentFileEndpoints.upload, {
     read: (form) => ({ path: form.given('path') }),
-    run: (c) => putAgentFile(c.tx, c.user, c.subject, c.body.path ?? c.files[0]!.filename, c.files[0]!),
     next: (c) => files(c, 'file'),
     failed: filesPage,
   }),
   action('/agents/{agentId}/files/delete', agentFileEndpoints.delete, {
-    run: async (c) => {
-      const path = c.query.path ?? '';
-      const key = await c.services.transaction((tx) => deleteAgentFile(tx, c.user, c.subject, path));
-      await c.services.files.discard([key]);
-    },
+    params: ({ query }) => ({ path: query.path ?? '' }),
     next: (c) => files(c, 'file-deleted'),
     failed: filesPage,
   }),
   action('/agents/{agentId}/fs-skills', agentFileEndpoints.createSkill, {
     read: (form) => ({ slug: form.text('slug').trim(), content: form.text('content') }),
-    run: (c) => storeSkill({ ...c, actor: c.user }, c.body, true),
     next: (c) => files(c, 'skill'),
     failed: filesPage,
   }),
   action('/agents/{agentId}/fs-skills/{slug}/delete', agentFileEndpoints.deleteSkill, {
-    run: async (c) => {
-      const key = await c.services.transaction((tx) => deleteFsSkill(tx, c.user, c.subject, c.params.slug!));
-      await c.services.files.discard([key]);
-    },
     next: (c) => files(c, 'skill-deleted'),
     failed: filesPage,
   }),

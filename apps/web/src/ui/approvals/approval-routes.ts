@@ -1,17 +1,11 @@
 import { type Approval, approvalEndpoints as rows } from '@acp/contract';
 import {
-  approve,
   countPendingApprovals,
-  createApproval,
-  createApprovalComment,
   findIssue,
   listAgents,
   listApprovalComments,
   listApprovals,
   presentApproval,
-  reject,
-  requestRevision,
-  resubmitApproval,
   userNames,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
@@ -149,7 +143,6 @@ export const approvalRoutes: UiRoute[] = [
   ),
   action('/companies/{companyId}/approvals/new', rows.create, {
     read: readRequest,
-    run: (c) => createApproval(c.tx, c.user, c.company_id, c.body),
     next: (_, { id }) => `/approvals/${id}`,
     failed: newApprovalPage,
   }),
@@ -159,25 +152,20 @@ export const approvalRoutes: UiRoute[] = [
   ),
   action('/approvals/{approvalId}/approve', rows.approve, {
     ...decision,
-    run: (c) => approve(c.tx, c.user, c.subject, c.body),
   }),
   action('/approvals/{approvalId}/reject', rows.reject, {
     ...decision,
-    run: (c) => reject(c.tx, c.user, c.subject, c.body),
   }),
   action('/approvals/{approvalId}/request-revision', rows.requestRevision, {
     ...decision,
-    run: (c) => requestRevision(c.tx, c.user, c.subject, c.body),
   }),
   action('/approvals/{approvalId}/resubmit', rows.resubmit, {
     read: readRequest,
-    run: (c) => resubmitApproval(c.tx, c.user, c.subject, c.body),
     next: decision.next,
     failed: refusedIn('resubmit'),
   }),
   action('/approvals/{approvalId}/comments', rows.createComment, {
     read: (form) => ({ body_markdown: form.text('body_markdown') }),
-    run: (c) => createApprovalComment(c.tx, c.user, c.subject, c.body),
     next: decision.next,
     failed: refusedIn('comment'),
   }),

@@ -1,6 +1,5 @@
 import { companyEndpoints, inviteEndpoints } from '@acp/contract';
 import {
-  createCompany,
   findCompany,
   listActivity,
   listAgents,
@@ -8,7 +7,6 @@ import {
   listRuns,
   presentCompany,
   readInbox,
-  requestToJoin,
   summarizeCosts,
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
@@ -77,13 +75,11 @@ export const companyRoutes: UiRoute[] = [
   page('/companies', { scope: everywhere, role: 'none' }, (c) => companiesPage(c)),
   action('/companies', companyEndpoints.create, {
     read: (form) => ({ name: form.text('name'), slug: form.text('slug') }),
-    run: (c) => createCompany(c.tx, c.user, c.body),
     next: (_, company) => `/companies/${company.id}`,
     failed: companiesPage,
   }),
   action('/join-requests', inviteEndpoints.requestToJoin, {
     read: (form) => ({ company_id: form.text('company_id').trim(), message: form.given('message') }),
-    run: (c) => requestToJoin(c.tx, c.user, c.body),
     next: () => '/companies?done=asked',
     failed: companiesPage,
   }),

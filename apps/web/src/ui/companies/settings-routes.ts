@@ -1,14 +1,6 @@
-import { agentOrgEndpoints, companyEndpoints, logoEndpoints, UpdateCompany } from '@acp/contract';
-import {
-  agentDefaults,
-  deleteCompany,
-  deleteLogo,
-  presentCompany,
-  updateAgentDefaults,
-  updateCompany,
-} from '@acp/core';
+import { agentOrgEndpoints, companyEndpoints, logoEndpoints } from '@acp/contract';
+import { agentDefaults, presentCompany } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { storeLogo } from '../../api/companies/store-logo.ts';
 import { companyPage, logoOf, requireCompany } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -62,7 +54,6 @@ export const companySettingsRoutes: UiRoute[] = [
         ? listOf(form.text('default_worker_tags'))
         : undefined,
     }),
-    run: (c) => updateCompany(c.tx, c.user, c.company_id, c.body, c.services.homes),
     next: back('general'),
     failed: refusedIn('general'),
   }),
@@ -73,41 +64,25 @@ export const companySettingsRoutes: UiRoute[] = [
       heartbeat_enabled: form.checked('heartbeat_enabled'),
       heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
     }),
-    run: (c) => updateAgentDefaults(c.tx, c.user, c.company_id, c.body, c.services.adapters),
     next: back('agents'),
     failed: refusedIn('agents'),
   }),
   action('/companies/{companyId}/logo', logoEndpoints.put, {
     read: (form) => ({ theme: form.given('theme') }),
-    run: async ({ files, services, user, company_id, body }) => {
-      const [file] = files ?? [];
-      if (!file) throw invalid('a file is required');
-      return storeLogo(services, user, company_id, file, body.theme);
-    },
     next: back('logo'),
     failed: refusedIn('logo'),
   }),
   action('/companies/{companyId}/logo/delete', logoEndpoints.delete, {
-    run: async ({ services, user, company_id }) => {
-      const former = await services.transaction((tx) => deleteLogo(tx, user, company_id));
-      await services.files.discard(former);
-    },
     next: back('no-logo'),
     failed: refusedIn('logo'),
   }),
   // Typed, so that nobody deletes a company by a slip.
-  action(
-    '/companies/{companyId}/delete',
-    { ...companyEndpoints.delete, body: UpdateCompany },
-    {
-      read: (form) => ({ slug: form.text('slug') }),
-      run: async (c) => {
-        const { slug } = await requireCompany(c.tx, c.company_id);
-        if (c.body.slug !== slug) throw invalid(`Type ${slug} to delete the company.`);
-        await deleteCompany(c.tx, c.user, c.company_id);
-      },
-      next: () => '/companies?done=deleted',
-      failed: refusedIn('delete'),
+  action('/companies/{companyId}/delete', companyEndpoints.delete, {
+    check: async ({ tx, company_id }, form) => {
+      const { slug } = await requireCompany(tx, company_id);
+      if (form.text('slug') !== slug) throw invalid(`Type ${slug} to delete the company.`);
     },
-  ),
+    next: () => '/companies?done=deleted',
+    failed: refusedIn('delete'),
+  }),
 ];

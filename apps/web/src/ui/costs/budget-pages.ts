@@ -79,7 +79,7 @@ function fieldsOf(policy: BudgetPolicy | null, error: string | null, form: FormV
   const values = { ...rest, at_limit: action };
   return {
     typed: (name) => (form?.has(name) ? form.text(name) : String(values[name])),
-    errors: new FieldErrors(error, names, { scope_: 'scope', 'form.action': 'at_limit' }),
+    errors: new FieldErrors(error, names, { scope_: 'scope', 'body.action': 'at_limit' }),
     enabled: form?.has('enabled') ? form.checked('enabled') : (policy?.enabled ?? true),
   };
 }

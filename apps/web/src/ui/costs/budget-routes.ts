@@ -2,15 +2,11 @@ import { budgetEndpoints as rows, budgetScopes } from '@acp/contract';
 import {
   type BudgetUsage,
   budgetUsage,
-  createBudgetPolicy,
-  deleteBudgetPolicy,
   listAgents,
   listBudgetIncidents,
   listBudgetPolicies,
   listProjects,
   presentIncident,
-  resolveBudgetIncident,
-  updateBudgetPolicy,
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
@@ -142,7 +138,6 @@ export const budgetRoutes: UiRoute[] = [
   page('/companies/{companyId}/budgets', { scope: byCompany, role: 'viewer' }, (c) => budgetsPage(c)),
   action('/companies/{companyId}/budgets', rows.createPolicy, {
     read: (form) => ({ ...readScope(form), ...readLimits(form) }),
-    run: (c) => createBudgetPolicy(c.tx, c.user, c.company_id, c.body),
     next: (c) => `${budgetsPath(c.company_id)}?done=created`,
     failed: budgetsPage,
   }),
@@ -150,12 +145,10 @@ export const budgetRoutes: UiRoute[] = [
   page('/budget-policies/{policyId}', { scope: byPolicy, role: 'admin' }, (c) => budgetPage(c)),
   action('/budget-policies/{policyId}', rows.updatePolicy, {
     read: readLimits,
-    run: (c) => updateBudgetPolicy(c.tx, c.user, c.subject, c.body),
     next: (c) => `/budget-policies/${c.subject.id}?done=changed`,
     failed: budgetPage,
   }),
   action('/budget-policies/{policyId}/delete', rows.deletePolicy, {
-    run: (c) => deleteBudgetPolicy(c.tx, c.user, c.subject),
     next: (c) => `${budgetsPath(c.company_id)}?done=deleted`,
     failed: (c, error) => budgetPage(c, error),
   }),
@@ -166,7 +159,6 @@ export const budgetRoutes: UiRoute[] = [
       limit_usd: form.text('choice') === 'waive' ? undefined : limitOf(form),
       note: form.cleared('note'),
     }),
-    run: (c) => resolveBudgetIncident(c.tx, c.user, c.subject, c.body),
     next: (c, { waived }) => `${budgetsPath(c.company_id)}?done=${waived ? 'waived' : 'raised'}`,
     failed: incidentPage,
   }),

@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { listAgents, listCostEvents, listProjects, reportCost, summarizeCosts } from '@acp/core';
+import { listAgents, listCostEvents, listProjects, summarizeCosts } from '@acp/core';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { pageOf } from '../kit/table.ts';
@@ -72,7 +72,6 @@ export const costsRoutes: UiRoute[] = [
       input_tokens: form.number('input_tokens'),
       output_tokens: form.number('output_tokens'),
     }),
-    run: (c) => reportCost(c.tx, c.user, c.company_id, c.body),
     next: (c) => `${entriesPath(c.company_id)}?done=reported`,
     failed: entriesPage,
   }),

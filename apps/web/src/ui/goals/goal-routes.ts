@@ -1,5 +1,5 @@
 import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
-import { createGoal, deleteGoal, listAgents, listGoals, presentGoal, updateGoal } from '@acp/core';
+import { listAgents, listGoals, presentGoal } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -159,19 +159,16 @@ export const goalRoutes: UiRoute[] = [
   page('/companies/{companyId}/goals', { scope: byCompany, role: 'viewer' }, (c) => goalsPage(c)),
   action('/companies/{companyId}/goals', rows.create, {
     read,
-    run: (c) => createGoal(c.tx, c.user, c.company_id, c.body),
     next: (_c, goal) => `/goals/${goal.id}?done=created`,
     failed: goalsPage,
   }),
   page('/goals/{goalId}', { scope: byGoal, role: 'viewer' }, (c) => goalPage(c)),
   action('/goals/{goalId}', rows.update, {
     read,
-    run: (c) => updateGoal(c.tx, c.user, c.subject, c.body),
     next: (c) => `/goals/${c.subject.id}?done=changed`,
     failed: goalPage,
   }),
   action('/goals/{goalId}/delete', rows.delete, {
-    run: (c) => deleteGoal(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: goalPage,
   }),

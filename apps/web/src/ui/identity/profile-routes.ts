@@ -1,7 +1,6 @@
 import { identityEndpoints, type Me } from '@acp/contract';
 import { findUser, presentMe, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
-import { changeOwnPassword, updateOwnRecord } from '../../api/identity/own-account.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -66,7 +65,6 @@ export const profileRoutes: UiRoute[] = [
       email: form.given('email'),
       current_password: form.given('current_password'),
     }),
-    run: (c) => updateOwnRecord(c.tx, c.services, c.user, c.body),
     next: () => '/profile?saved=1',
     failed: profilePage,
   }),
@@ -75,9 +73,7 @@ export const profileRoutes: UiRoute[] = [
       current_password: form.text('current_password'),
       new_password: form.text('new_password'),
     }),
-    run: (c) => changeOwnPassword(c.tx, c.services, c.user, c.body),
     next: () => '/profile?saved=1',
     failed: profilePage,
-    secrets: ['current_password', 'new_password'],
   }),
 ];

@@ -1,5 +1,5 @@
 import { type Inbox, inboxEndpoints as rows, type IssueSummary } from '@acp/contract';
-import { findIssue, markIssueRead, markIssueUnread, readInbox } from '@acp/core';
+import { findIssue, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { type IncidentLink, incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -110,11 +110,9 @@ const opens = ({ request }: UiContext): boolean => {
 export const inboxRoutes: UiRoute[] = [
   page('/companies/{companyId}/inbox', { scope: byCompany, role: 'viewer' }, inboxPage),
   action('/issues/{issueId}/read', rows.read, {
-    run: (c) => markIssueRead(c.tx, c.user, c.subject),
     next: (c) => (opens(c) ? `/issues/${c.subject.id}` : `${inboxPath(c.company_id)}?read=${c.subject.id}`),
   }),
   action('/issues/{issueId}/unread', rows.unread, {
-    run: (c) => markIssueUnread(c.tx, c.user, c.subject),
     next: (c) => inboxPath(c.company_id),
   }),
 ];

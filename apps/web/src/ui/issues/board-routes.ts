@@ -6,7 +6,6 @@ import {
   listProjects,
   readBoard,
   readBoardCard,
-  updateIssue,
 } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
@@ -59,7 +58,6 @@ export const boardRoutes: UiRoute[] = [
   }),
   action('/issues/{issueId}/move', issueEndpoints.update, {
     read: (form) => ({ status: form.given('status') }),
-    run: ({ tx, user, subject, body }) => updateIssue(tx, user, subject, body),
     next: async ({ tx, subject, fragment, company_id }) => {
       if (!fragment) return `/companies/${company_id}/board`;
       const shown = await readBoardCard(tx, subject, {});

@@ -1,7 +1,5 @@
 import { type BodyOf, commentEndpoints, issueEndpoints, routineEndpoints, runEndpoints } from '@acp/contract';
 import {
-  createComment,
-  createIssue,
   issueActivity,
   issueDetail,
   listAgents,
@@ -9,11 +7,7 @@ import {
   listRunEvents,
   listRuns,
   outlineComments,
-  pinComment,
-  promoteRoutine,
   readFamily,
-  triggerIssue,
-  updateIssue,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -129,8 +123,7 @@ export const issueRoutes: UiRoute[] = [
   ),
   action('/companies/{companyId}/issues/new', issueEndpoints.create, {
     read: newIssue,
-    run: (c) => createIssue(c.tx, c.user, c.company_id, c.body),
-    next: (_, issue) => `/issues/${issue.id}`,
+    next: (_, made) => `/issues/${'issue' in made ? made.issue.id : made.id}`,
     failed: (c, error, form) => newIssuePage(c, error, form),
   }),
   page('/issues/{issueId}', { scope: byIssue, role: 'viewer' }, (c) => issuePage(c)),
@@ -146,13 +139,11 @@ export const issueRoutes: UiRoute[] = [
       assignee_agent_id: form.cleared('assignee_agent_id'),
       project_id: form.cleared('project_id'),
     }),
-    run: (c) => updateIssue(c.tx, c.user, c.subject, c.body),
     next: back,
     failed: again,
   }),
   action('/issues/{issueId}/edit', issueEndpoints.update, {
     read: (form) => ({ title: form.text('title'), body_markdown: form.cleared('body_markdown') }),
-    run: (c) => updateIssue(c.tx, c.user, c.subject, c.body),
     next: back,
     failed: (c, error) => issuePage(c, { error }),
   }),
@@ -161,22 +152,18 @@ export const issueRoutes: UiRoute[] = [
       body_markdown: form.text('body_markdown'),
       resume_after: form.checked('resume_after'),
     }),
-    run: (c) => createComment(c.tx, c.user, c.subject, c.body),
     next: (c, comment) => `/issues/${c.subject.id}#comment-${comment.id}`,
     failed: again,
   }),
   action('/issues/{issueId}/comments/{commentId}/pin', commentEndpoints.pin, {
-    run: (c) => pinComment(c.tx, c.user, c.subject, c.params.commentId!, undefined),
     next: back,
   }),
   action('/issues/{issueId}/trigger', runEndpoints.triggerIssue, {
-    run: (c) => triggerIssue(c.tx, c.user, c.subject),
     next: back,
     failed: (c, error) => issuePage(c, { error }),
   }),
   action('/issues/{issueId}/promote-routine', routineEndpoints.promote, {
     read: readPromotion,
-    run: (c) => promoteRoutine(c.tx, c.user, c.subject, c.body),
     next: (_, routine) => `/routines/${routine.id}?done=promoted`,
     failed: (c, error, form) => issuePage(c, { promotion: { error, form } }),
   }),

@@ -1,11 +1,5 @@
 import { attachmentEndpoints, documentEndpoints, issueEndpoints } from '@acp/contract';
 import {
-  addLabel,
-  createAttachments,
-  createLabel,
-  createRelation,
-  deleteAttachment,
-  deleteRelation,
   findDocument,
   labelsOf,
   listAttachments,
@@ -16,9 +10,6 @@ import {
   listRelations,
   listRevisions,
   listWorkProducts,
-  putDocument,
-  removeLabel,
-  restoreRevision,
   slugOf,
 } from '@acp/core';
 import { invalid, isUuid } from '@acp/kernel';
@@ -74,21 +65,24 @@ async function framed(
   return companyPage(context, { title, active: board.path, trail: [board, ...trail], body });
 }
 
+function keyOf(title: string): string {
+  const key = slugOf(title);
+  if (key === '') throw invalid('title needs a letter or a digit');
+  return key;
+}
+
 export const materialRoutes: UiRoute[] = [
   page('/issues/{issueId}/material', { scope: byIssue, role: 'viewer' }, (c) => materialPage(c)),
   action('/issues/{issueId}/labels/{labelId}/add', issueEndpoints.addLabel, {
-    run: (c) => addLabel(c.tx, c.user, c.subject, c.params.labelId!),
     next: back,
     failed: materialPage,
   }),
   action('/issues/{issueId}/labels/{labelId}/remove', issueEndpoints.removeLabel, {
-    run: (c) => removeLabel(c.tx, c.user, c.subject, c.params.labelId!),
     next: back,
     failed: materialPage,
   }),
   action('/companies/{companyId}/labels', issueEndpoints.createLabel, {
     read: (form) => ({ name: form.text('name') }),
-    run: (c) => createLabel(c.tx, c.user, c.company_id, c.body),
     next: ({ query, company_id }) =>
       query.issue && isUuid(query.issue)
         ? `/issues/${query.issue}/material`
@@ -99,46 +93,33 @@ export const materialRoutes: UiRoute[] = [
       target_issue_id: form.text('target_issue_id'),
       relation_type: form.given('relation_type'),
     }),
-    run: (c) => createRelation(c.tx, c.user, c.subject, c.body),
     next: back,
     failed: materialPage,
   }),
   action('/issue-relations/{relationId}/delete', issueEndpoints.deleteRelation, {
-    run: (c) => deleteRelation(c.tx, c.user, c.subject),
     next: (c) => `/issues/${c.subject.source_issue_id}/material`,
   }),
   action('/issues/{issueId}/attachments', attachmentEndpoints.create, {
-    run: (c) => createAttachments(c.tx, c.user, c.subject, c.files),
     next: back,
     failed: materialPage,
   }),
   action('/attachments/{attachmentId}/delete', attachmentEndpoints.delete, {
-    run: async (c) => {
-      await c.services.transaction((tx) => deleteAttachment(tx, c.user, c.subject));
-      await c.services.files.discard([c.subject.storage_key]);
-    },
     next: (c) => `/issues/${c.subject.issue_id}/material`,
   }),
   page('/issues/{issueId}/documents/{key}', { scope: byIssue, role: 'viewer' }, (c) => documentPage(c)),
   action('/issues/{issueId}/documents', documentEndpoints.put, {
+    // People name documents; the key that agents use comes of it.
+    params: (_, form) => ({ key: keyOf(form.text('title')) }),
     read: (form) => ({ title: form.text('title'), body: form.text('body') }),
-    run: (c) => {
-      // People name documents; the key that agents use comes of it.
-      const key = slugOf(c.body.title);
-      if (key === '') throw invalid('title needs a letter or a digit');
-      return putDocument(c.tx, c.user, c.subject, key, c.body);
-    },
     next: (c, document) => `/issues/${c.subject.id}/documents/${document.key}`,
     failed: materialPage,
   }),
   action('/issues/{issueId}/documents/{key}', documentEndpoints.put, {
     read: (form) => ({ title: form.text('title'), body: form.text('body') }),
-    run: (c) => putDocument(c.tx, c.user, c.subject, c.params.key!, c.body),
     next: (c) => `/issues/${c.subject.id}/documents/${encodeURIComponent(c.params.key!)}`,
     failed: documentPage,
   }),
   action('/issues/{issueId}/documents/{key}/revisions/{revisionId}/restore', documentEndpoints.restore, {
-    run: (c) => restoreRevision(c.tx, c.user, c.subject, c.params.key!, c.params.revisionId!),
     next: (c) => `/issues/${c.subject.id}/documents/${encodeURIComponent(c.params.key!)}`,
     failed: documentPage,
   }),

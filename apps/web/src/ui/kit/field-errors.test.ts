@@ -3,10 +3,10 @@ import { FieldErrors } from './field-errors.ts';
 
 describe('an error of a form', () => {
   it.each([
-    ['form.slug must match pattern "^[a-z]+$"', 'slug', 'Is not written as it should be.'],
-    ['form.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
-    ["form must have required property 'name'", 'name', 'May not be empty.'],
-    ['form.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
+    ['body.slug must match pattern "^[a-z]+$"', 'slug', 'Is not written as it should be.'],
+    ['body.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
+    ["body must have required property 'name'", 'name', 'May not be empty.'],
+    ['body.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
     ['hours: no clock has so many', 'hours', 'No clock has so many.'],
     ['slug is already in use', 'slug', 'Is already in use.'],
     ['a secret has this name already', 'name', 'A secret has this name already.'],

@@ -1,4 +1,4 @@
-/** Puts an error beside the field that it is about. Errors name their place: `form.slug must …`, `slug is in use`. */
+/** Puts an error beside the field that it is about. Errors name their place: `body.slug must …`, `slug is in use`. */
 
 /** What a validator says of a form, as one says it to people. */
 const plain: readonly [RegExp, (found: string) => string][] = [
@@ -42,18 +42,18 @@ function fieldOf(
   fields: readonly string[],
   about: Readonly<Record<string, string>>,
 ): string | undefined {
-  const missing = /^form must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
-  const [, first = ''] = /^(?:form\.)?(\w+)/.exec(error) ?? [];
+  const missing = /^body must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
+  const [, first = ''] = /^(?:body\.)?(\w+)/.exec(error) ?? [];
   const named = fields.find((field) => field === missing || field === first);
   return named ?? Object.entries(about).find(([word]) => error.includes(word))?.[1];
 }
 
 function inWords(error: string): string {
-  if (error.startsWith('form must have required')) return 'May not be empty.';
+  if (error.startsWith('body must have required')) return 'May not be empty.';
   for (const [pattern, say] of plain) {
     const match = pattern.exec(error);
     if (match) return say(match[1] ?? '');
   }
-  const text = error.replace(/^form\.?/, '').trim();
+  const text = error.replace(/^body\.?/, '').trim();
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

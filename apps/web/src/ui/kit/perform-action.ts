@@ -1,7 +1,13 @@
-/** A form, from its first byte to the page that it leads to. */
-import type { Validator } from '@acp/contract';
-import { type Database, transaction } from '@acp/db';
-import type { Logger } from '@acp/kernel';
+/** A form, from its first byte to the page that it leads to. What it does is the endpoint's own handler's affair. */
+import type { Database } from '@acp/db';
+import { type Logger, notFound } from '@acp/kernel';
+import { Call } from '../../http/call.ts';
+import { known } from '../../http/input.ts';
+import type { MountedRow } from '../../http/mounted-row.ts';
+import { perform } from '../../http/perform.ts';
+import { requireRole } from '../../http/roles.ts';
+import { loadScope } from '../../http/scope.ts';
+import type { Endpoints } from './endpoints.ts';
 import { errorPage } from './error-page.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { failedPage, told } from './refusal.ts';
@@ -13,47 +19,77 @@ export interface PageDependencies {
   logger: Logger;
   /** Renders the texts of all pages. */
   texts: MarkdownRenderer;
+  /** The API's, which the actions are done by. */
+  endpoints: Endpoints;
 }
 
 export async function performAction(
   route: ActionRow,
   context: UiContext,
-  validate: Validator<unknown> | undefined,
-  { database, logger, texts }: PageDependencies,
+  deps: PageDependencies,
 ): Promise<void> {
-  const { response } = context;
-  const sent = new SentForm(route.endpoint, context);
+  const mounted = deps.endpoints.of(route);
+  const { request, response } = context;
+  const sent = new SentForm(mounted.row, context);
   try {
     await sent.read();
-    const values = withoutUndefined(route.read(sent.values));
-    const body = validate ? validate(values) : undefined;
-    const act = { ...context, body, files: sent.files };
-    const result =
-      route.endpoint.tx === 'write'
-        ? await transaction(database, async (tx) => route.run({ ...act, tx } as never))
-        : await route.run(act as never);
-    const next = await route.next(context, result);
+    const call = await callOf(route, mounted, context, sent, deps.database);
+    const { text } = await perform(deps.database, call);
+    const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
     if (next.startsWith('/')) goTo(next, context);
-    else response.type('html').send(await texts.finish(next));
+    else response.type('html').send(await deps.texts.finish(next));
   } catch (error) {
     await sent.discard();
-    const { status, message } = told(error, context.request, logger);
-    const unsent = { path: context.request.path, typed: sent.values, secrets: route.secrets };
+    const { status, message } = told(error, request, deps.logger);
+    const unsent = { path: request.path, typed: sent.values, secrets: deps.endpoints.secretsOf(route) };
     const page = await failedPage(route, context, message, unsent);
     response
       .status(status)
       .type('html')
-      .send(await texts.finish(page ?? errorPage(context.user, status, message, unsent)));
+      .send(await deps.texts.finish(page ?? errorPage(context.user, status, message, unsent)));
   }
+}
+
+/** The request that the endpoint would have got as JSON. */
+async function callOf(
+  route: ActionRow,
+  mounted: MountedRow,
+  context: UiContext,
+  sent: SentForm,
+  database: Database,
+): Promise<Call> {
+  const { user, company_id, request, response, services } = context;
+  const call = new Call(mounted, { database, services }, request, response);
+  call.actor = user;
+  call.params = { companyId: company_id, ...context.params, ...route.params(context, sent.values) };
+  call.company_id = company_id;
+  call.subject = context.subject;
+  if (route.scope !== mounted.row.scope) await enterScope(call, database);
+  call.body = readBody(mounted, route.read?.(sent.values, context));
+  call.files = sent.files;
+  await route.check?.(context, sent.values);
+  return call;
+}
+
+/** Of an endpoint about something else than its page. */
+async function enterScope(call: Call, { db }: Database): Promise<void> {
+  const { row, scopeParam } = call.mounted;
+  const scoped = await loadScope(db, call.actor, row, scopeParam ? (call.params[scopeParam] ?? '') : '');
+  if (call.company_id !== '' && call.company_id !== scoped.company_id) throw notFound();
+  requireRole(row, call.actor, scoped.company_id);
+  call.company_id = scoped.company_id;
+  call.subject = scoped.subject;
+}
+
+function readBody({ row, body: validate, bodyFields }: MountedRow, read: unknown): unknown {
+  if (validate === undefined) return undefined;
+  if (read === undefined && row.body_optional) return undefined;
+  const values = Object.entries(read ?? {}).filter(([, value]) => value !== undefined);
+  return known(validate(Object.fromEntries(values)), bodyFields);
 }
 
 /** htmx follows a redirect by itself only within its swap: a header tells it to go there as a browser would. */
 function goTo(path: string, { fragment, response }: UiContext): void {
   if (fragment) response.setHeader('HX-Redirect', path).status(204).end();
   else response.redirect(303, path);
-}
-
-function withoutUndefined(values: unknown): unknown {
-  if (typeof values !== 'object' || values === null) return values;
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

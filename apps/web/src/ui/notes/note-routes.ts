@@ -1,5 +1,5 @@
 import { type Note, noteEndpoints as rows, noteKinds } from '@acp/contract';
-import { archiveNote, createNote, deleteNote, listNotes, unarchiveNote, updateNote } from '@acp/core';
+import { listNotes } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -142,29 +142,24 @@ export const noteRoutes: UiRoute[] = [
   page('/companies/{companyId}/notes', { scope: byCompany, role: 'viewer' }, (c) => notesPage(c)),
   action('/companies/{companyId}/notes', rows.create, {
     read,
-    run: (c) => createNote(c.tx, c.user, c.company_id, c.body),
     next: (_c, note) => `/notes/${note.id}?done=created`,
     failed: notesPage,
   }),
   page('/notes/{noteId}', { scope: byNote, role: 'viewer' }, (c) => notePage(c)),
   action('/notes/{noteId}', rows.update, {
     read,
-    run: (c) => updateNote(c.tx, c.user, c.subject, c.body),
     next: (c) => `/notes/${c.subject.id}?done=changed`,
     failed: notePage,
   }),
   action('/notes/{noteId}/archive', rows.archive, {
-    run: (c) => archiveNote(c.tx, c.user, c.subject),
     next: (c) => `/notes/${c.subject.id}?done=archived`,
     failed: notePage,
   }),
   action('/notes/{noteId}/unarchive', rows.unarchive, {
-    run: (c) => unarchiveNote(c.tx, c.user, c.subject),
     next: (c) => `/notes/${c.subject.id}?done=unarchived`,
     failed: notePage,
   }),
   action('/notes/{noteId}/delete', rows.delete, {
-    run: (c) => deleteNote(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: notePage,
   }),

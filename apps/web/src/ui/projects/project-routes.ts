@@ -1,13 +1,5 @@
 import { type Project, projectEndpoints as rows, projectStatuses } from '@acp/contract';
-import {
-  createProject,
-  deleteProject,
-  listAgents,
-  listGoals,
-  listProjects,
-  presentProject,
-  updateProject,
-} from '@acp/core';
+import { listAgents, listGoals, listProjects, presentProject } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -154,19 +146,16 @@ export const projectRoutes: UiRoute[] = [
   page('/companies/{companyId}/projects', { scope: byCompany, role: 'viewer' }, (c) => projectsPage(c)),
   action('/companies/{companyId}/projects', rows.create, {
     read,
-    run: (c) => createProject(c.tx, c.user, c.company_id, c.body),
     next: (_c, project) => `/projects/${project.id}?done=created`,
     failed: projectsPage,
   }),
   page('/projects/{projectId}', { scope: byProject, role: 'viewer' }, (c) => projectPage(c)),
   action('/projects/{projectId}', rows.update, {
     read,
-    run: (c) => updateProject(c.tx, c.user, c.subject, c.body),
     next: (c) => `/projects/${c.subject.id}?done=changed`,
     failed: projectPage,
   }),
   action('/projects/{projectId}/delete', rows.delete, {
-    run: (c) => deleteProject(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: projectPage,
   }),

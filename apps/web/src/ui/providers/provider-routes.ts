@@ -1,6 +1,5 @@
 import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
-import { createProvider, deleteProvider, listProviders, presentProvider, updateProvider } from '@acp/core';
-import { testProvider } from '../../api/providers/test-provider.ts';
+import { listProviders, presentProvider } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -79,7 +78,6 @@ export const providerRoutes: UiRoute[] = [
   page('/companies/{companyId}/providers', { scope: byCompany, role: 'admin' }, (c) => providersPage(c)),
   action('/companies/{companyId}/providers', rows.create, {
     read: readProvider,
-    run: (c) => createProvider(c.tx, c.user, c.company_id, c.body, c.services.vault, c.services.providers),
     next: (_, { id }) => `/providers/${id}?done=added`,
     failed: providersPage,
     secrets,
@@ -87,18 +85,15 @@ export const providerRoutes: UiRoute[] = [
   page('/providers/{providerId}', { scope: byProvider, role: 'admin' }, (c) => providerPage(c)),
   action('/providers/{providerId}', rows.update, {
     read: readProvider,
-    run: (c) => updateProvider(c.tx, c.user, c.subject, c.body, c.services.vault, c.services.providers),
     next: (c) => `/providers/${c.subject.id}?done=saved`,
     failed: providerPage,
     secrets,
   }),
   // What came of it is the answer itself: nothing keeps it.
   action('/providers/{providerId}/test', rows.test, {
-    run: (c) => testProvider(c.services, c.user, c.subject),
     next: (c, tested) => providerPage(c, null, null, tested),
   }),
   action('/providers/{providerId}/delete', rows.delete, {
-    run: (c) => deleteProvider(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: (c, error) => providerPage(c, error),
   }),

@@ -1,16 +1,5 @@
 import { routineEndpoints as rows } from '@acp/contract';
-import {
-  createRoutine,
-  deleteRoutine,
-  fireRoutine,
-  listAgents,
-  listGoals,
-  listProjects,
-  listRoutines,
-  listTriggers,
-  presentRoutine,
-  updateRoutine,
-} from '@acp/core';
+import { listAgents, listGoals, listProjects, listRoutines, listTriggers, presentRoutine } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -101,7 +90,6 @@ export const routineRoutes: UiRoute[] = [
   page('/companies/{companyId}/routines/new', { scope: byCompany, role: 'member' }, (c) => newPage(c, null)),
   action('/companies/{companyId}/routines/new', rows.create, {
     read: readRoutine,
-    run: (c) => createRoutine(c.tx, c.user, c.company_id, c.body),
     next: (_, routine) => `/routines/${routine.id}?done=created`,
     failed: (c, error, form) => newPage(c, { error, form }),
   }),
@@ -113,24 +101,20 @@ export const routineRoutes: UiRoute[] = [
   page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
   action('/routines/{routineId}/edit', rows.update, {
     read: (form) => ({ ...readRoutine(form), title_template: form.text('title_template') }),
-    run: (c) => updateRoutine(c.tx, c.user, c.subject, c.body),
     next: (c) => `${placeOf(c)}?done=changed`,
     failed: (c, error, form) => editPage(c, { error, form }),
   }),
   action('/routines/{routineId}/status', rows.update, {
     read: (form) => ({ status: form.text('status') }),
-    run: (c) => updateRoutine(c.tx, c.user, c.subject, c.body),
     next: (c) => `${placeOf(c)}?done=changed`,
     failed,
   }),
   action('/routines/{routineId}/fire', rows.fire, {
     read: (form) => ({ payload: form.json('payload') }),
-    run: (c) => fireRoutine(c.tx, c.user, c.subject, c.body),
     next: (c, { status }) => `${placeOf(c)}?done=${status}`,
     failed: fireFailed,
   }),
   action('/routines/{routineId}/delete', rows.delete, {
-    run: (c) => deleteRoutine(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed,
   }),

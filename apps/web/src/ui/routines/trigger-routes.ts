@@ -1,24 +1,17 @@
 /** What the forms of a routine's triggers do; they stand on the routine's page. */
 import {
   AddRoutineTrigger,
+  type NewRoutineTrigger,
   routineEndpoints,
   routineTriggerEndpoints as rows,
   SetSigningMode,
 } from '@acp/contract';
-import {
-  createTrigger,
-  deleteTrigger,
-  findRoutine,
-  findRoutineTrigger,
-  rotateSecret,
-  rotateUrl,
-  setSigningMode,
-  updateTrigger,
-} from '@acp/core';
+import { createTrigger, findRoutine, findRoutineTrigger, setSigningMode } from '@acp/core';
 import { notFound } from '@acp/kernel';
+import type { Context } from '../../http/handle.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
-import { action, type ActionContext, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { action, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { type Outcome, routinePage } from './routine-view.ts';
 
 type TriggerContext = UiContext<'routine_trigger'>;
@@ -26,7 +19,7 @@ type TriggerContext = UiContext<'routine_trigger'>;
 /** As `routines.createTrigger`, and `hmac_ts` too. */
 const addRow = { ...routineEndpoints.createTrigger, body: AddRoutineTrigger };
 /** No endpoint of the API sets the mode (specification, Trigger management). */
-const signingRow = { ...rows.update, body: SetSigningMode };
+const signingRow = { ...rows.rotateSecret, body: SetSigningMode };
 
 /** The page of the trigger's routine. */
 async function pageOfRoutine(context: TriggerContext, outcome: Outcome): Promise<Html> {
@@ -41,22 +34,21 @@ const failed = (context: TriggerContext, error: string): Promise<Html> => pageOf
 const changeFailed = (context: TriggerContext, error: string, form: FormValues): Promise<Html> =>
   pageOfRoutine(context, { refused: { at: context.subject.id, error, form } });
 
-async function addTrigger(context: ActionContext<typeof addRow>): Promise<{ secret: string | null }> {
-  const { tx, user, subject, body, services } = context;
-  const { signing_mode, ...input } = body;
-  if (signing_mode !== 'hmac_ts')
+async function addTrigger(context: Context<typeof addRow>): Promise<NewRoutineTrigger> {
+  const { tx, actor, subject, body, services } = context;
+  const { signing_mode: mode, ...input } = body;
+  if (mode !== 'hmac_ts')
     return createTrigger(
       tx,
-      user,
+      actor,
       subject,
-      { ...input, ...(signing_mode ? { signing_mode } : {}) },
+      { ...input, ...(mode ? { signing_mode: mode } : {}) },
       services.vault,
     );
-  const made = await createTrigger(tx, user, subject, { ...input, signing_mode: 'hmac' }, services.vault);
+  const made = await createTrigger(tx, actor, subject, { ...input, signing_mode: 'hmac' }, services.vault);
   const trigger = await findRoutineTrigger(tx, made.id);
   if (!trigger) throw notFound();
-  await setSigningMode(tx, user, trigger, 'hmac_ts', services.vault);
-  return made;
+  return { ...(await setSigningMode(tx, actor, trigger, mode, services.vault)), secret: made.secret };
 }
 
 const readTrigger = (form: FormValues) => ({
@@ -75,7 +67,7 @@ const readSchedule = (form: FormValues) => ({
 export const triggerRoutes: UiRoute[] = [
   action('/routines/{routineId}/triggers', addRow, {
     read: readTrigger,
-    run: addTrigger,
+    handler: addTrigger,
     // A secret is shown in the answer itself and nowhere afterwards.
     next: (c, { secret }) =>
       secret === null ? `/routines/${c.subject.id}?done=trigger` : routinePage(c, c.subject, { secret }),
@@ -90,34 +82,29 @@ export const triggerRoutes: UiRoute[] = [
       replay_window_sec: form.number('replay_window_sec'),
       ...readSchedule(form),
     }),
-    run: (c) => updateTrigger(c.tx, c.user, c.subject, c.body),
     next: back('changed'),
     failed: changeFailed,
   }),
   action('/routine-triggers/{triggerId}/enabled', rows.update, {
     read: (form) => ({ enabled: form.checked('enabled') }),
-    run: (c) => updateTrigger(c.tx, c.user, c.subject, c.body),
     next: back('changed'),
     failed,
   }),
   action('/routine-triggers/{triggerId}/signing-mode', signingRow, {
     read: (form) => ({ signing_mode: form.text('signing_mode') }),
-    run: (c) => setSigningMode(c.tx, c.user, c.subject, c.body.signing_mode, c.services.vault),
+    handler: (c) => setSigningMode(c.tx, c.actor, c.subject, c.body.signing_mode, c.services.vault),
     next: (c, { secret }) => (secret === null ? back('signing')(c) : pageOfRoutine(c, { secret })),
     failed,
   }),
   action('/routine-triggers/{triggerId}/rotate-secret', rows.rotateSecret, {
-    run: (c) => rotateSecret(c.tx, c.user, c.subject, c.services.vault),
     next: (c, { secret }) => pageOfRoutine(c, { secret }),
     failed,
   }),
   action('/routine-triggers/{triggerId}/rotate-url', rows.rotateUrl, {
-    run: (c) => rotateUrl(c.tx, c.user, c.subject),
     next: back('url'),
     failed,
   }),
   action('/routine-triggers/{triggerId}/delete', rows.delete, {
-    run: (c) => deleteTrigger(c.tx, c.user, c.subject),
     next: back('removed'),
     failed,
   }),

@@ -1,5 +1,5 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
-import { cancelRun, listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
+import { listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -70,7 +70,6 @@ export const runsRoutes: UiRoute[] = [
     return transcriptEntries(await listRunEvents(tx, subject.id, { after: known, limit: FIRST_ENTRIES }));
   }),
   action('/runs/{runId}/cancel', runEndpoints.cancel, {
-    run: (c) => cancelRun(c.tx, c.user, c.subject),
     next: (c) => `/runs/${c.subject.id}`,
     failed: (c, error) => runPage(c, error),
   }),

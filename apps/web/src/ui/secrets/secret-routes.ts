@@ -1,5 +1,5 @@
 import { type Secret, secretEndpoints as rows } from '@acp/contract';
-import { createSecret, deleteSecret, listSecrets, updateSecret } from '@acp/core';
+import { listSecrets } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -125,7 +125,6 @@ export const secretRoutes: UiRoute[] = [
       value: form.text('value'),
       description: form.cleared('description'),
     }),
-    run: (c) => createSecret(c.tx, c.user, c.company_id, c.body, c.services.vault),
     next: (c) => `${listPath(c.company_id)}?done=created`,
     failed: secretsPage,
     secrets: ['value'],
@@ -133,13 +132,11 @@ export const secretRoutes: UiRoute[] = [
   page('/secrets/{secretId}', { scope: bySecret, role: 'admin' }, (c) => secretPage(c)),
   action('/secrets/{secretId}', rows.update, {
     read: (form) => ({ value: form.given('value'), description: form.cleared('description') }),
-    run: (c) => updateSecret(c.tx, c.user, c.subject, c.body, c.services.vault),
     next: (c) => `/secrets/${c.subject.id}?done=changed`,
     failed: secretPage,
     secrets: ['value'],
   }),
   action('/secrets/{secretId}/delete', rows.delete, {
-    run: (c) => deleteSecret(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: secretPage,
   }),

@@ -1,5 +1,5 @@
 import { type Skill, skillEndpoints as rows } from '@acp/contract';
-import { createSkill, deleteSkill, listSkills, presentSkill, updateSkill } from '@acp/core';
+import { listSkills, presentSkill } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -113,7 +113,6 @@ export const skillRoutes: UiRoute[] = [
       slug: form.given('slug'),
       company_wide: form.checked('company_wide'),
     }),
-    run: (c) => createSkill(c.tx, c.user, c.company_id, c.body),
     next: (_c, skill) => `/skills/${skill.id}?done=created`,
     failed: skillsPage,
   }),
@@ -126,12 +125,10 @@ export const skillRoutes: UiRoute[] = [
       company_wide: form.checked('company_wide'),
       enabled: form.checked('enabled'),
     }),
-    run: (c) => updateSkill(c.tx, c.user, c.subject, c.body),
     next: (c) => `/skills/${c.subject.id}?done=changed`,
     failed: skillPage,
   }),
   action('/skills/{skillId}/delete', rows.delete, {
-    run: (c) => deleteSkill(c.tx, c.user, c.subject),
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: skillPage,
   }),

@@ -1,0 +1,58 @@
+import type { UserActor } from '@acp/contract';
+import { lastSequence } from '@acp/core';
+import type { Database } from '@acp/db';
+import type { Request, Response } from 'express';
+import { readParams } from '../../http/input.ts';
+import type { MountedRow } from '../../http/mounted-row.ts';
+import { requireRole } from '../../http/roles.ts';
+import { loadScope } from '../../http/scope.ts';
+import type { Services } from '../../http/services.ts';
+import type { UiContext, UiRoute } from './ui-routes.ts';
+
+export interface MountedRoute {
+  readonly route: UiRoute;
+  readonly params: MountedRow['params'];
+}
+
+interface Caller {
+  user: UserActor;
+  request: Request;
+  response: Response;
+}
+
+/** What a page or an action is about, for somebody who may see it. Throws 403 and 404 as the API does. */
+export async function contextOf(
+  mounted: MountedRoute,
+  values: readonly string[],
+  caller: Caller,
+  { database: { db: tx }, services }: { database: Database; services: Services },
+): Promise<UiContext> {
+  const { route } = mounted;
+  const { user, request } = caller;
+  const params = readParams(mounted, values);
+  const id = 'param' in route.scope ? (params[route.scope.param] ?? '') : '';
+  const scoped = await loadScope(tx, user, route, id);
+  requireRole(route.kind === 'page' ? route : route.endpoint, user, scoped.company_id);
+  if (route.kind === 'action') {
+    services.instance.requireFeature(route.endpoint);
+    services.instance.requireEntitlement(route.endpoint);
+  }
+  const fragment = request.get('hx-request') === 'true';
+  // Before anything is read: what happens from here on reaches the page by its stream.
+  const cursor = fragment || scoped.company_id === '' ? 0 : await lastSequence(tx);
+  return {
+    ...caller,
+    ...scoped,
+    tx,
+    params,
+    query: readQuery(request),
+    services,
+    fragment,
+    cursor,
+  } as UiContext;
+}
+
+const readQuery = (request: Request): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.query).map(([name, value]) => [name, typeof value === 'string' ? value : '']),
+  );
