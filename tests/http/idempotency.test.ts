@@ -33,7 +33,13 @@ const mint = endpoint({
   ...row,
   id: 'test.mint',
   path: '/api/companies/{companyId}/keys',
-  issues_secret: true,
+  issues_secret: 'id',
+});
+const mintSilently = endpoint({
+  ...row,
+  id: 'test.mint-silently',
+  path: '/api/companies/{companyId}/silent-keys',
+  issues_secret: 'raw_key',
 });
 const remove = endpoint({
   ...row,
@@ -62,7 +68,12 @@ beforeAll(async () => {
     database,
     logger: createLogger({ level: 'error', format: 'json', role: 'test' }),
     config: loadConfig({ RATE_LIMIT_RPM: '0' }),
-    routes: [handle(create, make), handle(mint, make), handle(remove, async (c) => void (await make(c)))],
+    routes: [
+      handle(create, make),
+      handle(mint, make),
+      handle(mintSilently, make),
+      handle(remove, async (c) => void (await make(c))),
+    ],
   });
 });
 
@@ -137,6 +148,12 @@ describe('a request with an Idempotency-Key', () => {
       like(sql`${idempotency_keys.body}::text`, `%${body.id}%`),
     );
     expect(kept).toBe(0);
+  });
+
+  it('could have shown a secret and did not: it is kept as any other', async () => {
+    const [key, name] = [newId(), newId()];
+    const first = await post('silent-keys', key, name).expect(201);
+    await post('silent-keys', key, name).expect(201, first.body);
   });
 
   it('is more than a day old: a new request', async () => {

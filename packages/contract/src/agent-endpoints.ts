@@ -49,7 +49,7 @@ export const agentEndpoints = {
     status: 201,
     also: [202],
     tx: 'write',
-    issues_secret: true,
+    issues_secret: 'raw_key',
     doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once (null in a run, which mints no keys); one without `agents.create` gets 202 and the pending `hire_agent` approval.',
   }),
   getMe: endpoint({
@@ -181,7 +181,7 @@ export const agentEndpoints = {
     response: NewAgentKey,
     status: 201,
     tx: 'write',
-    issues_secret: true,
+    issues_secret: 'raw_key',
     doc: 'Mints an agent key and shows it once. An agent can’t mint one for an agent that may do more than itself.',
   }),
   listKeys: endpoint({

@@ -65,7 +65,11 @@ export type CreateApproval = Static<typeof CreateApproval>;
 export const ResubmitApproval = Patch({ title: Name, description: Nullable(Text), payload: JsonObject });
 export type ResubmitApproval = Static<typeof ResubmitApproval>;
 
-export const ApprovalDecision = Patch({ note: Nullable(Text) });
+export const ApprovalDecision = Type.Object({
+  note: Type.Optional(Nullable(Text)),
+  /** Of the approval as it was shown: one that has changed since is not decided. */
+  updated_at: Type.Optional(Timestamp),
+});
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
 
 export const ApprovalComment = Type.Object({
@@ -151,7 +155,7 @@ export const approvalEndpoints = {
     ...resolution,
     id: 'approvals.reject',
     path: '/api/approvals/{approvalId}/reject',
-    doc: 'Rejects. Resolved already: 409. Agents: 403.',
+    doc: 'Rejects. Resolved already, or not as it was at `updated_at`: 409. Agents: 403.',
   }),
   requestRevision: endpoint({
     ...resolution,

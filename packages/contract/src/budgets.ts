@@ -121,6 +121,8 @@ export const CreateCostEvent = Type.Object({
   output_tokens: Type.Optional(Tokens),
   cached_tokens: Type.Optional(Tokens),
   cost_usd: Money,
+  /** At most 90 days back; now where it is left out (decisions 10.4). */
+  occurred_at: Type.Optional(Nullable(Timestamp)),
 });
 export type CreateCostEvent = Static<typeof CreateCostEvent>;
 

@@ -100,8 +100,8 @@ export interface EndpointRow {
   readonly also?: readonly number[];
   /** `write`: one transaction around the handler. `none`: plain reads, or a handler that streams or awaits. */
   readonly tx: 'write' | 'none';
-  /** The answer shows a secret once: `Idempotency-Key` keeps no body (decisions 8.5). */
-  readonly issues_secret?: true;
+  /** Field in which an answer may show a secret: `Idempotency-Key` keeps no such answer (decisions 8.5, 10.5). */
+  readonly issues_secret?: string;
   /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` have a HEAD. */
   readonly streams?: true | 'bytes';
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */

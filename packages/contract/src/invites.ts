@@ -183,7 +183,7 @@ export const boardUserKeyEndpoints = {
     response: NewBoardUserKey,
     status: 201,
     tx: 'write',
-    issues_secret: true,
+    issues_secret: 'raw_key',
     doc: 'Mints a key for an integration, with a role in this company; `raw_key` is shown this once.',
   }),
   delete: endpoint({

@@ -116,7 +116,7 @@ export const routineEndpoints = {
     body: CreateRoutineTrigger,
     response: NewRoutineTrigger,
     status: 201,
-    issues_secret: true,
+    issues_secret: 'secret',
     doc: 'Adds a webhook or a schedule. The secret of a signed webhook is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
   }),
   promote: endpoint({
@@ -164,7 +164,7 @@ export const routineTriggerEndpoints = {
     path: '/api/routine-triggers/{triggerId}/rotate-secret',
     response: NewRoutineTrigger,
     status: 200,
-    issues_secret: true,
+    issues_secret: 'secret',
     doc: 'A new secret, shown this once; the old one stops at once. 409 where nothing is signed.',
   }),
   rotateUrl: endpoint({

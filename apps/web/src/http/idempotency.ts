@@ -49,12 +49,18 @@ export async function onlyOnce(tx: Tx, call: IdempotentCall, act: () => Promise<
   if (!(await claim(tx, scopeHash, requestHash))) return replay(tx, row, scopeHash, requestHash);
 
   const answer = await act();
-  const kept = row.issues_secret ? undefined : answer.text;
+  const kept = showsSecret(row, answer) ? undefined : answer.text;
   await tx
     .update(idempotency_keys)
     .set({ status: answer.status, body: kept === undefined ? null : sql`${kept}::jsonb` })
     .where(eq(idempotency_keys.scope_hash, scopeHash));
   return answer;
+}
+
+function showsSecret({ issues_secret: field }: EndpointRow, { text }: Answer): boolean {
+  if (field === undefined || text === undefined) return false;
+  const shown: unknown = (JSON.parse(text) as Record<string, unknown>)[field];
+  return shown !== undefined && shown !== null;
 }
 
 /** True where the key is new, or so old that it counts as new. */
@@ -79,6 +85,6 @@ async function replay(tx: Tx, row: EndpointRow, scopeHash: string, requestHash: 
   // Gone between two statements: the retention came by. The next attempt finds the key free.
   if (kept === undefined || kept.status === null) throw conflict('the request is still being processed');
   if (kept.request_hash !== requestHash) throw conflict('Idempotency-Key was used with another request');
-  if (row.issues_secret) throw conflict('already issued');
+  if (row.issues_secret !== undefined && kept.text === null) throw conflict('already issued');
   return { status: kept.status, text: kept.text ?? undefined, replayed: true };
 }

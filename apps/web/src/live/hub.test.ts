@@ -21,7 +21,9 @@ afterEach(() => {
   for (const hub of hubs.splice(0)) hub.close();
 });
 
-async function openHub(limits: { max_pending_bytes?: number } = {}): Promise<LiveHub> {
+async function openHub(
+  limits: { max_pending_bytes?: number; max_streams_each?: number } = {},
+): Promise<LiveHub> {
   const hub = new LiveHub({ database, listener: kit.listener, logger: testLogger(), ...limits });
   hubs.push(hub);
   await kit.listener.ready();
@@ -176,6 +178,19 @@ describe('the live hub', () => {
     const ahead = reader();
     await hub.subscribe({ actor: keyOf(company), only: null, sink: ahead.sink }, last + 1000);
     expect(ahead.frames().map(({ event }) => event)).toEqual(['reset']);
+  });
+
+  it('refuses one caller more streams than its share, and lets others in', async () => {
+    const company = await createCompany();
+    const hub = await openHub({ max_streams_each: 2 });
+    const [one, other] = [await createMember(company), await createMember(company)];
+    const open = async (actor: typeof one) => hub.subscribe({ actor, only: null, sink: reader().sink }, null);
+    const [first] = [await open(one), await open(one)];
+    await expect(open(one)).rejects.toMatchObject({ kind: 'rate_limited', retry_after_sec: 30 });
+    await open(other);
+    hub.unsubscribe(first);
+    await open(one);
+    expect(hub.size).toBe(3);
   });
 
   it('refuses a company that the actor may not see', async () => {

@@ -4,6 +4,7 @@
  */
 import { liveName, topicsOf, transcriptTopics } from '@acp/contract';
 import {
+  actorId,
   countEvents,
   replayFloor,
   lastSequence,
@@ -13,7 +14,7 @@ import {
   type TranscriptRange,
 } from '@acp/core';
 import { type Database, type Listener, WILDCARD } from '@acp/db';
-import { type Logger, notFound } from '@acp/kernel';
+import { type Logger, notFound, rateLimited } from '@acp/kernel';
 import { accessOf, verifyAccess } from './access.ts';
 import { Audience } from './audience.ts';
 import {
@@ -35,7 +36,13 @@ export interface HubOptions {
   /** Bytes a reader may leave unread before it is dropped, and all readers of the process together. */
   max_pending_bytes?: number;
   max_pending_bytes_total?: number;
+  /** Streams that one user or key may have open in this process. Default 50. */
+  max_streams_each?: number;
 }
+
+// More tabs and scripts than anybody has at once.
+const MAX_STREAMS_EACH = 50;
+const RETRY_AFTER_SEC = 30;
 
 const PAGE = 500;
 const HEARTBEAT_MS = 15_000;
@@ -85,12 +92,16 @@ export class LiveHub {
 
   /**
    * Opens a stream; with `after` it first gets what it missed (10 minutes back at most, else a `reset`).
-   * @throws notFound for a company that the actor may not see.
+   * @throws notFound for a company that the actor may not see, rateLimited where the actor has too many open.
    */
   async subscribe(options: SubscriberOptions, after: number | null): Promise<Subscriber> {
     const { db } = this.#options.database;
     const access = await accessOf(db, options.actor, options.only);
     if (!access) throw notFound();
+    const caller = actorId(options.actor);
+    const open = [...this.#subscribers.all()].filter(({ actor }) => actorId(actor) === caller);
+    if (open.length >= (this.#options.max_streams_each ?? MAX_STREAMS_EACH))
+      throw rateLimited('too many live streams are open', RETRY_AFTER_SEC);
     const subscriber = new Subscriber(options);
     Object.assign(subscriber, access);
     this.#subscribers.put(subscriber);

@@ -101,6 +101,25 @@ describe('an approval', () => {
     });
   });
 
+  it('that has changed since it was shown is not decided by who saw the former one', async () => {
+    const { human, requester, ask } = await setUp();
+    const shown = await ask();
+    await decide(requestRevision, human, shown);
+    await transaction(database, async (tx) =>
+      resubmitApproval(tx, requester, await read(shown), { title: 'Paint it black' }),
+    );
+    const on = async (row: Row) =>
+      transaction(database, async (tx) =>
+        approve(tx, human, await read(row), { updated_at: row.updated_at }),
+      );
+    await expect(on(shown)).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'the approval has changed since it was shown',
+    });
+    expect(await read(shown)).toMatchObject({ status: 'pending', title: 'Paint it black' });
+    expect(await on(await read(shown))).toMatchObject({ status: 'approved' });
+  });
+
   it('sent back is resubmitted by its requester alone, and then pending again', async () => {
     const { company, human, requester, ask } = await setUp();
     const row = await ask();

@@ -55,6 +55,7 @@ async function resolve(
   decision: ApprovalDecision = {},
 ): Promise<Approval> {
   if (!humanActor(actor)) throw forbidden('agents do not resolve approvals');
+  const shown = decision.updated_at === undefined ? undefined : new Date(decision.updated_at).toISOString();
   const again = sql`or (${status} = 'approved' and ${approvals.status} = 'approved'
     and ${approvals.applied_at} is null and ${approvals.apply_error} is not null)`;
   const [row] = await tx
@@ -70,9 +71,23 @@ async function resolve(
       apply_error: null,
       updated_at: sql`now()`,
     })
-    .where(and(eq(approvals.id, approval.id), sql`(${approvals.status} = 'pending' ${again})`))
+    .where(
+      and(
+        eq(approvals.id, approval.id),
+        sql`(${approvals.status} = 'pending' ${again})`,
+        // Answers show instants in milliseconds.
+        decision.updated_at === undefined
+          ? undefined
+          : sql`date_trunc('milliseconds', ${approvals.updated_at}) = ${shown}::timestamptz`,
+      ),
+    )
     .returning();
-  if (row === undefined) throw conflict('approval is resolved already');
+  if (row === undefined)
+    throw conflict(
+      shown === undefined || approval.updated_at.toISOString() === shown
+        ? 'approval is resolved already'
+        : 'the approval has changed since it was shown',
+    );
   if (row.requested_by_agent_id !== null) {
     await requestWakeups(tx, actor, [
       {

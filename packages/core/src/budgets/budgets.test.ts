@@ -95,6 +95,36 @@ async function setUp() {
 
 const exceeded = { kind: 'conflict', message: 'budget exceeded' };
 
+describe('a cost of the past', () => {
+  it('counts when it occurred: for the windows that it lies in, and not ahead of or long before now', async () => {
+    const { company, admin, policy } = await setUp();
+    const [day, lifetime] = [await policy(), await policy({ window: 'lifetime' })];
+    const report = async (occurred_at: Date) =>
+      act(async (tx) =>
+        reportCost(tx, admin, company.id, {
+          agent_id: day.scope_id,
+          provider: 'p',
+          model: 'm',
+          cost_usd: 0.5,
+          occurred_at,
+        }),
+      );
+    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+    const yesterday = ago(25);
+    expect((await report(yesterday)).occurred_at).toEqual(yesterday);
+    const spent = async (policy_id: string) =>
+      (await database.db.select().from(budget_windows).where(eq(budget_windows.policy_id, policy_id))).map(
+        ({ spent_usd }) => Number(spent_usd),
+      );
+    expect([await spent(day.id), await spent(lifetime.id)]).toEqual([[0], [0.5]]);
+    for (const [at, message] of [
+      [ago(-1), 'occurred_at lies ahead'],
+      [ago(91 * 24), 'occurred_at lies more than 90 days back'],
+    ] as const)
+      await expect(report(at)).rejects.toMatchObject({ kind: 'invalid', message });
+  });
+});
+
 describe('a breach of a pause policy', () => {
   it('refuses new runs at once, pauses the scope’s agents, and nobody resumes them by hand', async () => {
     const { company, agent, other, admin, policy, spend, settle, statusOf, invoke, resume } = await setUp();

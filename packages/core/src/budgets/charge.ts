@@ -9,11 +9,14 @@ export interface Spender {
   company_id: string;
   agent_id: string | null;
   project_id: string | null;
+  /** When it was spent: windows that began later have nothing of it. Now where it is left out. */
+  at?: Date | null;
 }
 
 /** Policies `p` that bound the spender. */
-export const policiesOf = ({ company_id, agent_id, project_id }: Spender) =>
-  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid)`;
+export const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
+  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid)
+    ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 
 /**
  * Counts a cost towards the windows of its policies. Of a run, which ends with this: less what its calls have settled

@@ -1,5 +1,5 @@
 import type { Actor, CostEvent, CreateCostEvent } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { databaseNow, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { forbidden, invalid } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -44,7 +44,8 @@ export async function reportCost(
   if (own !== null && agent_id !== own) throw forbidden('an agent reports its own costs');
   const { issue_id, project_id } = await references(tx, company_id, { ...input, agent_id });
   const cost_usd = money(input.cost_usd);
-  await chargeCost(tx, { company_id, agent_id, project_id }, cost_usd);
+  const occurred_at = await pastInstant(tx, input.occurred_at);
+  await chargeCost(tx, { company_id, agent_id, project_id, at: occurred_at }, cost_usd);
   const [row] = await tx
     .insert(cost_events)
     .values({
@@ -58,6 +59,7 @@ export async function reportCost(
       output_tokens: input.output_tokens ?? 0,
       cached_tokens: input.cached_tokens ?? 0,
       cost_usd,
+      ...(occurred_at !== null && { occurred_at }),
     })
     .returning();
   const details = { cost_usd: input.cost_usd, provider: row!.provider, model: row!.model };
@@ -65,6 +67,19 @@ export async function reportCost(
     { company_id, action: 'cost.reported', entity_type: 'cost_event', entity_id: row!.id, details },
   ]);
   return presentCostEvent(row!);
+}
+
+const OLDEST_DAYS = 90;
+
+/** By the database's clock. @throws invalid for what lies ahead, or too far back */
+async function pastInstant(tx: Tx, given: Date | string | null | undefined): Promise<Date | null> {
+  if (given === null || given === undefined) return null;
+  const at = new Date(given);
+  const now = await databaseNow(tx);
+  if (at > now) throw invalid('occurred_at lies ahead');
+  if (at.getTime() < now.getTime() - OLDEST_DAYS * 86_400_000)
+    throw invalid(`occurred_at lies more than ${OLDEST_DAYS} days back`);
+  return at;
 }
 
 /** An issue brings its project along. */

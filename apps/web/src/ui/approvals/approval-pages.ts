@@ -160,6 +160,7 @@ function decisionForm({ approval, refused }: ApprovalView): Html {
   return html`<form class="card" method="post" action="${base}/approve">
     <h2>${again ? 'Try again' : 'Decide'}</h2>
     !${formError(errors.general)}
+    <input type="hidden" name="updated_at" value="${new Date(approval.updated_at).toISOString()}" />
     !${textarea({ name: 'note', label: 'Note for whoever asked', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
       <button>${again ? 'Carry out again' : 'Approve'}</button>

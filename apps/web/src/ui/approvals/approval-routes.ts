@@ -118,7 +118,8 @@ const refusedIn =
 
 /** The three decisions differ by their command alone. */
 const decision = {
-  read: (form: FormValues) => ({ note: form.cleared('note') }),
+  // The page decides on what it has shown.
+  read: (form: FormValues) => ({ note: form.cleared('note'), updated_at: form.given('updated_at') }),
   next: ({ subject }: ApprovalContext): string => `/approvals/${subject.id}`,
   failed: refusedIn('decision'),
 };
