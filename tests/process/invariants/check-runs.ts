@@ -44,6 +44,8 @@ export function checkExecutions(
   const { runs, started, prompts } = facts;
   const startsOf = countBy(started, (id) => id);
   const programsOf = countBy(programs, ({ run_id }) => run_id);
+  // A CLI is started anew for each turn.
+  const turnsOf = countBy(prompts, ({ run_id }) => run_id);
   const freshOf = countBy(
     programs.filter(({ forgotten }) => forgotten),
     ({ run_id }) => run_id,
@@ -56,7 +58,9 @@ export function checkExecutions(
         ? [`run ${id} was claimed more than once: its fence is ${fence}`]
         : []),
       ...(told > 1 ? [`run ${id} was told to have started ${told} times`] : []),
-      ...(begun > 1 + (freshOf.get(id) ?? 0) ? [`the program of run ${id} was started ${begun} times`] : []),
+      ...(begun > Math.max(1, turnsOf.get(id) ?? 0) + (freshOf.get(id) ?? 0)
+        ? [`the program of run ${id} was started ${begun} times`]
+        : []),
     ];
   });
   const twice = [...countBy(prompts, ({ run_id, turn }) => `turn ${turn} of run ${run_id}`)]
