@@ -452,3 +452,15 @@ describe('the logo', () => {
     expect(assets).toHaveLength(1);
   });
 });
+
+describe('a file whose bytes were cut short', () => {
+  it('is 503 before the first byte, for a part of it too', async () => {
+    const made = await attach().attach('file', Buffer.from('0123456789'), 'short.txt').expect(201);
+    const { storage_key, id } = made.body as { id: string; storage_key: string };
+    await store.put(storage_key, new Blob(['012']).stream() as AsyncIterable<Uint8Array>, { max_bytes: 10 });
+    for (const headers of [{}, { Range: 'bytes=0-1' }]) {
+      const answer = request(app).get(`/api/attachments/${id}/download`).set(cast.member.headers);
+      expect((await answer.set(headers)).status).toBe(503);
+    }
+  });
+});

@@ -13,6 +13,7 @@ export type StorageConfig = Pick<
   | 's3_access_key_id'
   | 's3_secret_access_key'
   | 's3_force_path_style'
+  | 's3_prefix'
 >;
 
 /** The store that the configuration names; nothing is touched before its first use. */
@@ -26,6 +27,7 @@ export async function openStorage(config: StorageConfig): Promise<Storage> {
     endpoint: config.s3_endpoint,
     access_key_id: config.s3_access_key_id,
     secret_access_key: config.s3_secret_access_key,
+    prefix: config.s3_prefix === '' ? '' : `${config.s3_prefix}/`,
     force_path_style: config.s3_force_path_style,
   });
 }

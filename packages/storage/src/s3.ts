@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { ServiceError, unavailable } from '@acp/kernel';
+import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey } from './storage.ts';
 import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
@@ -20,25 +21,37 @@ export interface S3Settings {
   bucket: string;
   region: string;
   endpoint: string | null;
+  /** In front of every key; empty or with its last `/`. */
+  prefix: string;
   /** Null: the platform's default chain. */
   access_key_id: string | null;
   secret_access_key: string | null;
   force_path_style: boolean;
+  /** Of a request, which is then made once. */
+  timeout_ms?: number;
 }
 
 // The least that the protocol allows; with one part on its way at a time an upload holds about two of them in memory.
 const PART_BYTES = 5 * 1024 * 1024;
 const CONNECTION_TIMEOUT_MS = 5000;
-const REQUEST_TIMEOUT_MS = 60_000;
+// From a request to the first byte of its answer; a part is on its way meanwhile.
+const REQUEST_TIMEOUT_MS = 30_000;
+// More than all owners' bodies are likely to hold.
+const SOCKETS = 256;
+/** Of our keys: the folder of a kind, whose it is, and an id. */
+const OWN_KEY = /^[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 
 export class S3Storage implements Storage {
   readonly kind = 's3';
   readonly #client: S3Client;
   readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #bodies = new OpenBodies();
 
   constructor(settings: S3Settings) {
     const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
     this.#bucket = settings.bucket;
+    this.#prefix = settings.prefix;
     this.#client = new S3Client({
       region: settings.region,
       forcePathStyle: settings.force_path_style,
@@ -48,7 +61,15 @@ export class S3Storage implements Storage {
       // Not every compatible store knows the newer checksums; ours is the SHA-256 in the row.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        requestTimeout: settings.timeout_ms ?? REQUEST_TIMEOUT_MS,
+        // Without it a breach is only a warning.
+        throwOnRequestTimeout: true,
+        httpAgent: { keepAlive: true, maxSockets: SOCKETS },
+        httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+      },
+      maxAttempts: settings.timeout_ms === undefined ? 3 : 1,
     });
   }
 
@@ -69,7 +90,7 @@ export class S3Storage implements Storage {
       client: this.#client,
       params: {
         Bucket: this.#bucket,
-        Key: key,
+        Key: this.#prefix + key,
         Body: Readable.from(measured(), { objectMode: false }),
         ContentType: options.content_type,
       },
@@ -88,21 +109,27 @@ export class S3Storage implements Storage {
     return meter.result();
   }
 
-  async get(key: string, range?: ByteRange): Promise<Readable | undefined> {
+  async get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined> {
     checkKey(key);
     const Range = range && `bytes=${range.start}-${range.end}`;
-    const found = await orUndefined(
-      this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range })),
-    );
-    if (found === undefined) return undefined;
-    if (!(found.Body instanceof Readable)) throw unavailable('storage unavailable');
-    return found.Body;
+    const closed = this.#bodies.take(ownerOf(key));
+    try {
+      const command = new GetObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key, Range });
+      const found = await orUndefined(this.#client.send(command, signal ? { abortSignal: signal } : {}));
+      if (found?.Body instanceof Readable) return guardedBody(found.Body, { fault: storeError, closed });
+      if (found !== undefined) throw unavailable('storage unavailable');
+    } catch (error) {
+      closed();
+      throw error;
+    }
+    closed();
+    return undefined;
   }
 
   async size(key: string): Promise<number | undefined> {
     checkKey(key);
     const found = await orUndefined(
-      this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: key })),
+      this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key })),
     );
     return found && (found.ContentLength ?? 0);
   }
@@ -113,17 +140,23 @@ export class S3Storage implements Storage {
 
   async delete(key: string): Promise<void> {
     checkKey(key);
-    await orUndefined(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
+    await orUndefined(
+      this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key })),
+    );
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
     checkFolder(folder);
     try {
-      const input = { Bucket: this.#bucket, Prefix: folder };
+      const input = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
       for await (const page of paginateListObjectsV2({ client: this.#client }, input))
         for (const { Key, Size, LastModified } of page.Contents ?? [])
           if (Key !== undefined)
-            yield { key: Key, size_bytes: Size ?? 0, updated_at: LastModified ?? new Date(0) };
+            yield {
+              key: Key.slice(this.#prefix.length),
+              size_bytes: Size ?? 0,
+              updated_at: LastModified ?? new Date(0),
+            };
     } catch (error) {
       throw storeError(error);
     }
@@ -132,17 +165,22 @@ export class S3Storage implements Storage {
   /** One page at most: the next call takes the next. Stores without this listing have their own rules for it. */
   async removeLeftovers(begunBefore: Date): Promise<void> {
     const listed = await this.#client
-      .send(new ListMultipartUploadsCommand({ Bucket: this.#bucket }))
+      .send(new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix }))
       .catch((error: unknown) => {
         if (error instanceof S3ServiceException) return { Uploads: [] };
         throw storeError(error);
       });
     for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {
-      if (Initiated === undefined || Initiated >= begunBefore) continue;
+      if (Initiated === undefined || Initiated >= begunBefore || !this.#isOwn(Key)) continue;
       await orUndefined(
         this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })),
       );
     }
+  }
+
+  /** A store may pass over the prefix, and others may use the bucket: what does not look like ours is let be. */
+  #isOwn(key = ''): boolean {
+    return key.startsWith(this.#prefix) && OWN_KEY.test(key.slice(this.#prefix.length));
   }
 
   async markerId(): Promise<null> {
@@ -153,6 +191,9 @@ export class S3Storage implements Storage {
     this.#client.destroy();
   }
 }
+
+/** Whose a key is: its second part. */
+const ownerOf = (key: string): string => key.split('/')[1] ?? key;
 
 async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
@@ -166,5 +207,8 @@ async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
 
 /** Whatever the store answers instead of what it was asked for (no bucket, no right, no network) is one to callers. */
 function storeError(error: unknown): ServiceError {
-  return error instanceof ServiceError ? error : unavailable('storage unavailable', error);
+  if (error instanceof ServiceError) return error;
+  // A reset of its connections must not be taken for one of the database's: the cause keeps no code.
+  const cause = error instanceof Error ? new Error(`${error.name}: ${error.message}`) : undefined;
+  return unavailable('storage unavailable', cause);
 }

@@ -4,12 +4,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { loadConfig } from '@acp/kernel';
 import { startS3Server } from '@acp/testkit';
 import type { S3Server } from '@acp/testkit';
+import { guardedBody } from './guarded-body.ts';
 import { openStorage } from './index.ts';
+import { S3Storage } from './s3.ts';
 import type { Storage } from './index.ts';
 
 let folder: string;
@@ -170,6 +174,90 @@ describe.each(['local', 's3'])('the %s store', (name) => {
     await put('a/whole', Buffer.from('whole'));
     await store().removeLeftovers(new Date(Date.now() + 1000));
     expect(await store().exists('a/whole')).toBe(true);
+  });
+});
+
+describe('an S3 store in a shared bucket', () => {
+  const settings = () => ({
+    bucket: server.environment.SERVICE_S3_BUCKET!,
+    region: 'us-east-1',
+    endpoint: server.environment.SERVICE_S3_ENDPOINT!,
+    access_key_id: 'S3RVER',
+    secret_access_key: 'S3RVER',
+    force_path_style: true,
+  });
+
+  it('keeps to its prefix: instances with different ones see nothing of each other', async () => {
+    const [one, two] = [
+      new S3Storage({ ...settings(), prefix: 'one/' }),
+      new S3Storage({ ...settings(), prefix: 'two/' }),
+    ];
+    await one.put('shared/x', chunks(Buffer.from('1')), max);
+    await two.put('shared/x', chunks(Buffer.from('2')), max);
+    expect((await all(one.list(''))).map(({ key }) => key)).toEqual(['shared/x']);
+    await one.delete('shared/x');
+    expect([await one.exists('shared/x'), String(await read(await two.get('shared/x')))]).toEqual([
+      false,
+      '2',
+    ]);
+  });
+
+  it('that never answers is given up, and no fault of the database', async () => {
+    const sockets: Socket[] = [];
+    const hung = createServer((socket) => void sockets.push(socket));
+    await new Promise<void>((done) => void hung.listen(0, '127.0.0.1', done));
+    const { port } = hung.address() as AddressInfo;
+    const store = new S3Storage({
+      ...settings(),
+      prefix: '',
+      endpoint: `http://127.0.0.1:${port}`,
+      timeout_ms: 50,
+    });
+    for (const asked of [
+      store.get('a/b'),
+      store.size('a/b'),
+      store.put('a/b', chunks(Buffer.from('x')), max),
+    ])
+      await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: 'storage unavailable' });
+    store.close();
+    for (const socket of sockets) socket.destroy();
+    hung.close();
+  });
+
+  it('lets one owner hold so many bodies, and others have theirs; a closed one is given back', async () => {
+    const store = new S3Storage({ ...settings(), prefix: '' });
+    for (const key of ['files/greedy/x', 'files/other/x'])
+      await store.put(key, chunks(Buffer.from('x')), max);
+    const held = await Promise.all(Array.from({ length: 32 }, async () => store.get('files/greedy/x')));
+    await expect(store.get('files/greedy/x')).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(String(await read(await store.get('files/other/x')))).toBe('x');
+    const [first] = held;
+    const closed = new Promise((done) => void first!.once('close', done));
+    first!.destroy();
+    await closed;
+    expect(String(await read(await store.get('files/greedy/x')))).toBe('x');
+    for (const body of held) body!.destroy();
+    store.close();
+  });
+});
+
+describe('a body', () => {
+  it('whose store falls silent, or resets the connection, fails as unavailable', async () => {
+    const closed: string[] = [];
+    const guard = (name: string, silence_ms: number) => ({
+      fault: (error: unknown) => new Error(`unavailable: ${String(error)}`),
+      closed: () => void closed.push(name),
+      silence_ms,
+    });
+    const silent = guardedBody(new Readable({ read: () => undefined }), guard('silent', 20));
+    await expect(buffer(silent)).rejects.toThrow('unavailable: Error: the store fell silent');
+    const reset = new Readable({
+      read() {
+        this.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+      },
+    });
+    await expect(buffer(guardedBody(reset, guard('reset', 1000)))).rejects.toThrow('unavailable');
+    expect(closed).toEqual(['silent', 'reset']);
   });
 });
 

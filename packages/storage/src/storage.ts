@@ -37,7 +37,7 @@ export interface Storage {
   /** Streams the bytes in, in the place of what lay there. Throws `too_large`, or what the body itself threw. */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject>;
   /** Undefined when there is nothing. Whoever gets a body reads it to its end or destroys it. */
-  get(key: string, range?: ByteRange): Promise<Readable | undefined>;
+  get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>;
   /** Undefined when there is nothing. */
   size(key: string): Promise<number | undefined>;
   exists(key: string): Promise<boolean>;

@@ -1,10 +1,13 @@
 /** Answers with stored bytes: streamed, never sniffed, never run. */
-import { notFound } from '@acp/kernel';
+import { notFound, unavailable } from '@acp/kernel';
 import type { ByteRange, Storage } from '@acp/storage';
 import type { Request, Response } from 'express';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
 import { byteRange } from './byte-range.ts';
+
+/** A reader who takes nothing for so long has left; its connections are needed. */
+const IDLE_MS = 60_000;
 
 export interface SentFile {
   readonly storage_key: string;
@@ -33,15 +36,24 @@ export async function sendFile(
     return;
   }
   const isHead = request.method === 'HEAD';
-  const body = isHead ? undefined : await storage.get(file.storage_key, range);
-  const found = isHead ? await storage.exists(file.storage_key) : body !== undefined;
-  if (!found) throw notFound();
+  // Before the first byte: a length that does not come true would end the connection in the middle.
+  const size = await storage.size(file.storage_key);
+  if (size === undefined) throw notFound();
+  if (size !== file.size_bytes) throw unavailable('the stored file is damaged');
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const body = isHead ? undefined : await storage.get(file.storage_key, range, gone.signal);
+  if (!isHead && body === undefined) throw notFound();
   setHeaders(response, file);
   if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end}/${file.size_bytes}`);
   response.setHeader('Content-Length', range ? range.end - range.start + 1 : file.size_bytes);
   response.statusCode = range ? 206 : 200;
   if (body === undefined) response.end();
-  else await pipeline(body, response);
+  else
+    await pipeline(
+      body,
+      response.setTimeout(IDLE_MS, () => response.destroy()),
+    );
 }
 
 function setHeaders(response: Response, file: SentFile): void {
