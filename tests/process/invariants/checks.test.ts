@@ -160,7 +160,10 @@ describe('the check of executions', () => {
     ];
     expect(checkExecutions(good({ prompts }), [], [])).toEqual(['turn 1 of run r1 was prompted 2 times']);
     const program = { run_id: 'r1', forgotten: false };
-    expect(checkExecutions(good(), [], [program, program])).toHaveLength(1);
+    // One for each turn.
+    const programs = good().prompts.flatMap(({ run_id }) => (run_id === 'r1' ? [program] : []));
+    expect(checkExecutions(good(), [], programs)).toEqual([]);
+    expect(checkExecutions(good(), [], [...programs, program])).toHaveLength(1);
   });
 });
 
