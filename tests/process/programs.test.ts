@@ -41,6 +41,7 @@ async function env(calls: FakeCliCall[]): Promise<Record<string, string>> {
     DATABASE_URL: db.url,
     SERVICE_HOME: path.join(folder, 'home'),
     SERVICE_CLI_A_COMMAND: command.join(' '),
+    SERVICE_LOCAL_CLI: 'host',
   };
 }
 

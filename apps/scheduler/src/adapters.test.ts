@@ -73,6 +73,7 @@ async function start(calls: FakeCliCall[], env: Record<string, string> = {}): Pr
     SERVICE_CLI_A_COMMAND: quoted(fakeCliCommand('a', script)),
     SERVICE_CLI_B_COMMAND: quoted(fakeCliCommand('b', script)),
     SERVICE_CLI_ENV_PASSTHROUGH: 'TEST_MODEL_API_KEY,NOT_SET',
+    SERVICE_LOCAL_CLI: 'host',
     SERVICE_DRAIN_TIMEOUT_SEC: '0',
     ...env,
   });

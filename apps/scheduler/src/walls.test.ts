@@ -4,15 +4,18 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findAgent, findRun, invokeAgent, runtimeState } from '@acp/core';
 import { createListener, type Listener, transaction } from '@acp/db';
-import { loadConfig } from '@acp/kernel';
+import { findBubblewrap, loadConfig } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
 import * as kit from '@acp/testkit';
 import { type RunningScheduler, startScheduler } from './main.ts';
+
+const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 
 let db: kit.TestDatabase;
 let folder: string;
 let listener: Listener;
 let scheduler: RunningScheduler;
+let env: Record<string, string>;
 
 /** An engine that notes the names of what it is handed; `create` does what the test has laid beside it. */
 const engine = (at: string) => `#!/bin/sh
@@ -33,18 +36,23 @@ beforeAll(async () => {
   await writeFile(path.join(folder, 'engine'), engine(folder));
   await chmod(path.join(folder, 'engine'), 0o755);
   process.env.TEST_MODEL_API_KEY = 'operators-own-model-key-1234';
-  const config = loadConfig({
+  env = {
     DATABASE_URL: db.url,
     SERVICE_HOME: path.join(folder, 'home'),
     SERVICE_CLI_A_COMMAND: kit
       .fakeCliCommand('a', script)
       .map((word) => `"${word}"`)
       .join(' '),
+    SERVICE_CLI_B_COMMAND: kit
+      .fakeCliCommand('b', script)
+      .map((word) => `"${word}"`)
+      .join(' '),
     SERVICE_CLI_ENV_PASSTHROUGH: 'TEST_MODEL_API_KEY',
+    SERVICE_LOCAL_CLI: 'host',
     SERVICE_CONTAINER_CLI: path.join(folder, 'engine'),
     SERVICE_DRAIN_TIMEOUT_SEC: '0',
-  });
-  scheduler = await startScheduler({ config, logger: kit.testLogger() });
+  };
+  scheduler = await startScheduler({ config: loadConfig(env), logger: kit.testLogger() });
 });
 afterAll(async () => {
   delete process.env.TEST_MODEL_API_KEY;
@@ -52,6 +60,11 @@ afterAll(async () => {
   await listener.close();
   await rm(folder, { recursive: true, force: true });
 });
+
+async function restart(changes: Record<string, string>): Promise<void> {
+  await scheduler.stop();
+  scheduler = await startScheduler({ config: loadConfig({ ...env, ...changes }), logger: kit.testLogger() });
+}
 
 async function scene(values: Parameters<typeof kit.createAgent>[2] = {}) {
   const tx = db.database.db;
@@ -138,5 +151,35 @@ describe('a home', () => {
     const run = await s.complete();
     expect(run).toMatchObject({ status: 'failed', error_category: 'config' });
     expect(run.error).toContain('home of an agent');
+  });
+});
+
+withBubblewrap('a CLI on this machine', () => {
+  it('is shut in unless the operator trusts its company: it works in its home and sees nothing beside', async () => {
+    const s = await scene({ adapter_type: 'cli_b_local' });
+    const trusted = await scene({ adapter_type: 'cli_b_local' });
+    await restart({ SERVICE_LOCAL_CLI_HOST_COMPANIES: trusted.company.id });
+    expect(await trusted.complete()).toMatchObject({ status: 'succeeded', error: null });
+    const run = await s.complete();
+    expect(run).toMatchObject({ status: 'succeeded', error: null });
+    const [open] = await kit.fakeCliJournal(trusted.home);
+    const [call] = await kit.fakeCliJournal(s.home);
+    expect(open?.env).not.toHaveProperty('HTTPS_PROXY');
+    expect(call?.env).toMatchObject({ HOME: s.home, HTTPS_PROXY: 'http://127.0.0.1:3128' });
+    expect(call?.env).toHaveProperty('TEST_MODEL_API_KEY');
+    // A process of its own namespace: its number is small.
+    expect(call?.pid).toBeLessThan(100);
+    expect(
+      (await runtimeState(db.database.db, (await findAgent(db.database.db, s.agent.id))!)).session_id,
+    ).toBeTruthy();
+  });
+});
+
+describe('a CLI where local ones are switched off', () => {
+  it('is refused by name', async () => {
+    await restart({ SERVICE_LOCAL_CLI: 'off' });
+    const run = await (await scene()).complete();
+    expect(run).toMatchObject({ status: 'failed', error_category: 'config' });
+    expect(run.error).toContain('cli_a_local is switched off');
   });
 });

@@ -5,7 +5,7 @@
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
 export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
-export { sweepEnvironmentFiles } from './container/environment-file.ts';
+export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
 export { callLimit } from './llm/usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
@@ -20,8 +20,10 @@ export type {
   CliSession,
   CloudSpec,
   ContainerSpec,
+  EgressPlace,
   ProgramSpec,
   ProviderSpec,
+  SandboxSpec,
   SessionTotals,
   UsageEvent,
 } from './task.ts';

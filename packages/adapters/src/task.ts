@@ -36,6 +36,8 @@ export interface ProgramSpec {
   /** The agent's home and working folder, both existing. */
   home: string;
   cwd: string;
+  /** `dev:ino` of the home, for who looks at it under another name. */
+  home_identity?: string;
   /** Asked in front of every start: throws where the home's path leads to another folder by now. */
   checkHome?: () => Promise<void>;
   /** The whole environment of the agent's program; SERVICE_RUN_ID in it marks every process that comes of it. */
@@ -45,8 +47,10 @@ export interface ProgramSpec {
   session: CliSession | null;
   /** How often the CLI tries a failed model call again; some unless told. */
   retries?: number;
-  /** Null: on this machine as it is. */
+  /** Null: on this machine. */
   container: ContainerSpec | null;
+  /** On this machine; absent: as it is. */
+  sandbox?: SandboxSpec | undefined;
 }
 
 /** The operator's rules for containers. */
@@ -61,6 +65,26 @@ export interface ContainerSpec {
   pids: number;
   /** `none`: no network. */
   network: string;
+}
+
+/** Walls around a program on this machine. */
+export interface SandboxSpec {
+  /** Its file. */
+  bubblewrap: string;
+  /** Read-only, beside what programs need to run. */
+  readable: readonly string[];
+  /** Never seen, wherever it lies: the service's own folders. */
+  hidden: readonly string[];
+  /** All that the network is. */
+  places: readonly EgressPlace[];
+  /** The service's own place where it is one of this machine: it is one of the sandbox's loopback too. */
+  loopback: EgressPlace | null;
+}
+
+export interface EgressPlace {
+  /** Lower case, IPv6 without brackets; with a leading dot everything below. */
+  host: string;
+  port: number;
 }
 
 export interface CloudSpec {

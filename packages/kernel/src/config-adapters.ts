@@ -18,6 +18,29 @@ export const adapterVariables = {
     description:
       'Variables of the scheduler’s environment that CLI adapters hand on to their programs, such as API keys.',
   }),
+  SERVICE_LOCAL_CLI: Type.Enum(['off', 'sandboxed', 'host'], {
+    default: 'sandboxed',
+    description:
+      'Whether CLI adapters run on the scheduler’s machine: shut in by bubblewrap, or, with host, with its rights.',
+  }),
+  SERVICE_LOCAL_CLI_HOST_COMPANIES: Type.Unsafe<string[]>({
+    format: 'name-list',
+    default: '',
+    description:
+      'Ids or slugs of the companies for which SERVICE_LOCAL_CLI=host holds, the others are shut in; empty: all.',
+  }),
+  SERVICE_LOCAL_CLI_EGRESS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: 'api.anthropic.com,api.openai.com',
+    description:
+      'Hosts that shut-in CLIs reach beside this service, on port 443 or the one given; with a leading dot all below.',
+  }),
+  SERVICE_LOCAL_CLI_READABLE: Type.Unsafe<string[]>({
+    format: 'name-list',
+    default: '',
+    description:
+      'Absolute paths that shut-in CLIs may read beside the system’s programs and the CLI’s own package.',
+  }),
   SERVICE_CLI_TIMEOUT_SEC: Type.Integer({
     minimum: 1,
     maximum: 86_400,

@@ -86,7 +86,7 @@ function guardedConnector(options: GuardedFetchOptions): buildConnector.connecto
 }
 
 /** A lookup whose result is what the socket connects to; one forbidden address among several refuses the name. */
-function guardedLookup(policy: EgressPolicy, lookup: Lookup): LookupFunction {
+export function guardedLookup(policy: EgressPolicy, lookup: Lookup = systemLookup): LookupFunction {
   return (hostname, wanted, done) => {
     lookup(hostname, (error, addresses) => {
       if (error) return done(error, []);

@@ -46,9 +46,17 @@ export { canonicalAddress, clientAddress, parseTrustedProxies } from './trusted-
 export type { TrustedProxies } from './trusted-proxies.ts';
 export { serviceVersion } from './version.ts';
 export type { ServiceVersion } from './version.ts';
+export { repositoryRoot } from './config-read.ts';
+export {
+  BUBBLEWRAP_MEND,
+  bubblewrapProc,
+  bubblewrapWalls,
+  findBubblewrap,
+  findProgram,
+} from './bubblewrap.ts';
 export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
-export { createGuardedFetch, EgressError } from './guarded-fetch.ts';
+export { createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
 export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
 export { keyFingerprint, Vault } from './vault.ts';

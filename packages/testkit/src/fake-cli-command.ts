@@ -8,6 +8,12 @@ export function fakeCliCommand(kind: 'a' | 'b', script_file: string): string[] {
   return [process.execPath, '--disable-warning=ExperimentalWarning', program, kind, `--fake=${script_file}`];
 }
 
+/** Program and arguments of one that wants out of its sandbox; it is told by its standard input what there is to find. */
+export function hostileCommand(): string[] {
+  const program = path.resolve(import.meta.dirname, 'hostile-program.ts');
+  return [process.execPath, '--disable-warning=ExperimentalWarning', program];
+}
+
 /** The calls so far with this home, oldest first. */
 export async function fakeCliJournal(home: string): Promise<FakeCliJournal[]> {
   const text = await readFile(path.join(home, 'fake-cli.jsonl'), 'utf8').catch(() => '');

@@ -125,6 +125,7 @@ export async function setStage(seed: number): Promise<Stage> {
     DATABASE_URL: db.url,
     SERVICE_HOME: service_home,
     SERVICE_CLI_A_COMMAND: quoted(fakeCliCommand('a', script('a'))),
+    SERVICE_LOCAL_CLI: 'host',
     SERVICE_CLI_B_COMMAND: quoted(fakeCliCommand('b', script('b'))),
   };
   const fleet = new Fleet(env);

@@ -1,6 +1,7 @@
 /** What the machine and the environment bring. */
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
+import { BUBBLEWRAP_MEND, findBubblewrap } from '@acp/kernel';
 import { type Check, isExposed, well, wrong } from './finding.ts';
 
 const LEAST_FREE_MB = 1000;
@@ -33,6 +34,21 @@ export const machineChecks: Record<string, Check> = {
             'set SERVICE_DEFAULT_LLM_PROVIDER, _MODEL and _API_KEY, or give each company a provider',
           )
         : well(model === null ? `${family}, each agent names its model` : `${family}, ${model}`),
+  },
+  'local CLIs': {
+    mend: BUBBLEWRAP_MEND,
+    run: async ({ config: { local_cli: mode, local_cli_host_companies: trusted } }) => {
+      if (mode === 'off') return well('switched off');
+      if (mode === 'host' && trusted.length === 0)
+        return well('with the scheduler’s rights (SERVICE_LOCAL_CLI=host)');
+      const found = await findBubblewrap();
+      return 'file' in found
+        ? well(`shut in by ${found.file}`)
+        : wrong(
+            `${found.reason}: agents with a local CLI fail their runs`,
+            `${BUBBLEWRAP_MEND}; or set SERVICE_LOCAL_CLI=off where no agent has one`,
+          );
+    },
   },
   'public URL': {
     mend: 'set SERVICE_PUBLIC_URL to the address that browsers and agents use',

@@ -17,6 +17,7 @@ const healthy = {
   SERVICE_DEFAULT_LLM_PROVIDER: 'family_chat_a',
   SERVICE_DEFAULT_LLM_MODEL: 'some-model',
   SERVICE_DEFAULT_LLM_API_KEY: 'sk-x',
+  SERVICE_LOCAL_CLI: 'off',
 };
 
 let whole: TestDatabase;
@@ -74,6 +75,20 @@ describe('doctor', () => {
     expect(text).toContain('FAIL  environment: unknown: SERVICE_HSOT\n      mend: correct the spelling');
     expect(text).toContain('mend: raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
     expect(text).toMatch(/encryption key: no secret can be stored\n {6}mend: set SERVICE_ENCRYPTION_KEY/);
+  });
+
+  it('says what shuts local CLIs in, or what to install for it', async () => {
+    const { PATH } = process.env;
+    process.env.PATH = folder;
+    try {
+      const { text, names } = await examine({ SERVICE_LOCAL_CLI: 'sandboxed' });
+      expect(names).toEqual(['local CLIs']);
+      expect(text).toContain('bubblewrap (bwrap) is not installed');
+      expect(text).toContain('apt-get install bubblewrap');
+      expect((await examine({ SERVICE_LOCAL_CLI: 'host' })).names).toEqual([]);
+    } finally {
+      process.env.PATH = PATH;
+    }
   });
 
   it('asks who stands in front, where TLS ends elsewhere', async () => {

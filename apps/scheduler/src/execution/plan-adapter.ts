@@ -8,6 +8,7 @@ import type { Config, Vault } from '@acp/kernel';
 import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { engineEnvironment, isCli, passedSecrets, programEnvironment } from '../programs/environment.ts';
+import { localSandbox } from '../programs/local-sandbox.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './kinds/execution-kind.ts';
 import { chooseModel, MAX_OUTPUT_TOKENS, secretsOf } from './provider.ts';
@@ -126,7 +127,7 @@ async function planProgram(
   if (stored === undefined) throw new RunFailure('internal', 'the agent is gone');
   const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
-  const walls = wallsOf(config, run, adapter_config);
+  const walls = await wallsOf(config, run, place.company, adapter_config);
   const folders = await makeFolders(config, run.agent_id, place, run.run_id);
   return {
     task: {
@@ -149,10 +150,16 @@ async function planProgram(
   };
 }
 
-type Walls = Pick<ProgramSpec, 'container'>;
+type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
-function wallsOf(config: Config, { adapter_type }: Planned, adapter_config: AdapterConfig): Walls {
-  return { container: adapterTraits(adapter_type).container ? containerOf(config, adapter_config) : null };
+async function wallsOf(
+  config: Config,
+  { adapter_type }: Planned,
+  company: AgentPlace['company'],
+  adapter_config: AdapterConfig,
+): Promise<Walls> {
+  if (adapterTraits(adapter_type).container) return { container: containerOf(config, adapter_config) };
+  return { container: null, sandbox: await localSandbox(config, adapter_type, company) };
 }
 
 function programOf(
@@ -169,6 +176,7 @@ function programOf(
     command: cli === null ? [] : commands[cli],
     home,
     cwd,
+    home_identity: held.identity,
     checkHome: async () => asConfigured(async () => held.assertInPlace()),
     env: programEnvironment(config, home, run),
     timeout_sec,

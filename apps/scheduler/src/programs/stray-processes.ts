@@ -4,7 +4,7 @@ import {
   labelledContainers,
   markedProcesses,
   removeContainer,
-  sweepEnvironmentFiles,
+  sweepRunFolders,
 } from '@acp/adapters';
 import { adapterTraits } from '@acp/contract';
 import { endedAmong } from '@acp/core';
@@ -41,10 +41,10 @@ export async function sweepContainers({ config, database, logger }: Sweeper): Pr
   }
 }
 
-/** The same for the files that containers are made with. */
+/** The same for the folders of runs beside their homes: what containers are made with, and sockets of sandboxes. */
 export async function sweepFiles({ database, logger }: Pick<Sweeper, 'database' | 'logger'>): Promise<void> {
-  const files = await sweepEnvironmentFiles(async (ids) => endedAmong(database.db, ids));
-  if (files > 0) logger.warn('environment files of ended runs were removed', { files });
+  const folders = await sweepRunFolders(async (ids) => endedAmong(database.db, ids));
+  if (folders > 0) logger.warn('folders of ended runs were removed', { folders });
 }
 
 /** Of a run that has just been found lost, whose scheduler may have been one of this machine's. */

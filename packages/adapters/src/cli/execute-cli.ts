@@ -4,6 +4,7 @@ import { AdapterError } from '../adapter-error.ts';
 import { containerCall } from '../container/container-call.ts';
 import { jsonObject } from '../process/lines.ts';
 import { runProgram, type ProgramCall, type ProgramEnd } from '../process/run-program.ts';
+import { sandboxCall, type SandboxedCall } from '../sandbox/sandbox-call.ts';
 import { TimeLimit } from '../process/time-limit.ts';
 import type { AdapterEvent, AdapterTask, ProgramSpec } from '../task.ts';
 import type { CliCall, CliDialect, CliReader } from './cli-dialect.ts';
@@ -43,7 +44,10 @@ export async function* executeCli(
         retries: program.retries ?? RETRIES,
       };
       const reader = dialect.reader(call);
-      const end = yield* readProgram(programCall(dialect, call, program, prompt), reader, limit);
+      const called = programCall(dialect, call, program, prompt);
+      const end = yield* readProgram(called, reader, limit);
+      for (const place of called.refused?.() ?? [])
+        yield { kind: 'log', message: `the sandbox does not lead to ${place}` };
       const outcome = reader.finish(end);
       const mayStartAfresh = outcome.lost_session && !limit.signal.aborted;
       if (outcome.lost_session) {
@@ -94,14 +98,14 @@ async function* readProgram(
   }
 }
 
-function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, prompt: string): ProgramCall {
+function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, prompt: string): CallOfCli {
   const run_id = program.env.SERVICE_RUN_ID ?? '';
   const args = dialect.arguments(call);
   if (program.container !== null) {
     const command = [...program.command, ...args];
     return containerCall({ program, container: program.container, command, run_id, stdin: prompt });
   }
-  return {
+  const onThisMachine: ProgramCall = {
     command: [...program.command, ...args],
     prepare: async () => program.checkHome?.(),
     cwd: program.cwd,
@@ -109,7 +113,11 @@ function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, p
     stdin: prompt,
     run_id,
   };
+  const { sandbox } = program;
+  return sandbox === undefined ? onThisMachine : sandboxCall(onThisMachine, program, sandbox);
 }
+
+type CallOfCli = ProgramCall & Partial<Pick<SandboxedCall, 'refused'>>;
 
 /** A container is the sandbox: there the CLI asks for nothing, unless its agent is told otherwise. */
 function isDangerous(config: unknown, { container }: ProgramSpec): boolean {

@@ -6,7 +6,8 @@ import { newId } from '@acp/kernel';
 import { runProgram } from '../process/run-program.ts';
 import type { ProgramSpec } from '../task.ts';
 import { containerCall } from './container-call.ts';
-import { sweepEnvironmentFiles, withEnvironmentFile } from './environment-file.ts';
+import { sweepRunFolders } from '../process/run-folder.ts';
+import { withEnvironmentFile } from './environment-file.ts';
 
 const container = {
   cli: ['podman', '--root=/x'],
@@ -66,7 +67,7 @@ async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial
   for await (const line of runProgram(call, new AbortController().signal)) lines.push(line);
   return { lines, call };
 }
-const leftFiles = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('service-env-'));
+const leftFiles = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('service-run-'));
 
 describe('a container', () => {
   it('is made shut off but for its home, then started with its input, then removed', async () => {
@@ -148,11 +149,9 @@ describe('the file of an agent’s own variables', () => {
   it('that a crash has left goes when its run has ended', async () => {
     const [ended, running] = [newId(), newId()];
     const left = await Promise.all(
-      [ended, running].map((id) => mkdtemp(path.join(tmpdir(), `service-env-${id}-`))),
+      [ended, running].map((id) => mkdtemp(path.join(tmpdir(), `service-run-${id}-`))),
     );
-    expect(
-      await sweepEnvironmentFiles(async (ids) => Promise.resolve(ids.filter((id) => id === ended))),
-    ).toBe(1);
+    expect(await sweepRunFolders(async (ids) => Promise.resolve(ids.filter((id) => id === ended)))).toBe(1);
     await expect(stat(left[0]!)).rejects.toThrow('ENOENT');
     expect((await stat(left[1]!)).isDirectory()).toBe(true);
     await rm(left[1]!, { recursive: true });

@@ -12,8 +12,8 @@ export interface ProgramCall {
   env: Record<string, string>;
   stdin: string;
   run_id: string;
-  /** Comes first; where it throws, nothing is started. */
-  prepare?: (signal: AbortSignal) => Promise<void>;
+  /** Comes first; where it throws, nothing is started. What it gives takes the command's place. */
+  prepare?: (signal: AbortSignal) => Promise<Pick<ProgramCall, 'command'> | void>;
   /** Ends what a program started where no signal of ours reaches: its container. */
   cleanUp?: () => Promise<void>;
 }
@@ -66,9 +66,9 @@ export async function* runProgram(
 
 async function prepared(call: ProgramCall, signal: AbortSignal): Promise<Child> {
   try {
-    await call.prepare?.(signal);
+    const changes = await call.prepare?.(signal);
     signal.throwIfAborted();
-    return await start(call);
+    return await start({ ...call, ...changes });
   } catch (err) {
     await call.cleanUp?.();
     throw err;

@@ -1,0 +1,74 @@
+import type { EgressPlace, SandboxSpec } from '@acp/adapters';
+import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment, repositoryRoot } from '@acp/kernel';
+import type { Config } from '@acp/kernel';
+import { isIP } from 'node:net';
+import { RunFailure } from '../execution/run-failure.ts';
+
+type LocalConfig = Pick<
+  Config,
+  | 'cli_env_passthrough'
+  | 'home'
+  | 'local_cli'
+  | 'local_cli_egress'
+  | 'local_cli_host_companies'
+  | 'local_cli_readable'
+  | 'public_url'
+>;
+
+/**
+ * The walls around a CLI that runs on this machine (decisions 10.9); undefined where the operator wants none for the
+ * company. Throws RunFailure `config` where it may not run, or can't be shut in.
+ */
+export async function localSandbox(
+  config: LocalConfig,
+  adapter_type: string,
+  company: { id: string; slug: string },
+): Promise<SandboxSpec | undefined> {
+  if (config.local_cli === 'off')
+    throw new RunFailure('config', `${adapter_type} is switched off on this instance (SERVICE_LOCAL_CLI)`);
+  if (config.local_cli === 'host' && isTrusted(config.local_cli_host_companies, company)) return undefined;
+  const found = await findBubblewrap();
+  if ('reason' in found)
+    throw new RunFailure('config', `${adapter_type} can’t be shut in: ${found.reason}; ${BUBBLEWRAP_MEND}`);
+  const { service, given } = placesOf(config);
+  return {
+    bubblewrap: found.file,
+    readable: config.local_cli_readable,
+    hidden: [config.home, repositoryRoot],
+    places: [service, ...given],
+    loopback: isOwn(service) ? service : null,
+  };
+}
+
+/** With no list all companies are. */
+function isTrusted(companies: readonly string[], { id, slug }: { id: string; slug: string }): boolean {
+  return companies.length === 0 || companies.includes(id) || companies.includes(slug);
+}
+
+/** The service, what the operator lists, and endpoints that the operator hands on by variables. */
+function placesOf({ public_url, local_cli_egress, cli_env_passthrough }: LocalConfig) {
+  const urls = Object.values(pickEnvironment(cli_env_passthrough)).filter((value) =>
+    /^https?:\/\//i.test(value),
+  );
+  return {
+    service: placeOfUrl(new URL(public_url)),
+    given: [
+      ...local_cli_egress.map(placeOf),
+      ...urls.filter((url) => URL.canParse(url)).map((url) => placeOfUrl(new URL(url))),
+    ],
+  };
+}
+
+function placeOfUrl({ hostname, port, protocol }: URL): EgressPlace {
+  return placeOf(`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`);
+}
+
+function placeOf(text: string): EgressPlace {
+  const [, host = '', port = '443'] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? [];
+  return { host: host.toLowerCase().replaceAll(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+/** Whether it is one of the machine's own, which many programs reach without asking a proxy. */
+function isOwn({ host }: EgressPlace): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,112 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bubblewrapProc, bubblewrapWalls } from '@acp/kernel';
+import { makeRunFolder } from '../process/run-folder.ts';
+import type { ProgramCall } from '../process/run-program.ts';
+import type { ProgramSpec, SandboxSpec } from '../task.ts';
+import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
+import { visibleFiles } from './visible-files.ts';
+
+/** Within the sandbox. */
+const OWN = '/run/service';
+const PROXY_PORT = 3128;
+const TEMP_BYTES = 1024 * 1024 * 1024;
+const INSIDE = join(import.meta.dirname, 'inside.ts');
+
+export interface SandboxedCall extends ProgramCall {
+  /** Where the program wanted to go in vain, once it has ended. */
+  refused(): string[];
+}
+
+/**
+ * The same program within bubblewrap: of the machine it sees what it needs to run, read-only, and its agent's home; no
+ * process but its own, no network but the proxy's socket. Its environment is what it was, but for the way to the proxy.
+ */
+export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: SandboxSpec): SandboxedCall {
+  const { mounts, command, search } = visibleFiles(call.command, call.env.PATH, sandbox);
+  let proxy: EgressProxy | undefined;
+  let folder: string | undefined;
+  return {
+    ...call,
+    cwd: '/',
+    env: { ...call.env, ...wayOut, PATH: search.join(':'), TMPDIR: '/tmp' },
+    prepare: async (signal) => {
+      await call.prepare?.(signal);
+      folder = await makeRunFolder(call.run_id);
+      await layNames(folder, program.home);
+      proxy = await startEgressProxy(join(folder, 'egress'), sandbox.places);
+      const settings = {
+        home: program.home,
+        identity: program.home_identity ?? null,
+        socket: `${OWN}/egress`,
+        proxy_port: PROXY_PORT,
+        loopback: sandbox.loopback,
+      };
+      const inside = [process.execPath, '--disable-warning=ExperimentalWarning', `${OWN}/inside.mts`];
+      return {
+        command: [
+          sandbox.bubblewrap,
+          ...bubblewrapWalls,
+          '--hostname',
+          'sandbox',
+          ...bubblewrapProc(),
+          '--dev',
+          '/dev',
+          '--size',
+          String(TEMP_BYTES),
+          '--tmpfs',
+          '/tmp',
+          ...mounts,
+          ...names.flatMap((name) => ['--ro-bind', join(folder!, name), `/etc/${name}`]),
+          '--ro-bind',
+          join(folder, 'egress'),
+          `${OWN}/egress`,
+          '--ro-bind',
+          INSIDE,
+          `${OWN}/inside.mts`,
+          '--bind',
+          program.home,
+          program.home,
+          '--remount-ro',
+          '/',
+          '--chdir',
+          call.cwd,
+          '--',
+          ...inside,
+          JSON.stringify(settings),
+          ...command,
+        ],
+      };
+    },
+    cleanUp: async () => {
+      await call.cleanUp?.();
+      await proxy?.close();
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    },
+    refused: () => proxy?.refused() ?? [],
+  };
+}
+
+const address = `http://127.0.0.1:${PROXY_PORT}`;
+/** Some programs read one spelling only. */
+const wayOut = {
+  HTTP_PROXY: address,
+  HTTPS_PROXY: address,
+  http_proxy: address,
+  https_proxy: address,
+  NODE_USE_ENV_PROXY: '1',
+};
+
+const names = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
+
+/** Accounts and hosts as far as programs ask for their own; those of the machine are nobody's business. */
+async function layNames(folder: string, home: string): Promise<void> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const texts: Record<(typeof names)[number], string> = {
+    passwd: `agent:x:${uid}:${gid}:agent:${home}:/bin/sh\n`,
+    group: `agent:x:${gid}:\n`,
+    hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
+  };
+  for (const name of names) await writeFile(join(folder, name), texts[name], { mode: 0o600 });
+}

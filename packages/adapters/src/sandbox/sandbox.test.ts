@@ -1,0 +1,152 @@
+/** A hostile program in the sandbox of local CLIs: what it can do, and the ways out that it tries. */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Server } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findBubblewrap, newId } from '@acp/kernel';
+import { hostileCommand } from '@acp/testkit';
+import { markedProcesses } from '../process/marked.ts';
+import { runProgram } from '../process/run-program.ts';
+import type { ProgramSpec, SandboxSpec } from '../task.ts';
+import { sandboxCall } from './sandbox-call.ts';
+
+const bubblewrap = await findBubblewrap();
+const here: typeof describe.skip = 'file' in bubblewrap ? describe : describe.skip;
+if ('reason' in bubblewrap) process.stderr.write(`the sandbox is not tested: ${bubblewrap.reason}\n`);
+
+let folder: string;
+const servers: Server[] = [];
+const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], {
+  env: { BYSTANDERS_SECRET: 'seen' },
+  stdio: 'ignore',
+});
+
+async function listen(server: Server, at: string | number): Promise<number> {
+  servers.push(server);
+  await new Promise<void>((done) =>
+    typeof at === 'number' ? server.listen(at, '0.0.0.0', done) : server.listen(at, done),
+  );
+  const address = server.address();
+  return typeof address === 'string' || address === null ? 0 : address.port;
+}
+
+/** What the hostile program is told of the machine, as if it had found it out. */
+async function machine() {
+  const database = () => createServer((one) => one.end('database'));
+  const service = createHttpServer((asked, answer) =>
+    answer.end(`service ${asked.url} ${String(asked.headers['x-forwarded-for'] ?? '-')}`),
+  );
+  const [home, other] = [path.join(folder, 'service/agents/own'), path.join(folder, 'service/agents/other')];
+  for (const each of [home, other]) await mkdir(path.join(each, 'work'), { recursive: true });
+  const [secret, foreign] = [path.join(folder, 'service/key'), path.join(other, 'notes')];
+  for (const each of [secret, foreign]) await writeFile(each, 'secret');
+  await symlink(secret, path.join(home, 'link'));
+  const socket = path.join(folder, 'database.sock');
+  const abstract = `\0walls-${newId()}`;
+  await listen(database(), socket);
+  await listen(database(), abstract);
+  const outside = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find((each) => !each.internal && each.family === 'IPv4');
+  return {
+    home,
+    secret,
+    foreign,
+    socket,
+    abstract,
+    database_port: await listen(database(), 0),
+    service_port: await listen(service, 0),
+    outside: outside?.address ?? '127.0.0.1',
+    pid: bystander.pid,
+    checkout: path.resolve(import.meta.dirname, '../../../..'),
+  };
+}
+
+interface Trial {
+  way: string;
+  came_to: string;
+}
+
+let found: ReturnType<typeof machine> | undefined;
+
+async function attack(changes: Partial<ProgramSpec> = {}) {
+  const about = await (found ??= machine());
+  const run_id = newId();
+  const places = [{ host: 'localhost', port: about.service_port }];
+  const sandbox: SandboxSpec = {
+    bubblewrap: 'file' in bubblewrap ? bubblewrap.file : '',
+    readable: [],
+    hidden: [path.join(folder, 'service'), about.checkout],
+    places,
+    loopback: places[0]!,
+  };
+  const program: ProgramSpec = {
+    command: hostileCommand(),
+    home: about.home,
+    cwd: path.join(about.home, 'work'),
+    env: { PATH: process.env.PATH!, HOME: about.home, SERVICE_RUN_ID: run_id },
+    timeout_sec: 60,
+    session: null,
+    container: null,
+    ...changes,
+  };
+  const stdin = JSON.stringify(about);
+  const { command, cwd, env } = program;
+  const call = sandboxCall({ command, cwd, env, stdin, run_id }, program, sandbox);
+  const trials: Trial[] = [];
+  const lines = runProgram(call, AbortSignal.timeout(60_000));
+  for (let next = await lines.next(); ; next = await lines.next()) {
+    if (next.done === true) return { about, run_id, trials, end: next.value, refused: call.refused() };
+    if (next.value?.startsWith('{')) trials.push(JSON.parse(next.value) as Trial);
+  }
+}
+
+here('a hostile program in the sandbox', () => {
+  let seen: Awaited<ReturnType<typeof attack>>;
+  beforeAll(async () => {
+    folder = await mkdtemp('/var/tmp/sandbox-test-');
+    seen = await attack();
+  });
+  afterAll(async () => {
+    bystander.kill('SIGKILL');
+    for (const server of servers) server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has what a program needs: its home, a folder for temporary files, the service', () => {
+    expect(seen.end).toMatchObject({ code: 0, stderr: '' });
+    const can = seen.trials.filter(({ way }) => way.startsWith('may '));
+    expect(can).toEqual([
+      { way: 'may write its home', came_to: 'done' },
+      { way: 'may write temporary files', came_to: 'done' },
+      { way: 'may ask the service by its proxy, without a forged address', came_to: 'service /api/x -' },
+      { way: 'may ask the service on its own loopback', came_to: 'service /api/y 9.9.9.9' },
+      { way: 'may tunnel to the service', came_to: '200' },
+    ]);
+  });
+
+  it('finds none of the ways out', () => {
+    const out = seen.trials.filter(({ way }) => !way.startsWith('may '));
+    expect(out.length).toBeGreaterThanOrEqual(25);
+    expect(out.filter(({ came_to }) => came_to !== 'shut')).toEqual([]);
+  });
+
+  it('leaves a word of where it wanted to go, and nothing of itself', async () => {
+    expect(seen.refused).toEqual(
+      expect.arrayContaining(['169.254.169.254:80', `localhost:${seen.about.database_port}`]),
+    );
+    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+    expect((await markedProcesses()).filter(({ run_id }) => run_id === seen.run_id)).toEqual([]);
+    expect((await readdir(tmpdir())).filter((name) => name.includes(seen.run_id))).toEqual([]);
+    expect(await readFile(seen.about.secret, 'utf8')).toBe('secret');
+  });
+
+  it('does not begin in a home that was exchanged for another folder', async () => {
+    const { trials, end } = await attack({ home_identity: '1:2' });
+    expect(trials).toEqual([]);
+    expect(end).toMatchObject({ code: 97, stderr: expect.stringContaining('exchanged') });
+  });
+});

@@ -1,0 +1,68 @@
+/** Bubblewrap, which shuts programs in on this machine: where it is, and whether the machine lets it work. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+import { pickEnvironment } from './config.ts';
+
+const run = promisify(execFile);
+const TRIAL_MS = 10_000;
+
+/** Namespaces of its own for everything, no rights, and an end with whoever started it. */
+export const bubblewrapWalls: readonly string[] = [
+  '--unshare-all',
+  '--unshare-user',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+];
+
+export const BUBBLEWRAP_MEND =
+  'install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap) where the schedulers run, and let it use user namespaces';
+
+/** The file behind a program's name, or behind its path; undefined where none may be executed. */
+export function findProgram(name: string, search = pickEnvironment(['PATH']).PATH ?? ''): string | undefined {
+  const places = name.includes('/')
+    ? [name]
+    : search
+        .split(delimiter)
+        .filter(isAbsolute)
+        .map((folder) => join(folder, name));
+  return places.find((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * A /proc of its own, without a way to set anything of the kernel. Bubblewrap covers what may be written, but does not see
+ * that root, though without rights, may write settings that are its own. The covers also keep namespaces made within from
+ * mounting a fresh one.
+ */
+export function bubblewrapProc(): string[] {
+  const covered = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'scsi', 'fs'].map((name) => `/proc/${name}`);
+  return [
+    '--proc',
+    '/proc',
+    ...covered.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', path, path]),
+  ];
+}
+
+/** Its file, or why it can't be used here: tried, since many machines forbid what it needs. */
+export async function findBubblewrap(): Promise<{ file: string } | { reason: string }> {
+  const file = findProgram('bwrap');
+  if (file === undefined) return { reason: 'bubblewrap (bwrap) is not installed' };
+  try {
+    const trial = [...bubblewrapWalls, '--ro-bind', '/', '/', ...bubblewrapProc(), '--dev', '/dev', 'true'];
+    await run(file, trial, { timeout: TRIAL_MS });
+    return { file };
+  } catch (err) {
+    const said = err instanceof Error && 'stderr' in err ? String(err.stderr).trim() : String(err);
+    return { reason: `bubblewrap does not work here: ${said.slice(0, 300)}` };
+  }
+}
