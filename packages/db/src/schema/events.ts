@@ -59,6 +59,11 @@ export const commands = pgTable(
     company_id: uuid(),
     actor: jsonb().notNull(),
     payload: jsonb().notNull(),
+    /** Where the payload or the result lies in the storage when it is too large for the row. */
+    payload_key: text(),
+    result_key: text(),
+    /** Only the scheduler that holds it may take the command; null: any. */
+    lease: text(),
     status: text().notNull().default('queued'),
     deadline: instant().notNull(),
     result: jsonb(),
@@ -67,7 +72,12 @@ export const commands = pgTable(
     created_at: createdAt(),
     finished_at: instant(),
   },
-  (t) => [index('commands_created_at').on(t.created_at)],
+  (t) => [
+    index('commands_created_at').on(t.created_at),
+    index('commands_waiting_for_lease')
+      .on(t.lease)
+      .where(sql`status = 'queued' and lease is not null`),
+  ],
 );
 
 /** Answers kept for `Idempotency-Key` (decisions 8.5); the row commits with the effect. */

@@ -26,3 +26,4 @@ export * from './knowledge.ts';
 export * from './approvals.ts';
 export * from './routines.ts';
 export * from './workers.ts';
+export * from './webhooks.ts';

@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+
+/** Where events of a company are sent to (decisions 10.17). */
+export const webhooks = pgTable(
+  'webhooks',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    url: text().notNull(),
+    events: jsonb().notNull(),
+    secret_sealed: text().notNull(),
+    enabled: boolean().notNull().default(true),
+    disabled_reason: text(),
+    /** Events up to this number happened before it was there, or while it was off. */
+    from_seq: bigint({ mode: 'number' }).notNull(),
+    /** Attempts in a row that failed, and since when none has succeeded. */
+    failures: integer().notNull().default(0),
+    failing_since: instant(),
+    last_delivered_at: instant(),
+    /** Null: nothing waits. */
+    next_attempt_at: instant(),
+    /** Whoever delivers holds it; a lapsed one is anybody's. */
+    lease_id: uuid(),
+    lease_until: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    index('webhooks_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('webhooks_due')
+      .on(t.next_attempt_at)
+      .where(sql`enabled and next_attempt_at is not null`),
+  ],
+);
+
+export const webhook_deliveries = pgTable(
+  'webhook_deliveries',
+  {
+    id: id(),
+    company_id: uuid().notNull(),
+    webhook_id: uuid()
+      .notNull()
+      .references(() => webhooks.id, { onDelete: 'cascade' }),
+    /** The event's number: deliveries of a webhook go out in its order. */
+    seq: bigint({ mode: 'number' }).notNull(),
+    event_id: uuid().notNull(),
+    event_type: text().notNull(),
+    /** JSON, byte for byte as it is signed and sent. */
+    body: text().notNull(),
+    status: text().notNull().default('pending'),
+    attempts: integer().notNull().default(0),
+    response_status: integer(),
+    error: text(),
+    /** Its day of attempts begins here: when it was made, or asked for again. */
+    queued_at: createdAt(),
+    created_at: createdAt(),
+    finished_at: instant(),
+  },
+  (t) => [
+    index('webhook_deliveries_webhook').on(t.webhook_id, t.created_at.desc(), t.id.desc()),
+    index('webhook_deliveries_pending')
+      .on(t.webhook_id, t.seq)
+      .where(sql`status = 'pending'`),
+    index('webhook_deliveries_finished')
+      .on(t.finished_at)
+      .where(sql`finished_at is not null`),
+    index('webhook_deliveries_company').on(t.company_id),
+  ],
+);
