@@ -12,6 +12,7 @@ import {
   resolveBearer,
   runtimeState,
 } from '@acp/core';
+import type { AdapterType } from '@acp/contract';
 import type { RunRow } from '@acp/core';
 import { createListener, type Listener, schema, transaction } from '@acp/db';
 import { loadConfig, sha256Hex } from '@acp/kernel';
@@ -117,7 +118,7 @@ const keysOf = async ({ agent }: Scene) =>
   db.database.db.select().from(schema.agent_api_keys).where(eq(schema.agent_api_keys.agent_id, agent.id));
 const marked = async (id: string) => (await markedProcesses()).filter(({ run_id }) => run_id === id);
 
-const testAdapter = async (set: Scene, adapter_type?: string) =>
+const testAdapter = async (set: Scene, adapter_type?: AdapterType) =>
   callCommand(
     db.database,
     listener,

@@ -1,6 +1,8 @@
 import { jobNames } from '@acp/contract';
 import type { JobName } from '@acp/contract';
+import { keyLedger } from '@acp/core';
 import type { ConsumeOptions, JobHandler } from '@acp/queue';
+import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from './context.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
@@ -45,7 +47,11 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: one at a time leaves the machine to the runs.
   'extract-text': consumer('extract-text', extractTextJob, () => ({ concurrency: 1 })),
-  'run-command': (context) => context.queue.serveCommands({ handlers: commandHandlers(context) }),
+  'run-command': (context) =>
+    context.queue.serveCommands({
+      handlers: commandHandlers(context),
+      bodies: new FileStore({ ...context, ledger: keyLedger(context.database.db) }).passing('commands'),
+    }),
 };
 
 export function registerJobs(context: SchedulerContext): void {

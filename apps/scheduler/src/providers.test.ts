@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createProvider, findProvider, findRun, invokeAgent, listRunEvents, updateProvider } from '@acp/core';
 import type { RunRow } from '@acp/core';
-import type { InstanceProviderTests, ProviderTest, UpdateProvider } from '@acp/contract';
+import type { CommandName, CommandPayload, UpdateProvider } from '@acp/contract';
 import { createListener, type Listener, transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
@@ -161,13 +161,16 @@ describe('a run of an agent that names a provider', () => {
 });
 
 describe('a probe', () => {
-  const call = async (name: string, payload: object, s: Awaited<ReturnType<typeof scene>>) =>
-    callCommand(db.database, listener, name, payload, { actor: s.human, company_id: s.company.id });
+  const call = async <N extends CommandName>(
+    name: N,
+    payload: CommandPayload<N>,
+    s: Awaited<ReturnType<typeof scene>>,
+  ) => callCommand(db.database, listener, name, payload, { actor: s.human, company_id: s.company.id });
 
   it('of a provider counts its models with the stored key, and leaves it enabled when it fails', async () => {
     await start();
     const s = await scene();
-    const test = async () => (await call('test-provider', { provider_id: s.provider.id }, s)) as ProviderTest;
+    const test = async () => call('test-provider', { provider_id: s.provider.id }, s);
     expect(await test()).toEqual({
       ok: true,
       model_count: 3,
@@ -185,7 +188,7 @@ describe('a probe', () => {
   it('of the instance tells of each family whether it is configured, and probes those that are', async () => {
     await start();
     const s = await scene();
-    const { providers } = (await call('test-instance-providers', {}, s)) as InstanceProviderTests;
+    const { providers } = await call('test-instance-providers', {}, s);
     expect(providers.filter(({ configured }) => configured)).toMatchObject([
       { provider: 'family_compat', probe: 'list_models', ok: true, error: null },
     ]);

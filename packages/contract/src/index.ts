@@ -3,6 +3,7 @@ export * from './adapter-traits.ts';
 export { LONGEST_SCHEMA, outsideValidator } from './outside-schema.ts';
 export { createValidator, type Validator } from './validator.ts';
 export { commaList } from './comma-list.ts';
+export * from './commands.ts';
 export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';

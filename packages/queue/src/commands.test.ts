@@ -3,8 +3,39 @@ import { conflict, newId, rateLimited } from '@acp/kernel';
 import { cloneDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { callCommand, forgetCommands, migrateQueue, openQueue } from './index.ts';
-import type { CommandContext, Queue } from './index.ts';
+import { Type } from 'typebox';
+import { callRow } from './call-command.ts';
+import { forgetCommands, migrateQueue, openQueue } from './index.ts';
+import type { CommandContext, CommandHandlers, Queue } from './index.ts';
+
+const row = { payload: Type.Any(), result: Type.Any(), deadline_sec: 5, taken_by: 'any', doc: '' } as const;
+const table = {
+  echo: row,
+  nothing: row,
+  refuse: row,
+  later: row,
+  break: row,
+  hang: row,
+  typed: {
+    ...row,
+    payload: Type.Object({ n: Type.Integer() }),
+    result: Type.Object({ sum: Type.Integer() }),
+  },
+  leased: { ...row, taken_by: ({ plugin }: { plugin: string }) => `plugin ${plugin}` },
+} as const;
+type Name = keyof typeof table;
+
+/** Bodies over 64 KB, in memory. */
+const stored = new Map<string, string>();
+const bodies = {
+  put: async (text: string) => {
+    const key = newId();
+    stored.set(key, text);
+    return Promise.resolve(key);
+  },
+  get: async (key: string) => Promise.resolve(stored.get(key)),
+};
+let leases: string[] = [];
 
 let test: TestDatabase;
 let queue: Queue;
@@ -15,33 +46,40 @@ beforeAll(async () => {
   await migrateQueue(test.url);
   await test.notifier.sequenceNow();
   queue = await openQueue({ database: test.database, role: 'consumer', listener: test.listener });
-  queue.serveCommands({
-    handlers: {
-      echo: async (payload, context) => {
-        served.push(context);
-        return { payload, actor: context.actor };
-      },
-      nothing: async () => undefined,
-      refuse: async () => {
-        throw conflict('plugin is banned', { plugin: 'p' });
-      },
-      later: async () => {
-        throw rateLimited('slow down', 7);
-      },
-      break: async () => {
-        throw new Error('secret detail');
-      },
-      hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
-    },
-  });
+  queue.serveTable(table, { handlers, bodies, leases: () => leases });
 });
+
+const handlers: CommandHandlers<typeof table> = {
+  echo: async (payload, context) => {
+    served.push(context);
+    return { payload, actor: context.actor };
+  },
+  nothing: async () => undefined,
+  refuse: async () => {
+    throw conflict('plugin is banned', { plugin: 'p' });
+  },
+  later: async () => {
+    throw rateLimited('slow down', 7);
+  },
+  break: async () => {
+    throw new Error('secret detail');
+  },
+  hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
+  // A wrong answer, for the numbers below 0.
+  typed: async ({ n }) => Promise.resolve(n < 0 ? ({ total: n } as never) : { sum: n + 1 }),
+  leased: async ({ plugin }: { plugin: string }) => Promise.resolve(`done for ${plugin}`),
+};
 
 afterAll(async () => {
   await queue.stop({ timeout_ms: 2000 });
 });
 
-const call = async (name: string, payload: unknown = {}, timeoutMs = 5000) =>
-  callCommand(test.database, test.listener, name, payload, { actor: { id: 'a' }, timeout_ms: timeoutMs });
+const options = { actor: { id: 'a' }, bodies };
+const call = async (name: Name, payload: unknown = {}, timeoutMs = 5000) =>
+  callRow(test.database, test.listener, { name, row: table[name] }, payload, {
+    ...options,
+    timeout_ms: timeoutMs,
+  });
 
 describe('a command', () => {
   it('is answered with what its handler gives back', async () => {
@@ -67,9 +105,63 @@ describe('a command', () => {
 
   it('whose handler breaks fails without telling the caller why', async () => {
     await expect(call('break')).rejects.toThrow(/^the command failed$/);
-    await expect(call('unknown')).rejects.toThrow(/^the command failed$/);
+    await expect(
+      callRow(test.database, test.listener, { name: 'unknown', row }, {}, options),
+    ).rejects.toThrow(/^the command failed$/);
     const { rows } = await test.database.db.execute(sql`select error from commands where name = 'break'`);
     expect(JSON.stringify(rows)).not.toContain('secret detail');
+  });
+
+  it('is refused with a payload that its row does not take, and fails with such a result', async () => {
+    expect(await call('typed', { n: 1 })).toEqual({ sum: 2 });
+    await expect(call('typed', { n: 'one' })).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(call('typed', { n: -1 })).rejects.toThrow(/^the command failed$/);
+    const other = { ...table.typed, result: Type.Object({ total: Type.Integer() }) };
+    await expect(
+      callRow(test.database, test.listener, { name: 'typed', row: other }, { n: 1 }, options),
+    ).rejects.toThrow('a result of another shape');
+  });
+
+  it('passes bodies over 64 KB by the storage, and is refused them where there is none', async () => {
+    const text = 'é'.repeat(40_000);
+    expect(await call('echo', { text })).toMatchObject({ payload: { text } });
+    expect(stored.size).toBe(2);
+    const { rows } = await test.database.db.execute<{ most: number }>(
+      sql`select max(pg_column_size(payload) + coalesce(pg_column_size(result), 0)) as most from commands`,
+    );
+    expect(rows[0]!.most).toBeLessThan(1000);
+    const without = { actor: null };
+    await expect(
+      callRow(test.database, test.listener, { name: 'echo', row }, { text }, without),
+    ).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  it('for the holder of a lease waits for it, and is taken by no other', async () => {
+    leases = ['plugin a'];
+    expect(await call('leased', { plugin: 'a' })).toBe('done for a');
+    await expect(call('leased', { plugin: 'b' }, 300)).rejects.toMatchObject({ kind: 'unavailable' });
+    const waiting = call('leased', { plugin: 'c' });
+    await waitFor(async () => {
+      const { rows } = await test.database.db.execute(sql`select 1 from commands where lease = 'plugin c'`);
+      return rows.length === 1;
+    });
+    leases = ['plugin b', 'plugin c'];
+    queue.lookForCommands();
+    expect(await waiting).toBe('done for c');
+    // Nobody waits for it any more.
+    await waitFor(async () => {
+      const { rows } = await test.database.db.execute(
+        sql`select 1 from commands where lease = 'plugin b' and status = 'expired'`,
+      );
+      return rows.length === 1;
+    });
+  });
+
+  it('without a handler keeps its scheduler from starting', () => {
+    const { echo } = handlers;
+    expect(() => queue.serveTable(table, { handlers: { echo } as unknown as typeof handlers })).toThrow(
+      'commands and handlers disagree',
+    );
   });
 
   it('that is not answered in time is unavailable, and its handler is told', async () => {

@@ -1,5 +1,6 @@
-import { jobCatalogue } from '@acp/contract';
-import type { JobName } from '@acp/contract';
+import { commandCatalogue, jobCatalogue } from '@acp/contract';
+import type { CommandCatalogue, CommandTable, JobName } from '@acp/contract';
+import type { Static } from 'typebox';
 import { createListener, WILDCARD } from '@acp/db';
 import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
@@ -7,8 +8,9 @@ import { createBoss } from './boss.ts';
 import { Consumer } from './consumer.ts';
 import type { ConsumeOptions, JobHandler } from './consumer.ts';
 import { kickOf, parseKick, setProducer } from './enqueue.ts';
-import { commandJobHandler } from './serve-commands.ts';
-import type { ServeCommandsOptions } from './serve-commands.ts';
+import { LeasedCommands } from './leased-commands.ts';
+import type { CommandBodies } from './command-bodies.ts';
+import { type CommandContext, runCommand } from './run-command.ts';
 
 export interface QueueOptions {
   database: Database;
@@ -26,10 +28,34 @@ export interface Queue {
   consume<N extends JobName>(job: N, options: ConsumeOptions, handler: JobHandler<N>): void;
   /** Looks for jobs now: for slots that got free elsewhere. */
   kick(job: JobName): void;
-  /** Runs awaited commands. */
-  serveCommands(options: ServeCommandsOptions): void;
+  /** Runs awaited commands: those of the catalogue. @throws where rows and handlers disagree */
+  serveCommands(options: ServeCommandsOptions<CommandCatalogue>): void;
+  /** The same for another table. */
+  serveTable<T extends CommandTable>(table: T, options: ServeCommandsOptions<T>): void;
+  /** After a lease was taken: commands may wait for its holder. */
+  lookForCommands(): void;
   /** Fetches no more, lets handlers end for so long, then aborts them and gives their jobs back. */
   stop(options?: { timeout_ms?: number }): Promise<void>;
+}
+
+/**
+ * Gives back JSON as the row says. A ServiceError reaches the caller as it is; anything else as a failure without its
+ * message.
+ */
+export type CommandHandlers<T extends CommandTable> = {
+  readonly [N in keyof T]: (
+    payload: Static<T[N]['payload']>,
+    context: CommandContext,
+  ) => Promise<Static<T[N]['result']>>;
+};
+
+export interface ServeCommandsOptions<T extends CommandTable> {
+  handlers: CommandHandlers<T>;
+  concurrency?: number;
+  /** For bodies over 64 KB. */
+  bodies?: CommandBodies;
+  /** The leases that this process holds now, by name. */
+  leases?: () => readonly string[];
 }
 
 type Kickable = Pick<Consumer<JobName>, 'job' | 'kick' | 'kickAt' | 'stop'>;
@@ -45,8 +71,9 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
     role === 'consumer' && options.listener === undefined && options.direct_url !== undefined
       ? createListener({ url: options.direct_url, logger, application_name: 'queue-listener' })
       : undefined;
-  const unsubscribe =
-    role === 'consumer' ? kickBy(options.listener ?? ownListener, consumers) : () => undefined;
+  const listener = options.listener ?? ownListener;
+  const unsubscribe = role === 'consumer' ? kickBy(listener, consumers) : () => undefined;
+  const leased: LeasedCommands[] = [];
 
   const tell = (job: JobName, moment: number) => database.notifier?.push('jobs', [kickOf(job, moment)]);
 
@@ -60,18 +87,35 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
     kick(job) {
       for (const consumer of consumers) if (consumer.job === job) consumer.kick();
     },
-    serveCommands(serveOptions) {
-      const { concurrency = 16 } = serveOptions;
-      queue.consume('run-command', { concurrency }, commandJobHandler(database, serveOptions, logger));
+    serveCommands: (serveOptions) => queue.serveTable(commandCatalogue, serveOptions),
+    serveTable(table, { handlers, bodies, concurrency = 16, leases }) {
+      assertComplete(table, handlers);
+      const runner = { database, table, handlers, bodies, logger };
+      queue.consume('run-command', { concurrency }, async ({ command_id }, { signal }) =>
+        runCommand(runner, command_id, signal),
+      );
+      if (leases && listener) leased.push(new LeasedCommands(runner, listener, leases));
+    },
+    lookForCommands() {
+      for (const each of leased) each.look();
     },
     async stop({ timeout_ms: timeoutMs = 30_000 } = {}) {
       unsubscribe();
-      await Promise.all(consumers.map(async (consumer) => consumer.stop(timeoutMs)));
+      await Promise.all([
+        ...consumers.map(async (consumer) => consumer.stop(timeoutMs)),
+        ...leased.map(async (each) => each.stop()),
+      ]);
       await ownListener?.close();
       await boss.stop({ graceful: false, close: false });
     },
   };
   return queue;
+}
+
+function assertComplete(table: CommandTable, handlers: object): void {
+  const [rows, handled] = [Object.keys(table).toSorted(), Object.keys(handlers).toSorted()];
+  if (rows.join() !== handled.join())
+    throw new Error(`commands and handlers disagree: ${rows.join(', ')}; ${handled.join(', ')}`);
 }
 
 function kickBy(listener: Listener | undefined, consumers: readonly Kickable[]): () => void {

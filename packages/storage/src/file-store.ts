@@ -1,3 +1,4 @@
+import { text as buffered } from 'node:stream/consumers';
 import { type Logger, newId } from '@acp/kernel';
 import type { PutOptions, Storage, StoredObject } from './storage.ts';
 
@@ -22,6 +23,14 @@ export interface PlacedFile extends StoredObject {
   readonly storage_key: string;
   readonly filename: string;
   readonly content_type: string;
+}
+
+/** Texts on their way from one process to another. */
+export interface PassingTexts {
+  /** @returns the key for `get` */
+  put(text: string): Promise<string>;
+  /** Undefined when there is nothing. */
+  get(key: string): Promise<string | undefined>;
 }
 
 /** Bytes on their way to a row: each under a key that is written down as an orphan's before the first byte is stored. */
@@ -76,6 +85,22 @@ export class FileStore {
     keep: (file: PlacedFile) => Promise<T>,
   ): Promise<T> {
     return this.putFile(place, oneChunk(bytes), { ...about, max_bytes: bytes.length }, keep);
+  }
+
+  /** Texts that no row will have: the sweep deletes them with the other orphans, an hour later at the earliest. */
+  passing(folder: string): PassingTexts {
+    return {
+      put: async (text) => {
+        const bytes = Buffer.from(text);
+        const key = await this.reserve(folder, 'passing');
+        await this.put(key, oneChunk(bytes), { max_bytes: bytes.length });
+        return key;
+      },
+      get: async (key) => {
+        const body = await this.#storage.get(key);
+        return body && buffered(body);
+      },
+    };
   }
 
   /**

@@ -3,15 +3,15 @@ import type { AdapterTask } from '@acp/adapters';
 import {
   adapterTraits,
   type AdapterTest,
+  type CommandCatalogue,
   createValidator,
   isAdapterType,
   RemoteConfig,
-  TestAdapterCommand,
 } from '@acp/contract';
 import { findAgent } from '@acp/core';
 import type { AgentRow, PromptAgent } from '@acp/core';
 import { notFound, Scrubber } from '@acp/kernel';
-import type { CommandHandler } from '@acp/queue';
+import type { CommandHandlers } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 import { planAdapter } from '../execution/plan-adapter.ts';
 import type { PlannedTask } from '../execution/plan-adapter.ts';
@@ -19,7 +19,6 @@ import { defaultProvider } from '../execution/provider.ts';
 import { RunFailure } from '../execution/run-failure.ts';
 import { discardFolders } from '../programs/agent-folders.ts';
 
-const readCommand = createValidator(TestAdapterCommand, 'command');
 const readRemote = createValidator(RemoteConfig, 'adapter_config');
 
 /** Below the 30 s in which the caller is answered (decisions 6), with time for killing what hangs. */
@@ -30,10 +29,11 @@ const MAX_OUTPUT_TOKENS = 64;
  * The command `test-adapter {agent_id, adapter_type?}`: one small real call, with the agent's configuration, in a folder
  * and session of its own. What stands in the way of it is the result, not an error.
  */
-export function testAdapterCommand(context: SchedulerContext): CommandHandler {
+export function testAdapterCommand(
+  context: SchedulerContext,
+): CommandHandlers<CommandCatalogue>['test-adapter'] {
   const provider = defaultProvider(context.config);
-  return async (payload, { command_id, signal }) => {
-    const { agent_id, adapter_type } = readCommand(payload);
+  return async ({ agent_id, adapter_type }, { command_id, signal }) => {
     const row = await findAgent(context.database.db, agent_id);
     if (row === undefined) throw notFound();
     const agent = promptAgent(row);

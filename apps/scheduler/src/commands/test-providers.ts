@@ -1,27 +1,28 @@
 import { probeIdentity, probeModels, type Probe, type ProviderSpec, smokeTest } from '@acp/adapters';
 import {
-  createValidator,
+  type CommandCatalogue,
   type InstanceProviderTests,
   type ProviderFamily,
   providerFamilies,
-  type ProviderTest,
-  TestProviderCommand,
 } from '@acp/contract';
 import { findProvider, openProvider } from '@acp/core';
 import { type Config, notFound } from '@acp/kernel';
-import type { CommandHandler } from '@acp/queue';
+import type { CommandHandlers } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 import { defaultProvider, fetchFor, specOf } from '../execution/provider.ts';
 
-const readCommand = createValidator(TestProviderCommand, 'command');
+type Handlers = CommandHandlers<CommandCatalogue>;
 
 /** Below the 30 s in which the caller is answered (decisions 6). */
 const TIMEOUT_SEC = 20;
 
 /** The command `test-provider {provider_id}`: lists its models with the stored key; it changes nothing. */
-export function testProviderCommand({ database, config, vault }: SchedulerContext): CommandHandler {
-  return async (payload, { signal }): Promise<ProviderTest> => {
-    const { provider_id } = readCommand(payload);
+export function testProviderCommand({
+  database,
+  config,
+  vault,
+}: SchedulerContext): Handlers['test-provider'] {
+  return async ({ provider_id }, { signal }) => {
     const row = await findProvider(database.db, provider_id);
     const provider = row && (await openProvider(database.db, row.company_id, row.id, vault));
     if (provider === undefined) throw notFound();
@@ -36,10 +37,10 @@ type Tested = InstanceProviderTests['providers'][number];
  * administration). The first chat family lists models, the second sends a message of one token, the cloud's is asked
  * who calls; a family without credentials is not probed.
  */
-export function testInstanceProvidersCommand(context: SchedulerContext): CommandHandler {
+export function testInstanceProvidersCommand(context: SchedulerContext): Handlers['test-instance-providers'] {
   const { config } = context;
   const provider = defaultProvider(config);
-  return async (_payload, { signal }): Promise<InstanceProviderTests> => ({
+  return async (_payload, { signal }) => ({
     providers: await Promise.all(
       providerFamilies.map(async (family): Promise<Tested> => {
         const { kind, probe } = probes[family];

@@ -1,5 +1,5 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
-import type { Actor } from '@acp/contract';
+import type { Actor, CommandName, CommandPayload, CommandResult } from '@acp/contract';
 import { type AdapterRules, type HomeRules, keyLedger, type ProviderRules } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type License, type Logger, readGivenLicense, unavailable, Vault } from '@acp/kernel';
@@ -34,7 +34,11 @@ export interface Services {
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
    */
-  command(name: string, payload: unknown, caller: { actor: Actor; company_id: string }): Promise<unknown>;
+  command<N extends CommandName>(
+    name: N,
+    payload: CommandPayload<N>,
+    caller: { actor: Actor; company_id: string },
+  ): Promise<CommandResult<N>>;
   /** A transaction of its own, for the rare row that has work outside of one (slow hashes, bytes, awaited commands). */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
@@ -74,11 +78,12 @@ const DEFAULT_FILES = 10;
 
 export function createServices({ database, config, listener, logger, ...sources }: ServiceSources): Services {
   const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
+  const files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   return {
     storage,
     alerts: sources.alerts ?? null,
-    files: new FileStore({ storage, ledger: keyLedger(database.db), logger }),
+    files,
     upload_limits: {
       upload_bytes,
       attachment_bytes: config.attachment_max_upload_bytes ?? upload_bytes,
@@ -97,7 +102,11 @@ export function createServices({ database, config, listener, logger, ...sources 
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),
     async command(name, payload, { actor, company_id }) {
       if (!listener) throw unavailable('no scheduler answered in time');
-      return callCommand(database, listener, name, payload, { actor, company_id: company_id || null });
+      return callCommand(database, listener, name, payload, {
+        actor,
+        company_id: company_id || null,
+        bodies: files.passing('commands'),
+      });
     },
     transaction: (work) => transaction(database, work),
   };

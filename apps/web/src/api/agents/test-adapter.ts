@@ -18,6 +18,5 @@ export async function testAdapter(
     assertMayRunAs(actor, company_id, { adapter_type, adapter_config }, { rules: services.adapters });
   }
   const command = { agent_id, ...(adapter_type === undefined ? {} : { adapter_type }) };
-  // What the scheduler's handler gives back: its row holds answers to the schema.
-  return (await services.command('test-adapter', command, { actor, company_id })) as AdapterTest;
+  return services.command('test-adapter', command, { actor, company_id });
 }

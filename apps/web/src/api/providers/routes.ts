@@ -1,5 +1,4 @@
 import { providerEndpoints as rows } from '@acp/contract';
-import type { InstanceProviderTests } from '@acp/contract';
 import { createProvider, deleteProvider, listProviders, presentProvider, updateProvider } from '@acp/core';
 import { sendJson } from '../../http/answer.ts';
 import { handle, type Route } from '../../http/handle.ts';
@@ -20,7 +19,7 @@ export const providerRoutes: Route[] = [
   handle(rows.test, (c) => testProvider(c.services, c.actor, c.subject)),
   handle(rows.testInstance, async ({ actor, company_id, services, query, request, response }) => {
     const caller = { actor, company_id };
-    const tests = (await services.command('test-instance-providers', {}, caller)) as InstanceProviderTests;
+    const tests = await services.command('test-instance-providers', {}, caller);
     const asJson = query.format === 'json' || request.accepts(['html', 'json']) === 'json';
     if (asJson || actor.kind !== 'user') sendJson(response, 200, JSON.stringify(tests));
     else response.type('html').send(instanceTestPage(actor, tests));

@@ -8,6 +8,5 @@ export async function testProvider(
   actor: Actor,
   { id: provider_id, company_id }: Pick<ProviderRow, 'id' | 'company_id'>,
 ): Promise<ProviderTest> {
-  // What the scheduler's handler gives back: its row holds answers to the schema.
-  return (await services.command('test-provider', { provider_id }, { actor, company_id })) as ProviderTest;
+  return services.command('test-provider', { provider_id }, { actor, company_id });
 }
