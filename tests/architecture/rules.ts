@@ -67,6 +67,7 @@ export const sliceOrder = [
   'heartbeats',
   'workers',
   'routines',
+  'webhooks',
   'chats',
   'councils',
   'subagents',

@@ -89,6 +89,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...decisions,
       ...files,
       ...(await stageRoutine(tx, company_id)),
+      ...(await stageWebhook(tx, company_id)),
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -113,6 +114,26 @@ async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
   const routine = await createRoutine(tx, director, company_id, { name: 'Staged' });
   const trigger = await createTrigger(tx, director, routine, { kind: 'webhook' }, new Vault(null));
   return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
+}
+
+/** With a delivery that ended. */
+async function stageWebhook(tx: Tx, company_id: string): Promise<Stage> {
+  const values = {
+    company_id,
+    url: 'https://example.com/hook',
+    events: ['*'],
+    secret_sealed: '',
+    from_seq: 0,
+  };
+  const [webhook] = await tx.insert(schema.webhooks).values(values).returning();
+  const { id: webhook_id } = webhook!;
+  const event = { seq: 1, event_id: webhook_id, event_type: 'issue.created', body: '{}' };
+  const ended = { status: 'failed', error: 'it answered 500', finished_at: new Date() };
+  const [delivery] = await tx
+    .insert(schema.webhook_deliveries)
+    .values({ company_id, webhook_id, ...event, ...ended })
+    .returning();
+  return { webhookId: webhook_id, deliveryId: delivery!.id };
 }
 
 /** What a company has beside its issues, and a note in the trash. */

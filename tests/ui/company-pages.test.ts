@@ -373,3 +373,33 @@ describe('an instance admin', () => {
     expect((await boss.get('/admin/trash?type=skill')).text).not.toContain(entry);
   });
 });
+
+it('an admin adds a webhook, sees its secret once and its deliveries, has one sent again, and deletes it', async () => {
+  const admin = browserOf(cast.admin);
+  const path = `${base}/webhooks`;
+  const refused = await admin.post(path, { url: 'http://10.0.0.1/', events: 'issue.*' });
+  expect(errorOf(refused.text, 'url')).toBe('Names an address that may not be reached.');
+  expect(refused.text).toContain('value="issue.*"');
+  const made = await admin.post(path, {
+    url: 'https://example.com/hook',
+    events: 'issue.*, approval.created',
+  });
+  const secret = /<code>([\w-]{43})<\/code>/.exec(made.text)![1]!;
+  const list = await admin.get(path);
+  expect(list.text).not.toContain(secret);
+  const page = /href="(\/webhooks\/[\w-]+)"/.exec(list.text)![1]!;
+  await database.pool.query(
+    `insert into webhook_deliveries (company_id, webhook_id, seq, event_id, event_type, body, status, error, finished_at)
+     values ($1, $2, 1, $2, 'issue.created', '{}', 'failed', 'it answered 500', now())`,
+    [cast.company_id, page.split('/').at(-1)],
+  );
+  const shown = await admin.get(page);
+  expect(shown.text).toContain('it answered 500');
+  const again = /action="(\/webhook-deliveries\/[\w-]+\/redeliver)"/.exec(shown.text)![1]!;
+  expect((await admin.get((await admin.post(again)).headers.location!)).text).toContain('It is sent again.');
+  await admin.post(`${page}/enabled`, { enabled: '' });
+  expect((await admin.post(again)).text).toContain('the webhook is switched off');
+  const gone = await admin.post(`${page}/delete`);
+  expect((await admin.get(gone.headers.location!)).text).toContain('The webhook is deleted.');
+  expect((await admin.get(page)).status).toBe(404);
+});

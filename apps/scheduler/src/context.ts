@@ -4,6 +4,7 @@ import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
 import type { TickCounters } from './tick-counters.ts';
+import type { WebhookSender } from './webhooks/webhook-sender.ts';
 
 /** What the process's consumers and timers work with. */
 export interface SchedulerContext {
@@ -15,6 +16,8 @@ export interface SchedulerContext {
   queue: Queue;
   counters: TickCounters;
   pool: RunPool;
+  /** Sends events to where integrators listen. */
+  webhooks: Pick<WebhookSender, 'kick'>;
   /** Of this process, as `claimed_by` names it. */
   claimed_by: string;
   started_at: Date;

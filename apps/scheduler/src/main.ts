@@ -1,8 +1,7 @@
 /** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { createListener, createNotifier } from '@acp/db';
+import { createListener, createNotifier, type Notifier } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
-import { catchUp } from './catch-up.ts';
 import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
@@ -13,7 +12,8 @@ import { loadPricing } from './pricing.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
 import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
-import { createTimers } from './timers.ts';
+import { startTimers } from './timers.ts';
+import { WebhookSender } from './webhooks/webhook-sender.ts';
 
 /** How much time there is. */
 export interface StopOptions {
@@ -57,13 +57,7 @@ export async function startScheduler({
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   const database = await openPool({ url: config.database_url, direct_url }, config, { vault, logger });
   const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
-  const notifier = createNotifier({
-    url: direct_url,
-    logger,
-    application_name: 'scheduler-notifier',
-    // The timer of what is due looks into the outbox every second, by the one statement for all of it.
-    poll_ms: 0,
-  });
+  const notifier = openNotifier(direct_url, logger);
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'consumer', logger, listener });
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
@@ -83,6 +77,7 @@ export async function startScheduler({
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
+  const webhooks = new WebhookSender({ database, listener, logger, vault, config });
   const counters = new TickCounters();
   const started_at = new Date();
   const context = {
@@ -94,14 +89,12 @@ export async function startScheduler({
     queue,
     counters,
     pool,
+    webhooks,
     claimed_by: name,
     started_at,
   };
   registerJobs(context);
-  const timers = createTimers(context);
-  for (const timer of timers) timer.start();
-  // The database was away: answers to fetches of jobs may have been lost with the connections.
-  listener.onReconnect(() => void catchUp(context));
+  const timers = startTimers(context, listener);
   // What a scheduler that was killed left on this machine.
   const swept = sweepMachine(context);
   await listener.ready();
@@ -116,6 +109,7 @@ export async function startScheduler({
         endRuns({ pool, leases, database, logger }, timeoutMs, hurry),
         ...timers.map(async (timer) => timer.stop()),
         queue.stop({ timeout_ms: timeoutMs }),
+        webhooks.stop(),
       ]);
       await swept;
       leases.close();
@@ -125,4 +119,9 @@ export async function startScheduler({
       storage.close();
     },
   };
+}
+
+function openNotifier(url: string, logger: Logger): Notifier {
+  // The timer of what is due looks into the outbox every second, by the one statement for all of it.
+  return createNotifier({ url, logger, application_name: 'scheduler-notifier', poll_ms: 0 });
 }

@@ -27,6 +27,7 @@ async function contextOf(): Promise<TimerContext> {
     storage: new LocalStorage(join(tmpdir(), `acp-timers-${newId()}`)),
     vault: new Vault(null, []),
     counters,
+    webhooks: { kick: () => undefined },
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),
   };

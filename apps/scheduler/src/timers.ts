@@ -1,6 +1,7 @@
 // Everything that happens because time passes. Each is safe with several schedulers at once: rows are locked and
 // skipped, or the statement decides by itself.
 import {
+  deleteDeliveriesBefore,
   deleteEventsBefore,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
@@ -24,8 +25,9 @@ import {
   sweepUnappliedApprovals,
   sweepUnsettled,
   sweepWakeups,
+  switchOffOverfull,
 } from '@acp/core';
-import { transaction } from '@acp/db';
+import { type Listener, transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
 import { catchUp } from './catch-up.ts';
 import type { TimerContext } from './context.ts';
@@ -106,12 +108,16 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
 
-export function createTimers(context: TimerContext): Timer[] {
+export function startTimers(context: TimerContext, listener: Pick<Listener, 'onReconnect'>): Timer[] {
   const { counters, logger } = context;
-  return timerTable.map(
+  const timers = timerTable.map(
     ({ work, ...row }) =>
       new Timer({ ...row, counters, logger, work: async (signal) => work(context, signal) }),
   );
+  for (const timer of timers) timer.start();
+  // The database was away: answers to fetches of jobs may have been lost with the connections.
+  listener.onReconnect(() => void catchUp(context));
+  return timers;
 }
 
 async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
@@ -121,6 +127,7 @@ async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<vo
   if (due.heartbeats) await beatHearts(context, signal);
   if (due.remote_tasks) await endDueTasks(context, signal);
   if (due.lost_runs) await sweepLostRuns(context, signal);
+  if (due.webhooks) context.webhooks.kick();
   if (due.schedules) await fireSchedules(context, signal);
 }
 
@@ -169,12 +176,15 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteExpiredOauthFlows(db);
 }
 
-/** In bites: what a busy instance makes in five minutes may be a lot. */
-async function forgetEvents({ database: { db } }: TimerContext, signal: AbortSignal): Promise<void> {
+/** Events and what webhooks made of them, in bites: a busy instance makes a lot in five minutes. */
+async function forgetEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
-  let deleted = EVENT_BATCH;
-  while (deleted === EVENT_BATCH && !signal.aborted)
-    deleted = await deleteEventsBefore(db, days, EVENT_BATCH);
+  for (const forgetBatch of [deleteEventsBefore, deleteDeliveriesBefore]) {
+    let deleted = EVENT_BATCH;
+    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
+  }
+  await transaction(database, async (tx) => switchOffOverfull(tx));
 }
 
 /** In small bites, so that no statement holds rows for long. */

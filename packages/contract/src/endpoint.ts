@@ -32,7 +32,9 @@ export type ScopeEntity =
   | 'skill'
   | 'approval'
   | 'budget_policy'
-  | 'budget_incident';
+  | 'budget_incident'
+  | 'webhook'
+  | 'webhook_delivery';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.

@@ -30,6 +30,7 @@ import { secretEndpoints } from './secrets.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
 import { trashEndpoints } from './trash.ts';
+import { webhookEndpoints } from './webhooks.ts';
 import { workProductEndpoints } from './work-products.ts';
 
 export const endpoints: readonly EndpointRow[] = [
@@ -62,6 +63,7 @@ export const endpoints: readonly EndpointRow[] = [
   runEndpoints,
   routineEndpoints,
   routineTriggerEndpoints,
+  webhookEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

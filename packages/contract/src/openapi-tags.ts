@@ -36,5 +36,6 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   skills: 'Instructions that agents look up.',
   'task-sessions': 'An agent’s work on an issue over several runs.',
   trash: 'What was deleted and can come back.',
+  webhooks: 'Where events are sent to.',
   'work-products': 'What came of the work.',
 };

@@ -214,6 +214,18 @@ export const configSchema = Type.Object({
     description:
       'public refuses private, loopback and link-local addresses; metadata addresses are always refused.',
   }),
+  SERVICE_WEBHOOK_ALLOWED_HOSTS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: '',
+    description:
+      'Hosts on private addresses to which outbound webhooks may be sent; all others must be public.',
+  }),
+  SERVICE_WEBHOOK_TIMEOUT_SEC: Type.Integer({
+    minimum: 1,
+    maximum: 60,
+    default: 10,
+    description: 'Seconds that a receiver of outbound webhooks has to answer.',
+  }),
   SERVICE_LLM_IDLE_TIMEOUT_SEC: Type.Integer({
     minimum: 1,
     maximum: 86_400,

@@ -28,6 +28,7 @@ import { licenseRoutes } from './settings/license-routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 
 export const apiRoutes: readonly Route[] = [
   activityRoutes,
@@ -55,6 +56,7 @@ export const apiRoutes: readonly Route[] = [
   budgetRoutes,
   runRoutes,
   routineRoutes,
+  webhookRoutes,
   inboxRoutes,
   trashRoutes,
   referenceRoutes,

@@ -12,6 +12,7 @@ import {
   findBudgetIncident,
   findBudgetPolicy,
   findCompany,
+  findDelivery,
   findIssue,
   findJoinRequest,
   findNote,
@@ -23,6 +24,7 @@ import {
   findSecret,
   findSkill,
   findTaskSession,
+  findWebhook,
   findWorkProduct,
   loadGoal,
   loadProject,
@@ -55,6 +57,8 @@ const loaders = {
   goal: loadGoal,
   note: findNote,
   skill: findSkill,
+  webhook: findWebhook,
+  webhook_delivery: findDelivery,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

@@ -1,6 +1,12 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor, CommandName, CommandPayload, CommandResult } from '@acp/contract';
-import { type AdapterRules, type HomeRules, keyLedger, type ProviderRules } from '@acp/core';
+import {
+  type AdapterRules,
+  type HomeRules,
+  keyLedger,
+  type ProviderRules,
+  type WebhookRules,
+} from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type License, type Logger, readGivenLicense, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
@@ -19,6 +25,8 @@ export interface Services {
   readonly adapters: AdapterRules;
   /** What providers may reach (SERVICE_PROVIDER_EGRESS). */
   readonly providers: ProviderRules;
+  /** What outbound webhooks may reach beside the public internet. */
+  readonly webhooks: WebhookRules;
   readonly public_url: string;
   /** Flags and license: which rows answer at the moment. */
   readonly instance: InstanceGate;
@@ -58,6 +66,7 @@ export interface ServiceSources {
         | 'lambda_functions'
         | 'provider_egress'
         | 'license_public_key'
+        | 'webhook_allowed_hosts'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -97,6 +106,7 @@ export function createServices({ database, config, listener, logger, ...sources 
       lambda_functions: config.lambda_functions ?? [],
     },
     providers: { egress: config.provider_egress ?? 'any' },
+    webhooks: { allowed_hosts: config.webhook_allowed_hosts ?? [] },
     public_url: config.public_url,
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),

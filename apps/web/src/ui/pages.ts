@@ -31,6 +31,7 @@ import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
 import { textRoutes } from './texts/text-routes.ts';
+import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
@@ -63,5 +64,6 @@ export const uiPages: readonly UiRoute[] = [
   textRoutes,
   costsRoutes,
   budgetRoutes,
+  webhookRoutes,
   activityRoutes,
 ].flat();

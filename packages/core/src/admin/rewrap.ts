@@ -4,7 +4,7 @@ import type { Vault } from '@acp/kernel';
 import { and, asc, eq, gt, isNotNull } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 
-const { oauth_accounts, providers, routine_triggers, secrets } = schema;
+const { oauth_accounts, providers, routine_triggers, secrets, webhooks } = schema;
 
 export interface SealedColumn {
   name: string;
@@ -38,6 +38,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     'secret_sealed',
     routine_triggers.secret_sealed,
   ),
+  sealed('webhooks', webhooks, webhooks.id, 'secret_sealed', webhooks.secret_sealed),
   sealed('oauth_accounts', oauth_accounts, oauth_accounts.id, 'tokens_sealed', oauth_accounts.tokens_sealed),
 ];
 

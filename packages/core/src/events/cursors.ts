@@ -23,12 +23,15 @@ export interface CursorBatch {
   missed: number;
 }
 
-/** Opens the cursor behind the newest event; one that is open stays where it is. */
+/**
+ * Opens the cursor behind the newest event; one that is open stays where it is. Held until the end of the transaction:
+ * nobody who does not yet see the new reader closes it meanwhile.
+ */
 export async function openCursor(tx: Tx, { consumer, name }: CursorName): Promise<void> {
   await tx.execute(sql`
     insert into ${event_cursors} (consumer, name, seq)
     select ${consumer}, ${name}, last from ${event_sequence}
-    on conflict (consumer, name) do nothing`);
+    on conflict (consumer, name) do update set updated_at = now()`);
 }
 
 /** Its owner is gone, or wants no more events. */

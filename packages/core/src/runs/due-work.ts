@@ -13,6 +13,8 @@ export interface DueWork {
   remote_tasks: boolean;
   /** `fireDueSchedule` would find a trigger. */
   schedules: boolean;
+  /** Webhooks have events to look at, or an attempt that is due. */
+  webhooks: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
 }
@@ -23,6 +25,7 @@ const nothing: DueWork = {
   budget_windows: false,
   remote_tasks: false,
   schedules: false,
+  webhooks: false,
   events: false,
 };
 
@@ -43,6 +46,10 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
             and t.status in ('queued', 'claimed')) as remote_tasks,
       exists (select from routine_triggers where enabled and next_fire_at is not null and next_fire_at <= now())
         as schedules,
+      exists (select from webhooks where enabled and next_attempt_at is not null and next_attempt_at <= now()
+          and (lease_until is null or lease_until < now()))
+        or exists (select from event_cursors c join event_sequence s on s.last > c.seq where c.consumer = 'webhooks')
+        as webhooks,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -1,0 +1,57 @@
+import type { Attempt, PendingDelivery } from '@acp/core';
+import { EgressError, hmacSha256Hex } from '@acp/kernel';
+
+export interface Envelope extends PendingDelivery {
+  url: string;
+  secret: string;
+}
+
+/** In characters: what a receiver's failure may say of itself. */
+const MAX_ERROR = 500;
+
+/**
+ * Sends one delivery, signed as inbound `hmac_ts` webhooks are (specification, Webhook ingress 4). Anything but a 2xx is
+ * a failure; redirects are not followed, for where they lead nobody has allowed.
+ * @param signal aborts where the process stops: throws then, for nothing is known of the outcome
+ */
+export async function sendWebhook(
+  send: typeof fetch,
+  { url, secret, id, event_type, body }: Envelope,
+  timeout_sec: number,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const tooLong = AbortSignal.timeout(timeout_sec * 1000);
+  try {
+    const response = await send(url, {
+      method: 'POST',
+      redirect: 'manual',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'agent-control-plane',
+        'x-service-event': event_type,
+        'x-service-delivery': id,
+        'x-service-timestamp': timestamp,
+        'x-service-signature': hmacSha256Hex(secret, `${timestamp}.${body}`),
+      },
+      signal: AbortSignal.any([signal, tooLong]),
+    });
+    // What it says is not read: it could go on for ever.
+    await response.body?.cancel();
+    const { status } = response;
+    return { response_status: status, error: response.ok ? null : `it answered ${status}` };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const reason = tooLong.aborted ? `no answer in ${timeout_sec} s` : reasonOf(error);
+    return { response_status: null, error: reason.slice(0, MAX_ERROR) };
+  }
+}
+
+/** Never an address that a name resolved to. */
+function reasonOf(error: unknown): string {
+  if (error instanceof EgressError) return error.message;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
+  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
+}

@@ -1,0 +1,154 @@
+import {
+  type Attempt,
+  claimWebhooks,
+  type ClaimedWebhook,
+  fanOut,
+  nextDelivery,
+  type PendingDelivery,
+  recordAttempt,
+  releaseWebhook,
+  webhookSecret,
+} from '@acp/core';
+import { type Database, type Listener, transaction } from '@acp/db';
+import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { sendWebhook } from './send-webhook.ts';
+
+export interface WebhookSenderOptions {
+  database: Database;
+  listener: Listener;
+  logger: Logger;
+  vault: Vault;
+  config: Pick<Config, 'webhook_allowed_hosts' | 'webhook_timeout_sec'>;
+}
+
+/** Webhooks that one process serves at once. */
+const MAX_AT_ONCE = 16;
+/** Deliveries to one webhook in a row: then others have their turn. */
+const IN_A_ROW = 50;
+/** Beyond the time of an attempt: what its statements may take. */
+const LEASE_MARGIN_SEC = 5;
+/** Events come thick and fast: they are looked at together. */
+const REST_MS = 100;
+
+/**
+ * Makes deliveries of events and sends them: woken by the word of new events while webhooks listen, and by the timer of
+ * what is due. Any number of processes may do so: the cursor is moved by one at a time, a webhook served by one.
+ */
+export class WebhookSender {
+  readonly #options: WebhookSenderOptions;
+  readonly #fetch: typeof fetch;
+  readonly #serving = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #off: () => void;
+  /** Without webhooks nobody reads events. */
+  #listening = false;
+  #wanted = false;
+  #rest: NodeJS.Timeout | undefined;
+  #working: Promise<void> | null = null;
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options;
+    const { webhook_allowed_hosts: allow_hosts } = options.config;
+    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts });
+    this.#off = options.listener.on('events', () => {
+      if (this.#listening) this.kick();
+    });
+  }
+
+  /** There are events to look at, or attempts to make. */
+  kick(): void {
+    this.#wanted = true;
+    if (this.#rest === undefined && this.#working === null) this.#begin();
+  }
+
+  /** Attempts that are under way are broken off and made again, by whoever comes next. */
+  async stop(): Promise<void> {
+    this.#off();
+    clearTimeout(this.#rest);
+    this.#stopping.abort();
+    await this.#working;
+    await Promise.all(this.#serving);
+  }
+
+  #begin(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#working = this.#work().finally(() => {
+      this.#working = null;
+      this.#rest = setTimeout(() => {
+        this.#rest = undefined;
+        if (this.#wanted) this.#begin();
+      }, REST_MS);
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { database, logger } = this.#options;
+    this.#wanted = false;
+    try {
+      for (let more = true; more && !this.#stopping.signal.aborted;) {
+        const made = await transaction(database, async (tx) => fanOut(tx));
+        // Where another process is at it, it is that one which listens.
+        this.#listening = made?.listening ?? false;
+        more = made?.more ?? false;
+      }
+      const room = MAX_AT_ONCE - this.#serving.size;
+      const claimed = room > 0 ? await claimWebhooks(database.db, room, this.#leaseSec) : [];
+      for (const webhook of claimed) this.#serve(webhook);
+    } catch (error) {
+      // The timer comes again.
+      logger.warn('webhooks could not be looked after', { error });
+    }
+  }
+
+  get #leaseSec(): number {
+    return this.#options.config.webhook_timeout_sec + LEASE_MARGIN_SEC;
+  }
+
+  #serve(webhook: ClaimedWebhook): void {
+    const { logger } = this.#options;
+    const done = this.#deliver(webhook)
+      .then(
+        () => this.kick(),
+        // Its lease lapses: after a pause somebody tries again.
+        (error: unknown) => logger.warn('a webhook could not be served', { webhook_id: webhook.id, error }),
+      )
+      .finally(() => this.#serving.delete(done));
+    this.#serving.add(done);
+  }
+
+  async #deliver(webhook: ClaimedWebhook): Promise<void> {
+    const { database } = this.#options;
+    const { signal } = this.#stopping;
+    for (let count = 0; count < IN_A_ROW && !signal.aborted; count += 1) {
+      const delivery = await nextDelivery(database.db, webhook, this.#leaseSec);
+      if (delivery === undefined) return;
+      if (delivery === null) break;
+      const attempt = await this.#attempt(webhook, delivery);
+      if (attempt === null) break;
+      const held = await transaction(database, async (tx) =>
+        recordAttempt(tx, webhook, delivery.id, attempt),
+      );
+      if (!held) return;
+    }
+    await transaction(database, async (tx) => releaseWebhook(tx, webhook));
+  }
+
+  /** Null where it was broken off, because the process stops. */
+  async #attempt(webhook: ClaimedWebhook, delivery: PendingDelivery): Promise<Attempt | null> {
+    const { vault, config, logger } = this.#options;
+    let secret: string;
+    try {
+      secret = webhookSecret(vault, webhook);
+    } catch (error) {
+      logger.warn('the secret of a webhook could not be opened', { webhook_id: webhook.id, error });
+      return { response_status: null, error: 'its secret could not be opened' };
+    }
+    const envelope = { ...delivery, url: webhook.url, secret };
+    try {
+      return await sendWebhook(this.#fetch, envelope, config.webhook_timeout_sec, this.#stopping.signal);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import type { Webhook, WebhookDelivery } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { formError, input, postButton, status } from '../kit/parts.ts';
+import type { Column } from '../kit/table.ts';
+
+export const webhookColumns: Column<Webhook>[] = [
+  { label: 'URL', cell: ({ id, url }) => html`<a href="/webhooks/${id}"><code>${url}</code></a>` },
+  { label: 'Events', cell: ({ events }) => html`<code>${events.join(', ')}</code>` },
+  { label: 'State', cell: webhookState },
+  { label: 'Last delivered', cell: ({ last_delivered_at }) => timeAgo(last_delivered_at) },
+];
+
+function webhookState({ enabled, failing_since }: Webhook): Html {
+  if (!enabled) return status('disabled');
+  if (failing_since === null) return status('ready');
+  return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
+}
+
+export const deliveryColumns: Column<WebhookDelivery>[] = [
+  { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },
+  { label: 'State', cell: (delivery) => status(delivery.status) },
+  { label: 'Attempts', kind: 'number', cell: ({ attempts }) => html`${attempts}` },
+  { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
+  { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'Again',
+    kind: 'acts',
+    cell: ({ id }) =>
+      postButton(`/webhook-deliveries/${id}/redeliver`, 'Deliver again', { class: 'quiet small' }),
+  },
+];
+
+/** For a new webhook and for one that exists. The secret is typed in, or made, and never shown again. */
+export function webhookForm(
+  path: string,
+  webhook: Webhook | null,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const errors = new FieldErrors(error, ['url', 'events', 'secret']);
+  const value = (name: 'url' | 'events'): string =>
+    form?.text(name) ?? (name === 'url' ? webhook?.url : webhook?.events.join(', ')) ?? '';
+  return html`<form class="card" method="post" action="${path}">
+    !${when(!webhook, () => html`<h2>New webhook</h2>`)}!${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), error: errors.of('url') })}
+      !${input({ name: 'events', label: 'Events', required: true, value: value('events'), hint: 'Patterns, with commas between them: issue.*, approval.created, *', error: errors.of('events') })}
+      !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is made and shown once', error: errors.of('secret') })}
+    </div>
+    <button>${webhook ? 'Save' : 'Add'}</button>
+  </form>`;
+}
+
+/** Switching and deleting. */
+export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Html {
+  return html`<section class="card">
+      <h2>${enabled ? 'Switch off' : 'Switched off'}</h2>
+      !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
+      <p class="soft">
+        ${enabled ? 'What waits is given up.' : 'Once it is on again it gets what happens from then on.'}
+      </p>
+      !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
+    </section>
+    <section class="card danger">
+      <h2>Delete</h2>
+      <p>For good, with its deliveries.</p>
+      !${postButton(`/webhooks/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the webhook to ${url}?` })}
+    </section>`;
+}

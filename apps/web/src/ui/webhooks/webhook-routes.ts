@@ -1,0 +1,120 @@
+import { webhookEndpoints as rows } from '@acp/contract';
+import { findWebhook, listDeliveries, listWebhooks, presentWebhook } from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, notice, shownOnce } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { deliveryColumns, webhookActs, webhookColumns, webhookForm } from './webhook-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byWebhook = { by: 'webhook', param: 'webhookId' } as const;
+
+const listPath = (company_id: string): string => `/companies/${company_id}/webhooks`;
+
+const done: Record<string, string> = {
+  saved: 'Saved.',
+  queued: 'It is sent again.',
+  deleted: 'The webhook is deleted.',
+};
+
+async function webhooksPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+  secret: string | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listWebhooks(tx, company_id, pageOf(query));
+  const path = listPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Webhooks', webhookColumns, items)}!${moreLink(path, next_cursor, 'Older webhooks')}
+        </div>`
+      : emptyState('No webhook yet', html`Events of the company can be sent to a URL of yours, signed.`);
+  const body = html`!${when(secret, (value) => shownOnce('The secret that deliveries are signed with, shown this once:', value))}
+  !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
+  return companyPage(context, { title: 'Webhooks', active: path, body });
+}
+
+async function webhookPage(
+  context: UiContext<'webhook'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query, subject } = context;
+  const webhook = presentWebhook(subject);
+  const path = listPath(company_id);
+  const own = `/webhooks/${webhook.id}`;
+  const { items, next_cursor } = await listDeliveries(tx, webhook, pageOf(query));
+  const deliveries =
+    items.length > 0
+      ? html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(own, next_cursor, 'Older deliveries')}`
+      : html`<p class="soft">Nothing was sent yet.</p>`;
+  return companyPage(context, {
+    title: new URL(webhook.url).host,
+    active: path,
+    trail: [{ label: 'Webhooks', path }],
+    body: html`!${notice(done[query.done ?? ''])}!${webhookForm(own, webhook, error, form)}
+      <section class="card">
+        <h2>Deliveries</h2>
+        !${deliveries}
+      </section>
+      !${webhookActs(webhook)}`,
+  });
+}
+
+const readWebhook = (form: FormValues) => ({
+  url: form.text('url').trim(),
+  events: form
+    .text('events')
+    .split(',')
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== ''),
+  secret: form.given('secret')?.trim(),
+});
+
+/** Of a delivery nothing but its webhook has a page. */
+async function redeliveryFailed(context: UiContext<'webhook_delivery'>, error: string): Promise<Html> {
+  const subject = await findWebhook(context.tx, context.subject.webhook_id);
+  if (!subject) throw notFound();
+  const active = listPath(context.company_id);
+  const trail = [{ label: 'Webhooks', path: active }];
+  const body = html`!${formError(error)}
+    <p><a href="/webhooks/${subject.id}">Back to the webhook</a></p>`;
+  return companyPage(context, { title: 'Not delivered', active, trail, body });
+}
+
+export const webhookRoutes: UiRoute[] = [
+  page('/companies/{companyId}/webhooks', { scope: byCompany, role: 'admin' }, (c) => webhooksPage(c)),
+  action('/companies/{companyId}/webhooks', rows.create, {
+    read: readWebhook,
+    secrets: ['secret'],
+    // The secret is shown in the answer itself and nowhere afterwards.
+    next: (c, { secret }) => webhooksPage(c, null, null, secret),
+    failed: webhooksPage,
+  }),
+  page('/webhooks/{webhookId}', { scope: byWebhook, role: 'admin' }, (c) => webhookPage(c)),
+  action('/webhooks/{webhookId}', rows.update, {
+    read: readWebhook,
+    secrets: ['secret'],
+    next: (c) => `/webhooks/${c.subject.id}?done=saved`,
+    failed: webhookPage,
+  }),
+  action('/webhooks/{webhookId}/enabled', rows.update, {
+    read: (form) => ({ enabled: form.checked('enabled') }),
+    next: (c) => `/webhooks/${c.subject.id}?done=saved`,
+    failed: webhookPage,
+  }),
+  action('/webhooks/{webhookId}/delete', rows.delete, {
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: webhookPage,
+  }),
+  action('/webhook-deliveries/{deliveryId}/redeliver', rows.redeliver, {
+    next: (c) => `/webhooks/${c.subject.webhook_id}?done=queued`,
+    failed: redeliveryFailed,
+  }),
+];

@@ -1,0 +1,2 @@
+/** The durable cursor of all webhooks: events are read once, however many listen. */
+export const CURSOR = { consumer: 'webhooks', name: '' } as const;

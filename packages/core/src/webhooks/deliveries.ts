@@ -1,0 +1,60 @@
+import type { Actor, WebhookDelivery } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, isUuid, notFound } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { changeOfWebhook, type DeliveryRow, presentDelivery, type WebhookRow } from './present.ts';
+
+const { companies, webhook_deliveries, webhooks } = schema;
+
+// Bodies stay where they are: lists would be large.
+const { body: _, ...shown } = getTableColumns(webhook_deliveries);
+
+/** The scope loader's way to a delivery. */
+export async function findDelivery(tx: Tx, id: string): Promise<Omit<DeliveryRow, 'body'> | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(shown)
+    .from(webhook_deliveries)
+    .innerJoin(companies, and(eq(companies.id, webhook_deliveries.company_id), isNull(companies.deleted_at)))
+    .where(eq(webhook_deliveries.id, id));
+  return row;
+}
+
+export async function listDeliveries(
+  tx: Tx,
+  { id }: Pick<WebhookRow, 'id'>,
+  query: PageRequest,
+): Promise<Page<WebhookDelivery>> {
+  const page = newestFirst(webhook_deliveries.created_at, webhook_deliveries.id, query, 50);
+  const rows = await tx
+    .select(shown)
+    .from(webhook_deliveries)
+    .where(and(eq(webhook_deliveries.webhook_id, id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentDelivery);
+}
+
+/** Sent again, at once, whatever became of it, with a new day of attempts. @throws conflict where the webhook is off */
+export async function redeliver(
+  tx: Tx,
+  actor: Actor,
+  delivery: Pick<DeliveryRow, 'id' | 'webhook_id'>,
+): Promise<WebhookDelivery> {
+  const [webhook] = await tx
+    .update(webhooks)
+    .set({ next_attempt_at: sql`case when enabled then now() end` })
+    .where(eq(webhooks.id, delivery.webhook_id))
+    .returning();
+  if (!webhook) throw notFound();
+  if (!webhook.enabled) throw conflict('the webhook is switched off');
+  const [row] = await tx
+    .update(webhook_deliveries)
+    .set({ status: 'pending', attempts: 0, error: null, queued_at: sql`now()`, finished_at: null })
+    .where(eq(webhook_deliveries.id, delivery.id))
+    .returning(shown);
+  if (!row) throw notFound();
+  await recordChanges(tx, actor, [changeOfWebhook(webhook, 'webhook.redelivered', { delivery_id: row.id })]);
+  return presentDelivery(row);
+}

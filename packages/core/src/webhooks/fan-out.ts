@@ -1,0 +1,110 @@
+import { eventTable, matchesPattern } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { advanceCursor, closeCursor, readCursor, type SequencedEvent } from '../events/index.ts';
+import { CURSOR } from './cursor.ts';
+import { hostOf, type WebhookRow } from './present.ts';
+
+const { companies, webhook_deliveries, webhooks } = schema;
+
+export interface FanOut {
+  /** There are more events. */
+  more: boolean;
+  /** There are webhooks that listen. */
+  listening: boolean;
+}
+
+const BATCH = 200;
+
+/**
+ * Makes the deliveries of the next events, and moves the cursor with them. Without a webhook that is on the cursor is
+ * closed: events then cost nothing.
+ * @returns undefined where the cursor is not open or another process is at it
+ */
+export async function fanOut(tx: Tx): Promise<FanOut | undefined> {
+  const batch = await readCursor(tx, CURSOR, BATCH);
+  if (batch === undefined) return undefined;
+  const { events, missed } = batch;
+  const listening = await enabledWebhooks(tx, missed > 0 ? undefined : companiesOf(events));
+  if (missed > 0) await tellOfMissed(tx, listening, missed);
+  const made = events.flatMap((event) =>
+    listening.filter((webhook) => wants(webhook, event)).map((webhook) => deliveryOf(webhook, event)),
+  );
+  if (made.length > 0) {
+    await tx.insert(webhook_deliveries).values(made);
+    const ids = [...new Set(made.map(({ webhook_id }) => webhook_id))];
+    await tx
+      .update(webhooks)
+      .set({ next_attempt_at: sql`coalesce(next_attempt_at, now())` })
+      .where(inArray(webhooks.id, ids));
+  }
+  if (listening.length === 0 && !(await anyEnabled(tx))) {
+    await closeCursor(tx, CURSOR);
+    return { more: false, listening: false };
+  }
+  await advanceCursor(tx, CURSOR, batch);
+  return { more: events.length === BATCH, listening: true };
+}
+
+const companiesOf = (events: readonly SequencedEvent[]) => [
+  ...new Set(events.flatMap(({ company_id }) => company_id ?? [])),
+];
+
+/** Locked against a change: what is switched off meanwhile would get deliveries that nobody fails. */
+async function enabledWebhooks(tx: Tx, company_ids: string[] | undefined): Promise<WebhookRow[]> {
+  if (company_ids?.length === 0) return [];
+  const rows = await tx
+    .select({ webhook: webhooks })
+    .from(webhooks)
+    .innerJoin(companies, and(eq(companies.id, webhooks.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(webhooks.enabled, true), company_ids && inArray(webhooks.company_id, company_ids)))
+    .orderBy(webhooks.id)
+    .for('no key update', { of: webhooks });
+  return rows.map(({ webhook }) => webhook);
+}
+
+async function anyEnabled(tx: Tx): Promise<boolean> {
+  const rows = await tx.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.enabled, true)).limit(1);
+  return rows.length > 0;
+}
+
+function typeOf(event: SequencedEvent): string | null {
+  return Object.hasOwn(eventTable, event.type)
+    ? eventTable[event.type as keyof typeof eventTable].plugin_type
+    : null;
+}
+
+function wants(webhook: WebhookRow, event: SequencedEvent): boolean {
+  const type = typeOf(event);
+  return (
+    type !== null &&
+    webhook.company_id === event.company_id &&
+    webhook.from_seq < event.seq &&
+    (webhook.events as string[]).some((pattern) => matchesPattern(pattern, type))
+  );
+}
+
+function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
+  const type = typeOf(event) ?? event.type;
+  const { id: event_id, seq, occurred_at, data } = event;
+  const body = JSON.stringify({ id: event_id, type, company_id, occurred_at, data });
+  return { webhook_id: id, company_id, seq, event_id, event_type: type, body };
+}
+
+/** No scheduler ran for longer than events are kept. */
+async function tellOfMissed(tx: Tx, listening: readonly WebhookRow[], missed: number): Promise<void> {
+  await recordChanges(
+    tx,
+    systemActor('webhooks'),
+    listening.map(({ id, company_id, url }) => {
+      const entity = { entity_type: 'webhook', entity_id: id };
+      const message = `The webhook to ${hostOf(url)} fell behind: up to ${missed} events were removed before they were sent`;
+      return {
+        company_id,
+        ...entity,
+        event: { type: 'notification', data: { topic: 'webhook', level: 'error', message, ...entity } },
+      };
+    }),
+  );
+}

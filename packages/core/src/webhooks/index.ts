@@ -1,0 +1,24 @@
+/**
+ * Owns `webhooks` and `webhook_deliveries`: what happens in a company, sent to its integrators (decisions 10.17).
+ * Invariants: a delivery is made with the move of the durable cursor, so that none is lost and none made twice; the
+ * deliveries of a webhook go out one after the other in the order of the events; whoever delivers holds its lease.
+ */
+export {
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  updateWebhook,
+  webhookSecret,
+} from './webhooks.ts';
+export type { WebhookRules } from './webhooks.ts';
+export { findDelivery, listDeliveries, redeliver } from './deliveries.ts';
+export { fanOut } from './fan-out.ts';
+export type { FanOut } from './fan-out.ts';
+export { claimWebhooks, nextDelivery, releaseWebhook } from './claim.ts';
+export type { ClaimedWebhook, PendingDelivery } from './claim.ts';
+export { recordAttempt } from './attempt.ts';
+export type { Attempt } from './attempt.ts';
+export { deleteDeliveriesBefore, switchOffOverfull } from './retention.ts';
+export { presentWebhook } from './present.ts';
+export type { DeliveryRow, WebhookRow } from './present.ts';

@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { matchesPattern } from '@acp/contract';
+import { type Database, schema, transaction } from '@acp/db';
+import { newId, Vault } from '@acp/kernel';
+import { actors, cloneDatabase, createCompany } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import { randomBytes } from 'node:crypto';
+import { lastSequence } from '../events/index.ts';
+import {
+  claimWebhooks,
+  createWebhook,
+  deleteDeliveriesBefore,
+  fanOut,
+  findWebhook,
+  nextDelivery,
+  recordAttempt,
+  releaseWebhook,
+  switchOffOverfull,
+  updateWebhook,
+} from './index.ts';
+
+const { companies, event_cursors, events, event_sequence, webhook_deliveries, webhooks } = schema;
+const vault = new Vault(randomBytes(32));
+const rules = { allowed_hosts: [] };
+
+// A database of its own: the cursor is the whole instance's.
+let database: Database;
+let company: Awaited<ReturnType<typeof createCompany>>;
+beforeEach(async () => {
+  database = (await cloneDatabase('webhooks_core')).database;
+  company = await createCompany(database.db);
+});
+
+const listen = async (patterns: string[]) =>
+  transaction(database, async (tx) =>
+    createWebhook(
+      tx,
+      actors.system,
+      company.id,
+      { url: 'https://example.com/hook', events: patterns },
+      vault,
+      rules,
+    ),
+  );
+
+async function publish(...types: string[]): Promise<void> {
+  const last = await lastSequence(database.db);
+  const rows = types.map((type, index) => ({
+    seq: last + index + 1,
+    id: newId(),
+    company_id: company.id,
+    type,
+    data: {},
+    occurred_at: new Date(),
+  }));
+  await database.db.insert(events).values(rows);
+  await database.db.update(event_sequence).set({ last: last + rows.length });
+}
+
+const spread = async () => transaction(database, async (tx) => fanOut(tx));
+const made = async () =>
+  (await database.db.select().from(webhook_deliveries).orderBy(webhook_deliveries.seq)).map(
+    ({ event_type }) => event_type,
+  );
+const cursors = async () => database.db.select().from(event_cursors);
+
+describe('a pattern', () => {
+  it.each([
+    ['*', 'issue.created', true],
+    ['issue.*', 'issue.created', true],
+    ['*.created', 'issue.created', true],
+    ['issue.*.done', 'issue.review.done', true],
+    ['issue.*', 'issue.review.done', false],
+    ['issue', 'issue.created', false],
+    ['*.*', 'issue', false],
+    ['agent.*', 'issue.created', false],
+  ])('%s against %s: %s', (pattern, type, matches) => {
+    expect(matchesPattern(pattern, type)).toBe(matches);
+  });
+});
+
+describe('deliveries', () => {
+  it('are made once of each event that a pattern names, by however many processes', async () => {
+    await publish('issue_created');
+    await listen(['issue.*', '*.created']);
+    await publish('issue_created', 'budget_incident', 'agent_created', 'agent_updated');
+    await Promise.all([spread(), spread(), spread()]);
+    await spread();
+    expect(await made()).toEqual(['issue.created', 'agent.created']);
+  });
+
+  it('of a webhook that is off, of a company in the trash, and of what no plugin sees are not made', async () => {
+    const { id } = await listen(['*']);
+    await publish('notification');
+    await database.db.update(companies).set({ deleted_at: new Date() }).where(eq(companies.id, company.id));
+    await publish('issue_created');
+    await spread();
+    await database.db.update(companies).set({ deleted_at: null }).where(eq(companies.id, company.id));
+    const change = async (enabled: boolean) =>
+      transaction(database, async (tx) =>
+        updateWebhook(tx, actors.system, (await findWebhook(tx, id))!, { enabled }, vault, rules),
+      );
+    await change(false);
+    await publish('issue_created');
+    expect(await spread()).toEqual({ more: false, listening: false });
+    expect(await cursors()).toEqual([]);
+    await change(true);
+    expect(await cursors()).toHaveLength(1);
+    await publish('issue_updated');
+    await spread();
+    expect(await made()).toEqual(['issue.updated']);
+  });
+
+  it('that were lost to the retention are told to the company’s admins', async () => {
+    await listen(['*']);
+    await publish('issue_created', 'issue_created');
+    await database.db.delete(events);
+    await spread();
+    const { rows } = await database.pool.query(
+      `select data->>'message' as said from outbox where type = 'notification'`,
+    );
+    expect(rows).toEqual([
+      { said: 'The webhook to example.com fell behind: up to 2 events were removed before they were sent' },
+    ]);
+    expect(await spread()).toEqual({ more: false, listening: true });
+  });
+
+  it('of a webhook are in the hands of one process, and of another once its lease has lapsed', async () => {
+    await listen(['*']);
+    await publish('issue_created', 'issue_updated');
+    await spread();
+    const { db } = database;
+    const [first] = await claimWebhooks(db, 10, 60);
+    expect(await claimWebhooks(db, 10, 60)).toEqual([]);
+    const delivery = await nextDelivery(db, first!, 60);
+    expect(delivery).toMatchObject({ event_type: 'issue.created' });
+    await db.update(webhooks).set({ lease_until: new Date(0) });
+    const [second] = await claimWebhooks(db, 10, 60);
+    expect(await nextDelivery(db, first!, 60)).toBeUndefined();
+    const done = { response_status: 200, error: null };
+    const record = async (claimed: typeof first) =>
+      transaction(database, async (tx) => recordAttempt(tx, claimed!, delivery!.id, done));
+    expect(await record(first)).toBe(false);
+    expect(await record(second)).toBe(true);
+    expect(await nextDelivery(db, second!, 60)).toMatchObject({ event_type: 'issue.updated' });
+    await transaction(database, async (tx) => releaseWebhook(tx, second!));
+    expect(await claimWebhooks(db, 10, 60)).toHaveLength(1);
+  });
+
+  it('are given up after a day, and the next one has its turn', async () => {
+    await listen(['*']);
+    await publish('issue_created', 'issue_updated');
+    await spread();
+    const { db } = database;
+    await db.update(webhook_deliveries).set({ queued_at: new Date(Date.now() - 25 * 3_600_000) });
+    const [claimed] = await claimWebhooks(db, 10, 60);
+    const delivery = await nextDelivery(db, claimed!, 60);
+    const failed = { response_status: 500, error: 'it answered 500' };
+    expect(await transaction(database, async (tx) => recordAttempt(tx, claimed!, delivery!.id, failed))).toBe(
+      false,
+    );
+    expect(await claimWebhooks(db, 10, 60)).toEqual([]);
+    await db.update(webhooks).set({ next_attempt_at: new Date(0) });
+    const [again] = await claimWebhooks(db, 10, 60);
+    expect(await nextDelivery(db, again!, 60)).toMatchObject({ event_type: 'issue.updated' });
+  });
+
+  it('that ended are forgotten with the events, and too many that wait switch the webhook off', async () => {
+    const { id } = await listen(['*']);
+    await publish('issue_created', 'issue_updated', 'issue_updated');
+    await spread();
+    const finished_at = new Date(Date.now() - 8 * 86_400_000);
+    await database.db
+      .update(webhook_deliveries)
+      .set({ status: 'delivered', finished_at })
+      .where(eq(webhook_deliveries.event_type, 'issue.created'));
+    expect(await deleteDeliveriesBefore(database.db, 7, 100)).toBe(1);
+    expect(await made()).toEqual(['issue.updated', 'issue.updated']);
+    await transaction(database, async (tx) => switchOffOverfull(tx, 2));
+    expect(await findWebhook(database.db, id)).toMatchObject({ enabled: true });
+    await transaction(database, async (tx) => switchOffOverfull(tx, 1));
+    expect(await findWebhook(database.db, id)).toMatchObject({
+      enabled: false,
+      disabled_reason: 'more than 1 deliveries waited',
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import type { Actor, CreateWebhook, NewWebhook, UpdateWebhook, Webhook } from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
+import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { lastSequence, openCursor } from '../events/index.ts';
+import { assertBaseUrl } from '../providers/index.ts';
+import { CURSOR } from './cursor.ts';
+import { changeOfWebhook, presentWebhook, type WebhookRow } from './present.ts';
+import { failPending } from './switch-off.ts';
+
+const { companies, webhooks } = schema;
+
+/** What the operator lets webhooks reach beside the public internet. */
+export interface WebhookRules {
+  /** SERVICE_WEBHOOK_ALLOWED_HOSTS: `name` or `name:port`. */
+  allowed_hosts: readonly string[];
+}
+
+const MAX_WEBHOOKS = 50;
+
+const place = (id: string) => `webhooks/${id}`;
+
+/** The scope loader's way to a webhook. */
+export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(webhooks))
+    .from(webhooks)
+    .innerJoin(companies, and(eq(companies.id, webhooks.company_id), isNull(companies.deleted_at)))
+    .where(eq(webhooks.id, id));
+  return row;
+}
+
+export async function listWebhooks(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Webhook>> {
+  const page = newestFirst(webhooks.created_at, webhooks.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(webhooks)
+    .where(and(eq(webhooks.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentWebhook);
+}
+
+/** What its deliveries are signed with. @throws unavailable where the key that sealed it is not configured */
+export const webhookSecret = (
+  vault: Vault,
+  { id, secret_sealed }: Pick<WebhookRow, 'id' | 'secret_sealed'>,
+) => vault.unseal(secret_sealed, place(id));
+
+/**
+ * The secret is in this answer and in no other.
+ * @throws invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 50 webhooks
+ */
+export async function createWebhook(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateWebhook,
+  vault: Vault,
+  rules: WebhookRules,
+): Promise<NewWebhook> {
+  const { url, events, secret = newToken() } = input;
+  assertUrl(url, rules);
+  const id = newId();
+  const secret_sealed = vault.seal(secret, place(id));
+  const [others] = await tx.select({ n: count() }).from(webhooks).where(eq(webhooks.company_id, company_id));
+  if ((others?.n ?? 0) >= MAX_WEBHOOKS) throw conflict(`a company has ${MAX_WEBHOOKS} webhooks at most`);
+  const from_seq = await listenFromNow(tx);
+  const [row] = await tx
+    .insert(webhooks)
+    .values({ id, company_id, url, events, secret_sealed, from_seq })
+    .returning();
+  await recordChanges(tx, actor, [changeOfWebhook(row!, 'webhook.created', { events })]);
+  return { ...presentWebhook(row!), secret };
+}
+
+/** Changes a webhook; an absent field is left alone. @throws as `createWebhook` */
+export async function updateWebhook(
+  tx: Tx,
+  actor: Actor,
+  subject: WebhookRow,
+  input: UpdateWebhook,
+  vault: Vault,
+  rules: WebhookRules,
+): Promise<Webhook> {
+  const { url, events, secret, enabled } = input;
+  if (url !== undefined) assertUrl(url, rules);
+  // The cursor is locked before webhooks, here as where deliveries are made.
+  const from_seq = enabled === true ? await listenFromNow(tx) : undefined;
+  const [before] = await tx.select().from(webhooks).where(eq(webhooks.id, subject.id)).for('no key update');
+  if (!before) throw notFound();
+  const switched = enabled !== undefined && enabled !== before.enabled;
+  if (switched && !enabled) await failPending(tx, before.id);
+  const [row] = await tx
+    .update(webhooks)
+    .set({
+      url,
+      events,
+      enabled,
+      secret_sealed: secret === undefined ? undefined : vault.seal(secret, place(before.id)),
+      ...(switched ? { failures: 0, failing_since: null, disabled_reason: null, next_attempt_at: null } : {}),
+      ...(switched && enabled ? { from_seq } : {}),
+      updated_at: sql`now()`,
+    })
+    .where(eq(webhooks.id, before.id))
+    .returning();
+  const fields = Object.keys(input);
+  await recordChanges(tx, actor, [changeOfWebhook(row!, 'webhook.updated', { fields })]);
+  return presentWebhook(row!);
+}
+
+/** For good, with its deliveries. */
+export async function deleteWebhook(tx: Tx, actor: Actor, webhook: WebhookRow): Promise<void> {
+  const gone = await tx.delete(webhooks).where(eq(webhooks.id, webhook.id)).returning({ id: webhooks.id });
+  if (gone.length === 0) throw notFound();
+  await recordChanges(tx, actor, [changeOfWebhook(webhook, 'webhook.deleted')]);
+}
+
+/** Opens the instance's cursor with the first webhook. @returns the number behind which the webhook's events begin */
+async function listenFromNow(tx: Tx): Promise<number> {
+  await openCursor(tx, CURSOR);
+  return lastSequence(tx);
+}
+
+/** Names are held to the rule at each delivery, when they are resolved; redirects are not followed. */
+function assertUrl(url: string, { allowed_hosts }: WebhookRules): void {
+  assertBaseUrl(url, { egress: 'any' }, 'url');
+  const { host, hostname } = new URL(url);
+  const allowed = allowed_hosts.some((each) => [host, hostname].includes(each.toLowerCase()));
+  if (!allowed) assertBaseUrl(url, { egress: 'public' }, 'url');
+}
