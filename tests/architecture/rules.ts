@@ -34,6 +34,9 @@ export const onlyIn: Record<string, readonly string[]> = {
   '@node-rs/argon2': ['core'],
   'cron-parser': ['core'],
   'openid-client': ['web'],
+  '@simplewebauthn/server': ['web'],
+  otpauth: ['core'],
+  '@zxcvbn-ts/language-common': ['core'],
   'oidc-provider': ['testkit'],
 };
 
@@ -43,6 +46,7 @@ export const sliceOrder = [
   'events',
   'settings',
   'trash',
+  'security',
   'identity',
   'companies',
   'secrets',

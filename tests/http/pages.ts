@@ -14,6 +14,10 @@ export const PUBLIC_URL = 'http://localhost:3100';
 export interface Pages {
   app: Express;
   database: Database;
+  /** Writes what has gathered of uses and refusals. */
+  flush(): Promise<void>;
+  /** As when every known session is asked for anew. */
+  forget(): void;
 }
 
 /** @param env in the place of the environment; lines of the log are put into `log` */
@@ -33,7 +37,8 @@ export async function startPages(env: Record<string, string> = {}, log?: string[
   // Several apps of one file share the database: each is told.
   database.notifier = forgettingAtOnce(database.notifier ?? kit.notifier, credentials);
   const ui = uiRouter({ config, database, credentials, logger });
-  return { app: createApp({ database, logger, config, credentials, ui }), database };
+  const app = createApp({ database, logger, config, credentials, ui });
+  return { app, database, flush: () => credentials.flush(), forget: () => credentials.drop(['*']) };
 }
 
 export class Browser {
@@ -67,6 +72,11 @@ export class Browser {
   ): Promise<request.Response> {
     const sent = request(this.#app)[method](path).set(this.#headers());
     return body === undefined ? sent : sent.send(body);
+  }
+
+  /** A script's request: as `api`, but cookies are kept. */
+  async json(path: string, body: object): Promise<request.Response> {
+    return this.#keep(await request(this.#app).post(path).set(this.#headers()).send(body));
   }
 
   #headers(): Record<string, string> {

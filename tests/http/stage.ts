@@ -187,6 +187,9 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
     trashId: entry!.trash_id,
     name: 'councils',
     adapterType: 'llm',
+    // Nobody's: each caller has sessions and passkeys of its own.
+    sessionId: unique,
+    passkeyId: unique,
   };
 }
 

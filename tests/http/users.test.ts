@@ -32,7 +32,7 @@ beforeAll(async () => {
   const kit = await testDatabase();
   database = await databaseWithQueue();
   const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
-  const config = loadConfig({ RATE_LIMIT_RPM: '0' });
+  const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
   const credentials = createCredentials({ database, logger, listener: kit.listener });
   await kit.listener.ready();
   database.notifier = forgettingAtOnce(kit.notifier, credentials);
@@ -268,6 +268,17 @@ describe('somebody or something is used while it is being deleted', () => {
 });
 
 describe('users', () => {
+  it.each(['password123', 'P@ssw0rd!', 'QwertyUiop1', 'Made2024'])(
+    'the password of a new one is %s, guessed first: 400, and no user is made',
+    async (guessed) => {
+      const body = { ...newUser(), password: guessed };
+      const answer = await call(cast.instance_admin, 'post', '/api/users', body);
+      expect(answer.status).toBe(400);
+      expect(answer.body.error).toMatch(/password is (one of the most common|your name)/);
+      expect(await database.db.$count(users, eq(users.email, body.email))).toBe(0);
+    },
+  );
+
   it('an instance admin sends a creation twice with one Idempotency-Key: one user, the same answer', async () => {
     const body = newUser();
     const sendIt = (sent: object) =>

@@ -8,7 +8,9 @@ import {
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
   deleteRoutineRunsBefore,
+  deleteOldKeyAddresses,
   deleteRunsBefore,
+  deleteSecurityEventsBefore,
   dueWork,
   EVENTS_KEPT_DAYS,
   getSetting,
@@ -16,6 +18,7 @@ import {
   postponeLostRun,
   purgeOutlived,
   rollOverBudgets,
+  SECURITY_EVENTS_KEPT_DAYS,
   startDueHeartbeats,
   storeTicks,
   sweepBudgets,
@@ -26,6 +29,7 @@ import {
   sweepUnsettled,
   sweepWakeups,
   switchOffOverfull,
+  warnOfExpiringKeys,
 } from '@acp/core';
 import { type Listener, transaction } from '@acp/db';
 import { forgetCommands } from '@acp/queue';
@@ -103,6 +107,8 @@ export const timerTable: readonly TimerRow[] = [
     },
   },
   { name: 'retention', interval_sec: 300, work: forget },
+  { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
+  { name: 'security-retention', interval_sec: 3600, work: forgetSecurityEvents },
   { name: 'event-retention', interval_sec: 300, work: forgetEvents },
   { name: 'trash-retention', interval_sec: 3600, work: forgetTrash },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
@@ -174,6 +180,18 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteOldLoginFailures(db);
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
+}
+
+async function announceExpiringKeys({ database }: TimerContext): Promise<void> {
+  await transaction(database, async (tx) => warnOfExpiringKeys(tx));
+}
+
+async function forgetSecurityEvents({ database: { db } }: TimerContext, signal: AbortSignal): Promise<void> {
+  const days = (await getSetting(db, 'security_event_retention_days')) ?? SECURITY_EVENTS_KEPT_DAYS;
+  let deleted = EVENT_BATCH;
+  while (deleted === EVENT_BATCH && !signal.aborted)
+    deleted = await deleteSecurityEventsBefore(db, days, EVENT_BATCH);
+  await deleteOldKeyAddresses(db, days);
 }
 
 /** Events and what webhooks made of them, in bites: a busy instance makes a lot in five minutes. */

@@ -54,7 +54,8 @@ export function createApp(deps: AppDeps): Express {
   const routes = [...(deps.routes ?? apiRoutes), ...docsRoutes()];
   const services = deps.services ?? createServices({ database, config, logger });
   const validate_responses = deps.validate_responses ?? false;
-  app.use(mount(routes, { database, credentials, services, validate_responses }));
+  const { trusted_proxies } = config;
+  app.use(mount(routes, { database, credentials, services, validate_responses, trusted_proxies }));
   app.use('/api', unknownPath);
   if (deps.ui) app.use(deps.ui);
   app.use(unknownPath);

@@ -1,5 +1,12 @@
 /** What the environment and the database must agree on before anybody is served, and how the first person gets in. */
-import { admitEncryptionKey, admitLicense, bootstrapAdmin, hashPassword, issueSetupToken } from '@acp/core';
+import {
+  admitEncryptionKey,
+  admitLicense,
+  bootstrapAdmin,
+  hashPassword,
+  isCommonPassword,
+  issueSetupToken,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, type License, type Logger, readGivenLicense, Vault } from '@acp/kernel';
 import { InstanceState } from './http/instance-state.ts';
@@ -37,6 +44,8 @@ export async function prepareFirstSignIn(
     const user = await transaction(database, (tx) =>
       bootstrapAdmin(tx, { email, display_name: email, password_hash }),
     );
+    if (user && (await isCommonPassword(password)))
+      logger.warn('the first instance admin has a password that is guessed first; change it', { email });
     if (user) logger.info('created the first instance admin', { email });
     return null;
   }

@@ -18,6 +18,8 @@ export const UserActor = Type.Object({
   session_id: Nullable(Uuid),
   /** Roles by company id; trashed companies are left out. */
   roles: Type.Record(Type.String(), OneOf(companyRoles)),
+  /** A second factor is required of the user, who has none: nothing is open but setting one up. */
+  must_enrol: Type.Optional(Type.Literal(true)),
 });
 export const AgentActor = Type.Object({
   kind: Type.Literal('agent'),

@@ -1,6 +1,6 @@
 /** Agents, their runtime state and keys: shapes (specification, Agent, Agent API key). */
 import { Type, type Static } from 'typebox';
-import { JsonObject, Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+import { JsonObject, KeyDays, Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const agentStatuses = [
   'active',
@@ -98,6 +98,9 @@ export const AgentKey = Type.Object({
   key_prefix: Type.String(),
   label: Nullable(Type.String()),
   created_at: Timestamp,
+  last_used_at: Nullable(Timestamp),
+  /** Null: good until it is revoked. */
+  expires_at: Nullable(Timestamp),
 });
 export type AgentKey = Static<typeof AgentKey>;
 /** The creation answer: the only time the key is shown. */
@@ -166,4 +169,5 @@ export type UpdateAgent = Static<typeof UpdateAgent>;
 export const CreateAgentKey = Type.Object({
   agent_id: Uuid,
   label: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  expires_in_days: KeyDays,
 });

@@ -16,6 +16,7 @@ export const Company = Type.Object({
   agent_default_heartbeat_enabled: Type.Boolean(),
   agent_default_heartbeat_interval_sec: Type.Integer(),
   default_worker_tags: Type.Array(Type.String()),
+  require_second_factor: Type.Boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -40,6 +41,8 @@ export type CompanyUser = Static<typeof CompanyUser>;
 
 export const CreateCompany = Type.Object({ name: Name, slug: Slug });
 export const UpdateCompany = Patch({
+  /** Members must have a second factor, or set one up before they go on. */
+  require_second_factor: Type.Boolean(),
   name: Name,
   slug: Slug,
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),

@@ -106,6 +106,8 @@ export interface EndpointRow {
   readonly issues_secret?: string;
   /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` have a HEAD. */
   readonly streams?: true | 'bytes';
+  /** Open to a session whose user must set up a second factor first. */
+  readonly while_enrolling?: true;
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;
   /** A feature that may be switched off: the row then answers 404, to everybody (decisions 10.1). */

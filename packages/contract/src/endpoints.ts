@@ -27,6 +27,8 @@ import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.t
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
 import { providerEndpoints } from './providers.ts';
 import { secretEndpoints } from './secrets.ts';
+import { secondFactorEndpoints } from './second-factors.ts';
+import { securityEndpoints } from './security.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
 import { trashEndpoints } from './trash.ts';
@@ -37,7 +39,9 @@ export const endpoints: readonly EndpointRow[] = [
   activityEndpoints,
   settingsEndpoints,
   licenseEndpoints,
+  securityEndpoints,
   identityEndpoints,
+  secondFactorEndpoints,
   companyEndpoints,
   logoEndpoints,
   inviteEndpoints,

@@ -23,6 +23,7 @@ export const identityEndpoints = {
   me: endpoint({
     ...own,
     id: 'identity.me',
+    while_enrolling: true,
     method: 'GET',
     path: '/api/me',
     response: Me,

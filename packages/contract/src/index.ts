@@ -17,6 +17,8 @@ export * from './tools.ts';
 export * from './trash.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';
+export * from './second-factors.ts';
+export * from './security.ts';
 export * from './companies.ts';
 export * from './live-topics.ts';
 export * from './license.ts';

@@ -3,12 +3,12 @@ import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { Membership } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import { KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Invite = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  /** Shown to admins of the company only. */
+  /** Shown to admins of the company only; without an encryption key at the creation alone. */
   token: Nullable(Type.String()),
   role: OneOf(companyRoles),
   created_by: Nullable(Uuid),
@@ -39,6 +39,9 @@ export const BoardUserKey = Type.Object({
   key_prefix: Type.String(),
   label: Nullable(Type.String()),
   created_at: Timestamp,
+  last_used_at: Nullable(Timestamp),
+  /** Null: good until it is revoked. */
+  expires_at: Nullable(Timestamp),
 });
 export type BoardUserKey = Static<typeof BoardUserKey>;
 /** The creation's answer: the only time that the key is shown. */
@@ -58,6 +61,7 @@ export const ResolveJoinRequest = Type.Object({ status: OneOf(['approved', 'reje
 export const MintBoardUserKey = Type.Object({
   role: OneOf(companyRoles),
   label: Type.Optional(Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' }))),
+  expires_in_days: KeyDays,
 });
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -75,7 +79,7 @@ export const inviteEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The invites, newest first; `token` is null for everybody but admins.',
+    doc: 'The invites, newest first; `token` is null for everybody but admins, and without SERVICE_ENCRYPTION_KEY for them too.',
   }),
   create: endpoint({
     id: 'invites.create',
@@ -88,6 +92,7 @@ export const inviteEndpoints = {
     response: Invite,
     status: 201,
     tx: 'write',
+    issues_secret: 'token',
     doc: 'Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.',
   }),
   revoke: endpoint({

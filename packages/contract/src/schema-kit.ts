@@ -26,6 +26,9 @@ export const PageQuery = {
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 };
 
+/** Days that a new key is good for; absent: until it is revoked. */
+export const KeyDays = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 })));
+
 export const ErrorBody = Type.Object({ error: Type.String() });
 
 /** A body of which every field may be absent; null clears an optional field (decisions 7.10). */

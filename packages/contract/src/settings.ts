@@ -16,6 +16,11 @@ export const instanceSettings = {
   /** Emergency stop: no run starts. */
   runs_paused: Type.Boolean(),
   company_max_concurrent_runs: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  /** Everybody who signs in must have a second factor. */
+  require_second_factor: Type.Boolean(),
+  /** Minutes without a request after which a session ends; unset: only its lifetime counts. */
+  session_idle_minutes: Type.Integer({ minimum: 5, maximum: 10_080 }),
+  security_event_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
 };
 
 export type SettingKey = keyof typeof instanceSettings;
@@ -35,6 +40,9 @@ const nullableSettings = {
   default_adapter_type: Nullable(instanceSettings.default_adapter_type),
   runs_paused: Nullable(instanceSettings.runs_paused),
   company_max_concurrent_runs: Nullable(instanceSettings.company_max_concurrent_runs),
+  require_second_factor: Nullable(instanceSettings.require_second_factor),
+  session_idle_minutes: Nullable(instanceSettings.session_idle_minutes),
+  security_event_retention_days: Nullable(instanceSettings.security_event_retention_days),
 } satisfies Record<SettingKey, unknown>;
 
 export const InstanceSettings = Type.Object(nullableSettings);

@@ -3,6 +3,7 @@ export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './settings/index.ts';
 export * from './trash/index.ts';
+export * from './security/index.ts';
 export * from './identity/index.ts';
 export * from './companies/index.ts';
 export * from './secrets/index.ts';

@@ -41,6 +41,11 @@ export class Vault {
     return this.#keys.has(fingerprint);
   }
 
+  /** Whether the key that sealed this text is configured. */
+  canUnseal(sealed: string): boolean {
+    return this.opens(sealed.split('.')[1] ?? '');
+  }
+
   /** @throws unavailable (503) without a key: there is no plaintext fallback. */
   seal(value: string, place: string): string {
     const key = this.#sealingKey();

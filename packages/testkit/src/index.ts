@@ -33,6 +33,7 @@ export { killServices, processesIn, spawnService, startService } from './process
 export type { LogLine, ProcessExit, Program, ServiceProcess } from './processes.ts';
 export { startS3Server } from './s3-server.ts';
 export type { S3Server } from './s3-server.ts';
+export { SoftwareAuthenticator, totpCode } from './software-authenticator.ts';
 export { startFakeOidc, signInAt } from './fake-oidc.ts';
 export type { FakeOidc, FakeOidcOptions, OidcAccount } from './fake-oidc.ts';
 export { startFakeGithub } from './fake-github.ts';

@@ -11,7 +11,10 @@ async function mint(context: CommandContext): Promise<Answer> {
   const company = await companyOf(context);
   const role = option(context, 'role') as CompanyRole;
   if (!companyRoles.includes(role)) throw new UsageError('--role is admin, member or viewer');
-  const input = { role, label: context.options.label ?? null };
+  const days = context.options['expires-in-days'];
+  if (days !== undefined && !/^[1-9]\d{0,3}$/.test(days))
+    throw new UsageError('--expires-in-days is a number of days');
+  const input = { role, label: context.options.label ?? null, expires_in_days: days ? Number(days) : null };
   const key = await transaction(context.database, (tx) => mintBoardUserKey(tx, operator, company.id, input));
   return { value: key, text: `${key.raw_key}\n(${role} of ${company.slug}; shown this once)` };
 }
@@ -19,7 +22,10 @@ async function mint(context: CommandContext): Promise<Answer> {
 async function list(context: CommandContext): Promise<Answer> {
   const company = await companyOf(context);
   const { items: keys } = await listBoardUserKeys(context.database.db, company.id, {}, null);
-  return { value: keys, text: table(keys, ['id', 'key_prefix', 'role', 'label', 'created_at']) };
+  return {
+    value: keys,
+    text: table(keys, ['id', 'key_prefix', 'role', 'label', 'created_at', 'last_used_at', 'expires_at']),
+  };
 }
 
 async function revoke(context: CommandContext): Promise<Answer> {
@@ -32,10 +38,11 @@ async function revoke(context: CommandContext): Promise<Answer> {
 
 export const keys: Record<string, Command> = {
   mint: {
-    usage: 'keys mint --company <id or slug> --role admin|member|viewer [--label <text>]',
+    usage:
+      'keys mint --company <id or slug> --role admin|member|viewer [--label <text>] [--expires-in-days <days>]',
     doc: 'Mints a board-user key and prints it once.',
     required: ['company', 'role'],
-    optional: ['label'],
+    optional: ['label', 'expires-in-days'],
     run: mint,
   },
   list: {

@@ -3,10 +3,11 @@ import {
   deactivateUser,
   enrolUser,
   findUserByEmail,
-  hashPassword,
+  hashNewPassword,
   listUsers,
   presentMe,
   resetPassword,
+  resetSecondFactor,
   systemActor,
 } from '@acp/core';
 import { transaction } from '@acp/db';
@@ -36,7 +37,7 @@ async function create(context: CommandContext): Promise<Answer> {
   const email = option(context, 'email');
   if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is no e-mail address');
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashPassword(password);
+  const password_hash = await hashNewPassword(password, [email, context.options.name ?? '']);
   const user = await transaction(context.database, (tx) =>
     enrolUser(tx, operator, {
       email,
@@ -57,12 +58,21 @@ async function list(context: CommandContext): Promise<Answer> {
 async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashPassword(password);
+  const password_hash = await hashNewPassword(password, [user.email, user.display_name]);
   await transaction(context.database, (tx) => resetPassword(tx, operator, user.id, password_hash));
   const value = { id: user.id, email: user.email, ...(generated ? { password } : {}) };
   return {
     value,
     text: `password of ${user.email} changed${generated ? ` to ${password}` : ''}; sessions ended`,
+  };
+}
+
+async function resetFactor(context: CommandContext): Promise<Answer> {
+  const user = await userByEmail(context);
+  await transaction(context.database, (tx) => resetSecondFactor(tx, operator, user.id));
+  return {
+    value: { id: user.id, email: user.email },
+    text: `second factor of ${user.email} removed; sessions ended`,
   };
 }
 
@@ -90,6 +100,12 @@ export const users: Record<string, Command> = {
     required: ['email'],
     optional: ['password'],
     run: reset,
+  },
+  'reset-second-factor': {
+    usage: 'users reset-second-factor --email <address>',
+    doc: 'Removes app, passkeys and recovery codes and ends the sessions: for who has lost them.',
+    required: ['email'],
+    run: resetFactor,
   },
   deactivate: {
     usage: 'users deactivate --email <address>',

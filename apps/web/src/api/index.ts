@@ -12,6 +12,7 @@ import { logoRoutes } from './companies/logo-routes.ts';
 import { companyRoutes } from './companies/routes.ts';
 import { documentRoutes } from './documents/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
+import { secondFactorRoutes } from './identity/second-factor-routes.ts';
 import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
 import { routineRoutes } from './routines/routes.ts';
@@ -25,6 +26,7 @@ import { referenceRoutes } from './references/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { licenseRoutes } from './settings/license-routes.ts';
+import { securityRoutes } from './security/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
@@ -34,7 +36,9 @@ export const apiRoutes: readonly Route[] = [
   activityRoutes,
   settingsRoutes,
   licenseRoutes,
+  securityRoutes,
   identityRoutes,
+  secondFactorRoutes,
   companyRoutes,
   logoRoutes,
   inviteRoutes,

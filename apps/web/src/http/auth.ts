@@ -1,32 +1,44 @@
 /** Who calls (specification, Authentication): session before bearer, and only kinds that the row admits. */
 import type { Actor, AuthKind, EndpointRow, UserActor } from '@acp/contract';
-import { unauthenticated } from '@acp/kernel';
+import type { SignInPlace } from '@acp/core';
+import { forbidden, unauthenticated } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
 import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
 import type { Credentials } from './credentials.ts';
 
+export const INVALID_KEY = 'invalid api key';
+
 /**
  * Throws 401 without a valid credential of a kind that the row admits.
+ * @param place from where the request came, for the security log
  * @param queryToken `Bearer <token>` from the query string, for the one row that takes it (live stream).
  */
 export async function authenticate(
   credentials: Credentials,
   request: IncomingMessage,
   row: EndpointRow,
+  place: () => SignInPlace,
   queryToken?: string,
 ): Promise<Actor> {
   // Where a session is not accepted it does not stand in the way of a key either.
   if (row.auth.includes('user')) {
     const token = readCookie(request, SESSION_COOKIE);
     const user = token === undefined ? undefined : await credentials.session(token);
-    if (user) return user;
+    if (user) return admitted(user, row);
   }
   const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
   if (key === undefined) throw unauthenticated();
-  const actor = await credentials.bearer(key);
-  if (actor === undefined) throw unauthenticated('invalid api key');
+  const actor = await credentials.bearer(key, place().address);
+  if (actor === undefined) throw unauthenticated(INVALID_KEY);
   if (!row.auth.some((kind) => kind === actor.kind)) throw unauthenticated(refusal(row.auth));
   return actor;
+}
+
+/** Whose second factor is missing sets one up first. @throws forbidden */
+function admitted(user: Actor, row: EndpointRow): Actor {
+  if (user.kind === 'user' && user.must_enrol && !row.while_enrolling)
+    throw forbidden('a second factor is required: set one up first');
+  return user;
 }
 
 /** The session's user where there is one, for pages and routes that also serve strangers. */
@@ -50,5 +62,5 @@ function promotedKey(request: IncomingMessage): string | undefined {
 
 function refusal(kinds: readonly AuthKind[]): string {
   if (kinds.length === 1 && kinds[0] !== 'worker') return `not authenticated as ${kinds[0]}`;
-  return 'invalid api key';
+  return INVALID_KEY;
 }

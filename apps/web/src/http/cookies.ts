@@ -8,6 +8,9 @@ export const KEY_COOKIE = 'service_key';
 /** Binds a sign-in at a provider to the browser that began it; minutes long, and spent by the provider's answer. */
 export const OAUTH_COOKIE = 'service_oauth';
 
+/** A sign-in whose second step is due. */
+export const SIGN_IN_COOKIE = 'service_sign_in';
+
 /** The value of one cookie; undefined where it is absent or empty. Our own cookies need no decoding. */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;

@@ -1,20 +1,25 @@
 /**
  * From token to actor, without the database for those seen within the last seconds (architecture, Conventions).
- * Revocations arrive on the channel 'credentials'; `last_used_at` is written off the request, in batches.
+ * Revocations arrive on the channel 'credentials'; times and places of use are written off the request, in batches.
  */
 import type { Actor } from '@acp/contract';
-import { markKeysUsed, resolveBearer, resolveSession } from '@acp/core';
-import type { Database, Listener, Notifier } from '@acp/db';
-import { WILDCARD } from '@acp/db';
+import { type NewSecurityEvent, resolveBearer, resolveSession } from '@acp/core';
+import { type Database, type Listener, type Notifier, WILDCARD } from '@acp/db';
 import { isApiKey, sha256Hex } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { CredentialCache } from './credential-cache.ts';
+import { GatheredUses } from './gathered-uses.ts';
 
 export interface Credentials {
   /** The user of a session token; undefined when it is nobody's. */
   session(token: string): Promise<Actor | undefined>;
-  /** The agent or integration of an API key; undefined when it is nobody's, a worker's too. */
-  bearer(token: string): Promise<Actor | undefined>;
+  /**
+   * The agent or integration of an API key; undefined when it is nobody's, a worker's too.
+   * @param address from where it came, for the security log
+   */
+  bearer(token: string, address?: string): Promise<Actor | undefined>;
+  /** For the security log: a refusal, once a minute each. */
+  refused(event: NewSecurityEvent): void;
   /** Forgets what depends on these ids: keys, sessions, users, agents, companies; `*` is all. */
   drop(items: readonly string[]): void;
   /** Writes the times of use that are still pending. Never throws. */
@@ -32,8 +37,6 @@ export interface CredentialsOptions {
 
 const CACHE = { max: 10_000, ttl_ms: 10_000, negative_ttl_ms: 2000 };
 const FLUSH_EVERY_MS = 3000;
-// Of a database that is away for long, only so many uses are remembered.
-const MAX_PENDING = 10_000;
 
 // A token is 256 bits as base64url: anything else costs no look-up.
 const sessionToken = /^[\w-]{43}$/;
@@ -41,20 +44,8 @@ const sessionToken = /^[\w-]{43}$/;
 export function createCredentials(options: CredentialsOptions): Credentials {
   const { database, logger, listener } = options;
   const cache = new CredentialCache<Actor>(CACHE);
-  let used = new Set<string>();
-
-  async function flush(): Promise<void> {
-    if (used.size === 0) return;
-    const ids = used;
-    used = new Set();
-    try {
-      await markKeysUsed(database.db, [...ids]);
-    } catch (error) {
-      logger.warn('times of use of keys could not be written, and are tried again', { error });
-      for (const id of ids) if (used.size < MAX_PENDING) used.add(id);
-    }
-  }
-  const flushing = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
+  const uses = new GatheredUses(database, logger);
+  const flushing = setInterval(() => void uses.flush(), FLUSH_EVERY_MS).unref();
   const offItems = listener?.on('credentials', (items) => cache.drop(items));
   // What was said while the connection was down is lost.
   const offReconnect = listener?.onReconnect(() => cache.drop([WILDCARD]));
@@ -64,10 +55,14 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       if (!sessionToken.test(token)) return undefined;
       const hash = sha256Hex(token);
       const known = cache.peek(hash);
-      if (known !== null) return known;
-      return cache.load(hash, async () => tagged(await resolveSession(database.db, hash)));
+      const actor =
+        known === null
+          ? await cache.load(hash, async () => tagged(await resolveSession(database.db, hash)))
+          : known;
+      uses.session(actor);
+      return actor;
     },
-    async bearer(token) {
+    async bearer(token, address) {
       if (!isApiKey(token)) return undefined;
       const hash = sha256Hex(token);
       const known = cache.peek(hash);
@@ -75,17 +70,17 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         known === null
           ? await cache.load(hash, async () => tagged(await resolveBearer(database.db, hash)))
           : known;
-      const keyId = actor && 'key_id' in actor ? actor.key_id : null;
-      if (keyId !== null && used.size < MAX_PENDING) used.add(keyId);
+      uses.key(actor, address);
       return actor;
     },
+    refused: (event) => uses.refused(event),
     drop: (items) => cache.drop(items),
-    flush,
+    flush: async () => uses.flush(),
     async close() {
       clearInterval(flushing);
       offItems?.();
       offReconnect?.();
-      await flush();
+      await uses.flush();
     },
   };
 }

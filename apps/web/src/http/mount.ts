@@ -9,20 +9,19 @@ import { sendAnswer } from './answer.ts';
 import { authenticate } from './auth.ts';
 import { Call } from './call.ts';
 import type { CallDeps } from './call.ts';
-import type { Credentials } from './credentials.ts';
 import type { Route } from './handle.ts';
 import { perform } from './perform.ts';
 import { NO_QUERY, readParams, readQuery } from './input.ts';
 import type { Query } from './input.ts';
 import { prepareRow } from './mounted-row.ts';
 import type { MountedRow } from './mounted-row.ts';
+import { noteRefusal, placeOf, type RefusalDeps } from './refusals.ts';
 import { requireRole } from './roles.ts';
 import { RouteTable } from './route-table.ts';
 import { loadScope } from './scope.ts';
 import { withBody } from './with-body.ts';
 
-export interface MountDeps extends CallDeps {
-  readonly credentials: Credentials;
+export interface MountDeps extends CallDeps, RefusalDeps {
   /** Tests: every answer is checked against its row's schema, a mismatch is a defect (500). */
   readonly validate_responses: boolean;
 }
@@ -44,7 +43,13 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     const mounted = match.target;
     response.locals.errors = mounted.row.errors;
     deps.services.instance.requireFeature(mounted.row);
-    await serve(new Call(mounted, deps, request, response), match.values, query, deps);
+    const call = new Call(mounted, deps, request, response);
+    try {
+      await serve(call, match.values, query, deps);
+    } catch (error) {
+      noteRefusal(error, call, deps);
+      throw error;
+    }
   };
 }
 
@@ -52,9 +57,10 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   const { mounted, request, response } = call;
   const { row } = mounted;
   if (row.auth.length > 0) {
+    const place = () => placeOf(request, deps);
     const token =
       mounted.tokenInQuery && typeof query.Authorization === 'string' ? query.Authorization : undefined;
-    call.actor = await authenticate(deps.credentials, request, row, token);
+    call.actor = await authenticate(deps.credentials, request, row, place, token);
     response.setHeader('Cache-Control', 'no-store');
   }
   call.params = readParams(mounted, values);

@@ -1,14 +1,14 @@
 /** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in begins and ends in one browser. */
 import { OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, invalid, type Logger, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
+import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
 import { type CookieOptions, type Request, type Response, Router } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import { OAUTH_COOKIE, readCookie, SESSION_COOKIE } from '../http/cookies.ts';
+import { callerPlace } from '../http/caller-place.ts';
+import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
 import { answerPage } from '../ui/answer-page.ts';
+import { arrive, ownPath, sessionCookie, START_PAGE } from '../ui/arrive.ts';
 import { loginPage } from '../ui/login-pages.ts';
-import { ownPath, START_PAGE } from '../ui/own-path.ts';
-import { sessionCookie } from '../ui/sign-in.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import type { SignInProvider } from './provider.ts';
 
@@ -36,9 +36,9 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
       (error) => logger.warn('a sign-in by a provider failed', { provider: name, error }),
     );
 
-  router.get('/auth/:provider', async (request, response, next) => {
+  router.get('/auth/:provider', async (request, response) => {
     const provider = providers.get(request.params.provider);
-    if (!provider) return next();
+    if (!provider) throw notFound();
     const tab = { next: ownPath(request.query.next) };
     return page(response, provider, tab, async () => {
       const expected = {
@@ -60,9 +60,9 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
     });
   });
 
-  router.get('/auth/:provider/callback', async (request, response, next) => {
+  router.get('/auth/:provider/callback', async (request, response) => {
     const provider = providers.get(request.params.provider);
-    if (!provider) return next();
+    if (!provider) throw notFound();
     response.set('cache-control', 'no-store');
     const tab = { next: START_PAGE };
     return page(response, provider, tab, async () => {
@@ -81,9 +81,10 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
       else response.cookie(OAUTH_COOKIE, left.join('.'), oauthCookie(config));
       const query = request.originalUrl.split('?')[1] ?? '';
       const arrived = await provider.complete(query, flow);
-      const session = await finishSignIn({ database, vault }, arrived, flow.invite_token);
-      response.cookie(SESSION_COOKIE, session.token, sessionCookie(config.public_url));
-      response.redirect(303, tab.next);
+      const place = callerPlace(request, config.trusted_proxies);
+      const invite = flow.invite_token === null ? null : { hash: flow.invite_token };
+      const entry = await finishSignIn({ database, vault, place }, arrived, { invite, next_path: tab.next });
+      response.redirect(303, arrive(response, config.public_url, entry, tab.next));
     });
   });
   return router;
@@ -98,9 +99,11 @@ function flowTokens(request: Request): string[] {
   return tokens.filter((token) => /^[\w-]{43}$/.test(token)).slice(0, MAX_FLOWS);
 }
 
-/** `?invite=`: what is not a token of ours is none. */
+/** `?invite=`: what is not a token of ours is none; only its hash is kept. */
 function inviteOf({ query }: Request): string | null {
-  return typeof query.invite === 'string' && /^[\w-]{43}$/.test(query.invite) ? query.invite : null;
+  return typeof query.invite === 'string' && /^[\w-]{43}$/.test(query.invite)
+    ? sha256Hex(query.invite)
+    : null;
 }
 
 /** Lax: it has to come along when the provider sends the browser back. */

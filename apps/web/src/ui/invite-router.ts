@@ -1,17 +1,26 @@
 /** `/invites/{token}`: the page of an invite's holder, who may create an account there (decisions 7.39). */
 import { createValidator, NewcomerForm, type UserActor } from '@acp/contract';
-import { acceptInvite, hashPassword, joinByInvite, noteLogin, openSession, previewInvite } from '@acp/core';
+import {
+  acceptInvite,
+  enterAccount,
+  type Entry,
+  hashNewPassword,
+  joinByInvite,
+  previewInvite,
+  type SignInPlace,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, notFound } from '@acp/kernel';
 import express, { type Request, type Response, Router } from 'express';
 import { sessionUser } from '../http/auth.ts';
-import { SESSION_COOKIE } from '../http/cookies.ts';
+import { callerPlace } from '../http/caller-place.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
+import { arrive } from './arrive.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
-import { sessionCookie } from './sign-in.ts';
+import { entered } from './sign-in.ts';
 
 interface InviteDependencies {
   config: Config;
@@ -69,8 +78,10 @@ export function inviteRouter({ config, database, credentials, providers }: Invit
         async () => {
           if (request.body?.accept === 'yes') await joinAsUser(database, user, token);
           else {
-            const session = await joinAsNewcomer(database, token, newcomerForm(request.body ?? {}));
-            response.cookie(SESSION_COOKIE, session.token, sessionCookie(config.public_url));
+            const place = callerPlace(request, config.trusted_proxies);
+            const form = newcomerForm(request.body ?? {});
+            const entry = await joinAsNewcomer(database, token, form, place);
+            arrive(response, config.public_url, entry, '/companies');
           }
           response.redirect(303, '/companies');
         },
@@ -91,13 +102,13 @@ async function joinAsNewcomer(
   database: Database,
   token: string,
   form: { email: string; display_name: string; password: string },
-): Promise<{ token: string }> {
+  place: SignInPlace,
+): Promise<Entry> {
   const { email, display_name } = form;
-  const password_hash = await hashPassword(form.password);
+  const password_hash = await hashNewPassword(form.password, [email, display_name]);
   return transaction(database, async (tx) => {
     const newcomer = { email, display_name, password_hash, email_verified: false };
-    const { id } = await joinByInvite(tx, token, newcomer);
-    await noteLogin(tx, id);
-    return openSession(tx, id);
+    const user = await joinByInvite(tx, token, newcomer);
+    return entered(await enterAccount(tx, user, { method: 'password', place }, { next_path: null }));
   });
 }

@@ -37,9 +37,16 @@ export function loginPage(
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button>Sign in</button>
+        <div>
+          <button type="button" class="quiet" data-passkey="sign-in" data-next="${next}" hidden>
+            Sign in with a passkey
+          </button>
+          <p class="error" role="alert" data-passkey-error hidden></p>
+        </div>
         !${providerLinks(providers, { name: 'next', value: next })}
       </form>
     </main>`,
+    ['/static/passkeys.js'],
   );
 }
 

@@ -1,7 +1,8 @@
 import { html } from 'ghtml';
 
-/** A whole page. `body` is HTML that has been escaped already. */
-export function page(title: string, body: string): string {
+/** A whole page. `body` is HTML that has been escaped already, `scripts` are paths of ours. */
+export function page(title: string, body: string, scripts: readonly string[] = []): string {
+  const loaded = scripts.map((path) => html`<script src="${path}" type="module"></script>`).join('');
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -10,6 +11,7 @@ export function page(title: string, body: string): string {
         <title>${title}</title>
         <link rel="stylesheet" href="/static/app.css" />
         <link rel="icon" href="data:," />
+        !${loaded}
       </head>
       <body>
         !${body}

@@ -5,6 +5,7 @@ import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
 import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
+import { adminSecurityRoutes } from './admin/security-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
@@ -20,6 +21,7 @@ import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
+import { securityRoutes } from './identity/security-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
@@ -35,7 +37,9 @@ import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
+  securityRoutes,
   adminRoutes,
+  adminSecurityRoutes,
   userRoutes,
   adminSettingsRoutes,
   licenseRoutes,

@@ -1,17 +1,19 @@
 /** /login, /logout and the first-run /setup (specification, Public endpoints). */
 import { createValidator, LoginForm, SetupForm } from '@acp/contract';
-import { closeSession, setupTokenValid } from '@acp/core';
+import { closeSession, type Entry, setupTokenValid } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { clientAddress, type Config } from '@acp/kernel';
-import express, { type Request, type Response, Router } from 'express';
+import type { Config } from '@acp/kernel';
+import express, { type Response, Router } from 'express';
 import { sessionUser } from '../http/auth.ts';
+import { callerPlace } from '../http/caller-place.ts';
 import { SESSION_COOKIE } from '../http/cookies.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
+import { arrive, ownPath, START_PAGE } from './arrive.ts';
 import { loginPage, type ProviderLink, setupClosedPage, setupPage } from './login-pages.ts';
-import { ownPath, START_PAGE } from './own-path.ts';
-import { sessionCookie, setUp, signIn } from './sign-in.ts';
+import { secondStepRouter } from './second-step-router.ts';
+import { setUp, signIn } from './sign-in.ts';
 
 interface SignInDependencies {
   config: Config;
@@ -27,10 +29,11 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
   const { config, database, credentials } = deps;
   const router = Router();
   const forms = express.urlencoded({ extended: false, limit: '64kb' });
-  const signedIn = (response: Response, token: string, path = START_PAGE) => {
-    response.cookie(SESSION_COOKIE, token, sessionCookie(config.public_url)).redirect(303, path);
+  const signedIn = (response: Response, entry: Entry, path = START_PAGE) => {
+    response.redirect(303, arrive(response, config.public_url, entry, path));
   };
 
+  router.use(secondStepRouter({ config, database }));
   router.get('/login', (request, response) =>
     response
       .type('html')
@@ -44,8 +47,9 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
         loginPage({ email: text(request.body?.email), error, next: ownPath(request.body?.next) }, links),
       async () => {
         const form = loginForm(request.body ?? {});
-        const { token } = await signIn(database, { ...form, address: addressOf(request, config) });
-        signedIn(response, token, ownPath(request.body?.next));
+        const next_path = ownPath(request.body?.next);
+        const place = callerPlace(request, config.trusted_proxies);
+        signedIn(response, await signIn(database, { ...form, place, next_path }), next_path);
       },
     );
   });
@@ -75,16 +79,10 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
       response,
       (error) => setupPage(values, error),
       async () => {
-        const { token } = await setUp(database, setupForm(body));
-        signedIn(response, token);
+        const place = callerPlace(request, config.trusted_proxies);
+        signedIn(response, await setUp(database, setupForm(body), place));
       },
     );
   });
   return router;
-}
-
-function addressOf(request: Request, config: Config): string {
-  const forwarded = request.headers['x-forwarded-for'];
-  const header = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
-  return clientAddress(request.socket.remoteAddress, header, config.trusted_proxies);
 }

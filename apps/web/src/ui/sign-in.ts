@@ -1,35 +1,41 @@
 /** The steps of a sign-in; the password is checked outside of any transaction. */
+import type { SecurityEventKind } from '@acp/contract';
 import {
   clearLoginFailures,
   completeSetup,
+  enterAccount,
+  type Entry,
   findUserByEmail,
-  hashPassword,
-  noteLogin,
-  openSession,
+  hashNewPassword,
+  recordSecurityEvents,
   reserveLoginAttempt,
-  SESSION_DAYS,
+  type SignInPlace,
   verifyPassword,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { asciiLowerCase, rateLimited, unauthenticated } from '@acp/kernel';
-import type { CookieOptions } from 'express';
+import { OncePerMinute } from '../http/once-per-minute.ts';
 
 interface Credentials {
   email: string;
   password: string;
-  address: string;
+  place: SignInPlace;
+  next_path: string;
 }
+
+/** A lock that is knocked at again and again is one event a minute. */
+const locks = new OncePerMinute();
 
 /** The last attempt of each pair in this process. */
 const attempts = new Map<string, Promise<unknown>>();
 
 /**
- * Opens a session for the right password.
+ * Opens a session for the right password, or the step that asks for the second factor.
  * @throws rateLimited while the pair or the e-mail is locked, unauthenticated for a wrong pair; both cost the same.
  */
-export async function signIn(database: Database, form: Credentials): Promise<{ token: string }> {
+export async function signIn(database: Database, form: Credentials): Promise<Entry> {
   // One after the other: an attempt counts as failed while it is under way, and right ones must not lock each other out.
-  const pair = JSON.stringify([asciiLowerCase(form.email), form.address]);
+  const pair = JSON.stringify([asciiLowerCase(form.email), form.place.address]);
   const attempt = (attempts.get(pair) ?? Promise.resolve()).then(async () => attemptSignIn(database, form));
   const settled = attempt.catch(() => undefined);
   attempts.set(pair, settled);
@@ -44,43 +50,51 @@ const refused = () => unauthenticated('wrong e-mail or password');
 
 async function attemptSignIn(
   database: Database,
-  { email, password, address }: Credentials,
-): Promise<{ token: string }> {
+  { email, password, place, next_path }: Credentials,
+): Promise<Entry> {
+  const { address } = place;
+  const note = async (kind: SecurityEventKind, user?: { id: string }, reason?: string) =>
+    recordSecurityEvents(database.db, [
+      { kind, subject: email, user_id: user?.id ?? null, place, details: reason ? { reason } : {} },
+    ]);
   const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, email, address));
-  if (locked_sec !== null) throw rateLimited('too many failed logins; try again later', locked_sec);
+  if (locked_sec !== null) {
+    if (locks.first(JSON.stringify([asciiLowerCase(email), address]))) await note('sign_in.locked');
+    throw rateLimited('too many failed logins; try again later', locked_sec);
+  }
   const user = await findUserByEmail(database.db, email);
   const matches = await verifyPassword(user?.password_hash, password);
-  if (!user?.password_hash || !matches || !user.is_active) throw refused();
-  const { id, password_hash } = user;
-  return transaction(database, async (tx) => {
+  if (!user?.password_hash || !matches || !user.is_active) {
+    if (matches) await note('sign_in.refused', user, 'deactivated');
+    else await note('sign_in.failed', user);
+    throw refused();
+  }
+  const { password_hash } = user;
+  const entry = await transaction(database, async (tx) => {
     await clearLoginFailures(tx, email, address);
-    // The account may have changed while the password was checked.
-    if (!(await noteLogin(tx, id, password_hash))) throw refused();
-    return openSession(tx, id);
+    return enterAccount(tx, user, { method: 'password', place }, { next_path, password_hash });
   });
+  // The account changed while the password was checked.
+  if (!entry) throw refused();
+  return entry;
 }
 
 /** Creates the first admin and signs it in. @throws forbidden when the link is spent. */
 export async function setUp(
   database: Database,
   form: { token: string; email: string; display_name: string; password: string },
-): Promise<{ token: string }> {
-  const password_hash = await hashPassword(form.password);
+  place: SignInPlace,
+): Promise<Entry> {
+  const password_hash = await hashNewPassword(form.password, [form.email, form.display_name]);
   return transaction(database, async (tx) => {
     const { email, display_name } = form;
     const user = await completeSetup(tx, form.token, { email, display_name, password_hash });
-    await noteLogin(tx, user.id);
-    return openSession(tx, user.id);
+    return entered(await enterAccount(tx, user, { method: 'password', place }, { next_path: null }));
   });
 }
 
-/** HttpOnly, SameSite=Lax, Secure where the public URL is https (decisions 1). */
-export function sessionCookie(public_url: string): CookieOptions {
-  return {
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: public_url.startsWith('https:'),
-    path: '/',
-    maxAge: SESSION_DAYS * 86_400_000,
-  };
+/** For accounts that have just been made: nobody else can have closed them. */
+export function entered(entry: Entry | undefined): Entry {
+  if (!entry) throw unauthenticated('this account was just closed');
+  return entry;
 }

@@ -4,7 +4,7 @@ import type { Vault } from '@acp/kernel';
 import { and, asc, eq, gt, isNotNull } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 
-const { oauth_accounts, providers, routine_triggers, secrets, webhooks } = schema;
+const { invites, oauth_accounts, providers, routine_triggers, secrets, user_totp, webhooks } = schema;
 
 export interface SealedColumn {
   name: string;
@@ -39,6 +39,8 @@ export const sealedColumns: readonly SealedColumn[] = [
     routine_triggers.secret_sealed,
   ),
   sealed('webhooks', webhooks, webhooks.id, 'secret_sealed', webhooks.secret_sealed),
+  sealed('user_totp', user_totp, user_totp.user_id, 'secret_sealed', user_totp.secret_sealed),
+  sealed('invites', invites, invites.id, 'token_sealed', invites.token_sealed),
   sealed('oauth_accounts', oauth_accounts, oauth_accounts.id, 'tokens_sealed', oauth_accounts.tokens_sealed),
 ];
 

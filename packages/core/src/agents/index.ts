@@ -30,6 +30,7 @@ export {
   revokeAgentKeys,
   revokeRunKeys,
 } from './keys.ts';
+export { warnOfExpiringKeys } from './expiring-keys.ts';
 export { markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';

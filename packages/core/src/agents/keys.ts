@@ -4,6 +4,7 @@ import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@ac
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertMayInstruct } from './placement.ts';
+import { keyExpiry } from '../companies/index.ts';
 import { assertNotAbove } from './policy.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
 import { findAgent } from './read-agents.ts';
@@ -26,7 +27,7 @@ export async function createAgentKey(
   tx: Tx,
   actor: Actor,
   company_id: string,
-  input: { agent_id: string; label?: string | null },
+  input: { agent_id: string; label?: string | null; expires_in_days?: number | null },
 ): Promise<NewAgentKey> {
   const agent = await findAgent(tx, input.agent_id);
   if (agent?.company_id !== company_id) throw notFound();
@@ -38,7 +39,13 @@ export async function createAgentKey(
   const label = input.label ?? null;
   const [row] = await tx
     .insert(agent_api_keys)
-    .values({ company_id, agent_id: agent.id, label, ...stored })
+    .values({
+      company_id,
+      agent_id: agent.id,
+      label,
+      ...stored,
+      expires_at: keyExpiry(actor, input.expires_in_days),
+    })
     .returning();
   await recordChanges(tx, actor, [keyChange(row!, 'agent_key.created')]);
   return { ...presentKey(row!), raw_key };

@@ -51,6 +51,8 @@ export function presentKey(row: AgentKeyRow): AgentKey {
     key_prefix: row.key_prefix,
     label: row.label,
     created_at: row.created_at,
+    last_used_at: row.last_used_at,
+    expires_at: row.expires_at,
   };
 }
 

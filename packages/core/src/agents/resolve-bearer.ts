@@ -31,12 +31,12 @@ export async function resolveBearer(
     join agents agent on agent.id = key.agent_id and agent.deleted_at is null and agent.status <> 'terminated'
     join companies company on company.id = key.company_id and company.deleted_at is null
     left join heartbeat_runs run on run.id = key.run_id
-    where key.key_hash = ${key_hash} and (key.run_id is null or run.status = 'running')
+    where key.key_hash = ${key_hash} and (key.expires_at is null or key.expires_at > now()) and (key.run_id is null or run.status = 'running')
     union all
     select key.id, key.company_id, coalesce(key.label, key.key_prefix), null, '{}', null, 0, key.role
     from board_user_keys key
     join companies company on company.id = key.company_id and company.deleted_at is null
-    where key.key_hash = ${key_hash}`);
+    where key.key_hash = ${key_hash} and (key.expires_at is null or key.expires_at > now())`);
   const row = rows.find((each) => each.agent_id !== null) ?? rows[0];
   if (!row) return undefined;
   const { key_id, company_id, name } = row;

@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } fro
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { keyExpiry } from './key-lifetime.ts';
 
 const { board_user_keys, companies } = schema;
 
@@ -17,6 +18,8 @@ function present(row: BoardUserKeyRow): BoardUserKey {
     key_prefix: row.key_prefix,
     label: row.label,
     created_at: row.created_at,
+    last_used_at: row.last_used_at,
+    expires_at: row.expires_at,
   };
 }
 
@@ -25,7 +28,7 @@ export async function mintBoardUserKey(
   tx: Tx,
   actor: Actor,
   company_id: string,
-  input: { role: CompanyRole; label?: string | null },
+  input: { role: CompanyRole; label?: string | null; expires_in_days?: number | null },
 ): Promise<NewBoardUserKey> {
   const raw_key = newApiKey();
   const [row] = await tx
@@ -36,6 +39,7 @@ export async function mintBoardUserKey(
       label: input.label ?? null,
       key_hash: sha256Hex(raw_key),
       key_prefix: raw_key.slice(0, 8),
+      expires_at: keyExpiry(actor, input.expires_in_days),
       created_by_user_id: actorColumns(actor).user_id,
     })
     .returning();

@@ -1,5 +1,5 @@
 import type { Actor, Company, UpdateCompany } from '@acp/contract';
-import { type Tx, isUniqueViolation, schema, signal } from '@acp/db';
+import { type Tx, isUniqueViolation, schema, signal, WILDCARD } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
@@ -26,6 +26,7 @@ export function presentCompany(company: CompanyRow): Company {
     agent_default_heartbeat_enabled: company.agent_default_heartbeat_enabled,
     agent_default_heartbeat_interval_sec: company.agent_default_heartbeat_interval_sec,
     default_worker_tags: company.default_worker_tags,
+    require_second_factor: company.require_second_factor,
     created_at: company.created_at,
     updated_at: company.updated_at,
   };
@@ -68,10 +69,10 @@ export async function updateCompany(
   input: UpdateCompany,
   homes?: HomeRules,
 ): Promise<Company> {
-  const { name, slug, home_dir, default_worker_tags } = input;
+  const { name, slug, home_dir, default_worker_tags, require_second_factor } = input;
   // Folders are assigned to the slug that the company has had so far: a new one claims nobody else's.
   if (home_dir) await assertOwnHome(tx, company_id, home_dir, homes);
-  const set = { name, slug, home_dir, default_worker_tags };
+  const set = { name, slug, home_dir, default_worker_tags, require_second_factor };
   const company = await takingSlug(
     async () =>
       (
@@ -83,6 +84,8 @@ export async function updateCompany(
       )[0],
   );
   if (!company) throw notFound();
+  // Of members and of instance admins, whoever they are: what their sessions may do is looked at anew.
+  if (require_second_factor !== undefined) signal(tx, 'credentials', WILDCARD);
   await recordChanges(tx, actor, [entry(company_id, 'company.updated', set)]);
   return presentCompany(company);
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
-import { newId, newToken } from '@acp/kernel';
+import { newId, newToken, sha256Hex, Vault } from '@acp/kernel';
 import { actors, createCompany, createMembership, createUser, databaseWithQueue } from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import { deleteCompany } from './companies.ts';
@@ -55,12 +55,20 @@ describe('an invite', () => {
     expect(JSON.stringify(entries)).not.toContain(token);
   });
 
-  it('is listed: the token for those alone who may see it', async () => {
-    const { company, token } = await setUp();
-    const list = async (shows_tokens: boolean) =>
-      (await listInvites(database.db, company.id, {}, { shows_tokens })).items.map((each) => each.token);
-    expect(await list(true)).toEqual([token]);
-    expect(await list(false)).toEqual([null]);
+  it('is listed: the token for those alone who may see it, from its sealed form; none lies there in clear', async () => {
+    const { company, admin, token } = await setUp();
+    const list = async (vault: Vault | null) =>
+      (await listInvites(database.db, company.id, {}, vault)).items.map((each) => each.token);
+    const vault = new Vault(Buffer.alloc(32, 7));
+    expect(await list(vault)).toEqual([null]);
+    const sealed = await inTx((tx) =>
+      createInvite(tx, actors.user(admin), company.id, { role: 'viewer' }, vault),
+    );
+    expect(await list(vault)).toEqual([sealed.token, null]);
+    expect(await list(new Vault(Buffer.alloc(32, 8)))).toEqual([null, null]);
+    expect(await list(null)).toEqual([null, null]);
+    const rows = await database.db.select().from(invites).where(eq(invites.company_id, company.id));
+    for (const text of [token, sealed.token!]) expect(JSON.stringify(rows)).not.toContain(text);
   });
 
   it('is taken back: its token opens nothing; accepted, or from another company, it stays', async () => {
@@ -102,7 +110,7 @@ describe('an invite', () => {
         await database.db
           .update(invites)
           .set({ expires_at: sql`now() - interval '1 second'` })
-          .where(eq(invites.token, token));
+          .where(eq(invites.token_hash, sha256Hex(token)));
         return token;
       },
     ],

@@ -1,6 +1,6 @@
 import type { Actor, CompanyRole, Invite, Membership, UserActor } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { newToken, notFound } from '@acp/kernel';
+import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
@@ -10,14 +10,19 @@ const { companies, invites } = schema;
 
 type InviteRow = typeof invites.$inferSelect;
 
+/** In the place of a token that is not to be kept. */
+export interface TokenHash {
+  hash: string;
+}
+
 const DEFAULT_HOURS = 72;
 
-/** @param shows_token only admins see it: whoever holds it may join */
-function present(row: InviteRow, shows_token: boolean): Invite {
+/** @param token only admins see it: whoever holds it may join */
+function present(row: InviteRow, token: string | null): Invite {
   return {
     id: row.id,
     company_id: row.company_id,
-    token: shows_token ? row.token : null,
+    token,
     role: row.role as CompanyRole,
     created_by: row.created_by,
     expires_at: row.expires_at,
@@ -27,12 +32,22 @@ function present(row: InviteRow, shows_token: boolean): Invite {
   };
 }
 
-/** Newest first; at most 1,000 or 4 MB unless a limit is given. */
+/** Where a token lies, for the vault. */
+const place = (id: string) => `invites/${id}`;
+
+/** Null where it was sealed by no key that is configured: the invite's holder can use it all the same. */
+function shownToken({ id, token_sealed }: InviteRow, vault: Vault | null): string | null {
+  return token_sealed !== null && vault?.canUnseal(token_sealed)
+    ? vault.unseal(token_sealed, place(id))
+    : null;
+}
+
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. @param vault for admins, who see the tokens; else null */
 export async function listInvites(
   tx: Tx,
   company_id: string,
   page: PageRequest,
-  { shows_tokens }: { shows_tokens: boolean },
+  vault: Vault | null,
 ): Promise<Page<Invite>> {
   const plan = newestFirst(invites.created_at, invites.id, page, null);
   const rows = tx
@@ -45,29 +60,34 @@ export async function listInvites(
     tx,
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => present(row, shows_tokens),
+    (row) => present(row, shownToken(row, vault)),
   );
 }
 
+/** The token is in the answer; later ones tell it as far as the vault could seal it. */
 export async function createInvite(
   tx: Tx,
   actor: Actor,
   company_id: string,
   { role, expires_in_hours = DEFAULT_HOURS }: { role: CompanyRole; expires_in_hours?: number },
+  vault: Vault | null = null,
 ): Promise<Invite> {
+  const [id, token] = [newId(), newToken()];
   const [row] = await tx
     .insert(invites)
     .values({
+      id,
       company_id,
       role,
-      token: newToken(),
+      token_hash: sha256Hex(token),
+      token_sealed: vault?.available ? vault.seal(token, place(id)) : null,
       created_by: actorColumns(actor).user_id,
       expires_at: sql`now() + make_interval(hours => ${expires_in_hours})`,
     })
     .returning();
   const details = { role, expires_at: row!.expires_at };
   await recordChanges(tx, actor, [entry(row!, 'invite.created', details)]);
-  return present(row!, true);
+  return present(row!, token);
 }
 
 /** Takes it back: its token opens nothing from now on. @throws notFound for one that is unknown or accepted */
@@ -88,7 +108,7 @@ export async function revokeInvite(
 /** What the holder of a valid token is told before accepting; undefined for an expired, used or unknown one. */
 export async function previewInvite(
   tx: Tx,
-  token: string,
+  token: string | TokenHash,
 ): Promise<{ company_id: string; company_name: string; role: CompanyRole; expires_at: Date } | undefined> {
   const [row] = await tx
     .select({
@@ -107,7 +127,7 @@ export async function previewInvite(
  * Makes the user a member, with the invite's role.
  * @throws notFound for an expired, used or unknown token, conflict for a member: the invite then stays unused
  */
-export async function acceptInvite(tx: Tx, actor: UserActor, token: string): Promise<Membership> {
+export async function acceptInvite(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<Membership> {
   const invite = await takeInvite(tx, actor.user_id, token);
   return join(tx, actor, invite);
 }
@@ -115,7 +135,7 @@ export async function acceptInvite(tx: Tx, actor: UserActor, token: string): Pro
 /** Creates an account for the holder of a valid token and makes it a member. @throws notFound, conflict for the e-mail */
 export async function joinByInvite(
   tx: Tx,
-  token: string,
+  token: string | TokenHash,
   newcomer: Omit<NewUser, 'instance_role'>,
 ): Promise<UserRow> {
   const user = await createUser(tx, { ...newcomer, instance_role: 'member' });
@@ -123,11 +143,16 @@ export async function joinByInvite(
   return user;
 }
 
-const open = (token: string) =>
-  and(eq(invites.token, token), isNull(invites.accepted_at), gt(invites.expires_at, sql`now()`));
+/** @param token as its holder has it, or its hash, which a sign-in under way keeps */
+const open = (token: string | TokenHash) =>
+  and(
+    eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash),
+    isNull(invites.accepted_at),
+    gt(invites.expires_at, sql`now()`),
+  );
 
 /** Of two that accept at once the second waits for the first, and finds the invite used. */
-async function takeInvite(tx: Tx, user_id: string, token: string): Promise<InviteRow> {
+async function takeInvite(tx: Tx, user_id: string, token: string | TokenHash): Promise<InviteRow> {
   const [invite] = await tx
     .update(invites)
     .set({ accepted_by: user_id, accepted_at: sql`now()` })

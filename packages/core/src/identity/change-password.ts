@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { forbidden, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
+import { recordSecurityEvents } from '../security/index.ts';
 import { assertFreshWhereOwn } from './fresh-sign-in.ts';
 import { closeUserSessions } from './sessions.ts';
 
@@ -27,6 +28,7 @@ export async function changePassword(
   if (changed.length === 0) throw forbidden('current password is wrong');
   await closeUserSessions(tx, actor.user_id, actor.session_id);
   await recordInstanceAct(tx, actor, 'user.password_changed', { user_id: actor.user_id });
+  await noteChange(tx, actor, actor.user_id);
 }
 
 /**
@@ -49,4 +51,9 @@ export async function resetPassword(
   const own = actor.kind === 'user' && actor.user_id === user_id ? actor.session_id : null;
   await closeUserSessions(tx, user_id, own);
   await recordInstanceAct(tx, actor, 'user.password_reset', { user_id });
+  await noteChange(tx, actor, user_id);
+}
+
+async function noteChange(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  await recordSecurityEvents(tx, [{ kind: 'password.changed', user_id, subject: actor.name }]);
 }

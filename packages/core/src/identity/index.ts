@@ -1,5 +1,5 @@
 /**
- * Owns users, their sessions, their accounts at sign-in providers and their chat pairings, the memory of failed logins
+ * Owns users, their second factors and sessions, their accounts at sign-in providers and their chat pairings, the memory of failed logins
  * and the first-run set-up tokens.
  * Invariants: passwords as argon2id, tokens as SHA-256 or sealed; a deactivated user has no session and no pairing;
  * one active instance admin is always left; a provider's word links only an address that it has verified.
@@ -7,13 +7,18 @@
  */
 export { loadAccess } from './access.ts';
 export type { UserAccess } from './access.ts';
-export { hashPassword, verifyPassword } from './passwords.ts';
+export { isCommonPassword } from './common-passwords.ts';
+export { hashNewPassword, hashPassword, verifyPassword } from './passwords.ts';
 export { clearLoginFailures, deleteOldLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
 export {
   aliveSessions,
   closeSession,
   closeUserSessions,
   deleteExpiredSessions,
+  endOtherSessions,
+  endOwnSession,
+  listSessions,
+  markSessionsSeen,
   openSession,
   resolveSession,
   SESSION_DAYS,
@@ -33,6 +38,40 @@ export type { UserRow } from './present.ts';
 export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
 export { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
 export { changePassword, resetPassword } from './change-password.ts';
+export type { SignInOrigin } from './sessions.ts';
+export {
+  clearSecondFactor,
+  completeByCode,
+  completeStep,
+  enterAccount,
+  reserveSecondFactor,
+} from './enter.ts';
+export type { Entry } from './enter.ts';
+export {
+  askPasskey,
+  findSignInStep,
+  openSignInStep,
+  SIGN_IN_STEP_MINUTES,
+  takeStepChallenge,
+} from './sign-in-steps.ts';
+export type { SignInStep } from './sign-in-steps.ts';
+export { beginTotp, confirmTotp, pendingTotp } from './totp.ts';
+export {
+  addPasskey,
+  beginPasskey,
+  findPasskey,
+  notePasskeyUse,
+  passkeysOf,
+  takePasskeyChallenge,
+} from './passkeys.ts';
+export type { NewPasskey, StoredPasskey } from './passkeys.ts';
+export {
+  readSecondFactors,
+  removePasskey,
+  removeTotp,
+  renewRecoveryCodes,
+  resetSecondFactor,
+} from './second-factors.ts';
 export { completeSetup, issueSetupToken, setupTokenValid } from './setup.ts';
 export { deleteExpiredOauthFlows, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from './oauth-flows.ts';
 export type { OauthFlow } from './oauth-flows.ts';

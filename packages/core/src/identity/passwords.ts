@@ -1,4 +1,5 @@
 import { hash, verify } from '@node-rs/argon2';
+import { assertUncommonPassword } from './common-passwords.ts';
 
 /** OWASP's minimum for argon2id: 19 MiB, two passes. About 20 ms off the main thread. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -7,6 +8,15 @@ let dummy: Promise<string> | undefined;
 
 export function hashPassword(password: string): Promise<string> {
   return hash(password, cost);
+}
+
+/**
+ * For a password that somebody chooses. @param about the user's name and address, which it must not be
+ * @throws invalid for one that is guessed first
+ */
+export async function hashNewPassword(password: string, about: readonly string[] = []): Promise<string> {
+  await assertUncommonPassword(password, about);
+  return hashPassword(password);
 }
 
 /**

@@ -1,19 +1,41 @@
-import type { CompanyRole, InstanceRole, UserActor } from '@acp/contract';
+import type { CompanyRole, InstanceRole, Session, UserActor } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
-import { newToken, sha256Hex } from '@acp/kernel';
-import { eq, lt, sql } from 'drizzle-orm';
+import { newToken, notFound, sha256Hex } from '@acp/kernel';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
+import { hasSecondFactor, requiresSecondFactor } from './second-factor-rule.ts';
 
-const { sessions } = schema;
+const { sessions, sign_in_steps } = schema;
 
 /** Lifetime of a session (specification, Limits). */
 export const SESSION_DAYS = 7;
 
+const MAX_LISTED = 200;
+
+/** Neither its lifetime has ended nor the time that a session may lie idle, where a setting bounds it. */
+const standing = sql`sessions.expires_at > now() and sessions.last_seen_at > now() - coalesce(
+  (select make_interval(mins => value::int) from instance_settings where key = 'session_idle_minutes'), interval '100 years')`;
+
+/** How and from where a session was signed in. */
+export interface SignInOrigin {
+  /** `password`, `passkey`, or the provider's name. */
+  method: string;
+  place: SignInPlace;
+}
+
 /** Opens a session; the token is for the cookie and is stored as its hash only. */
-export async function openSession(tx: Tx, user_id: string): Promise<{ token: string }> {
+export async function openSession(
+  tx: Tx,
+  user_id: string,
+  origin: SignInOrigin | null = null,
+): Promise<{ token: string }> {
   const token = newToken();
   await tx.insert(sessions).values({
     token_hash: sha256Hex(token),
     user_id,
+    method: origin?.method,
+    address: origin?.place.address,
+    user_agent: origin?.place.user_agent?.slice(0, 300),
     expires_at: sql`now() + make_interval(days => ${SESSION_DAYS})`,
   });
   return { token };
@@ -34,7 +56,47 @@ export async function closeUserSessions(
   await tx
     .delete(sessions)
     .where(sql`${sessions.user_id} = ${user_id} and ${sessions.id} is distinct from ${except}::uuid`);
+  // Nor does a sign-in that is half done go on with what has changed.
+  await tx.delete(sign_in_steps).where(eq(sign_in_steps.user_id, user_id));
   signal(tx, 'credentials', user_id);
+}
+
+/** Where the user is signed in, the latest used first. */
+export async function listSessions(tx: Tx, actor: UserActor): Promise<Session[]> {
+  const rows = await tx
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.user_id, actor.user_id), standing))
+    .orderBy(desc(sessions.last_seen_at), desc(sessions.id))
+    .limit(MAX_LISTED);
+  return rows.map(({ id, method, address, user_agent, created_at, last_seen_at, expires_at }) => ({
+    id,
+    current: id === actor.session_id,
+    method,
+    address,
+    user_agent,
+    created_at,
+    last_seen_at,
+    expires_at,
+  }));
+}
+
+/** @throws notFound for a session that is none of the user's */
+export async function endOwnSession(tx: Tx, actor: UserActor, session_id: string): Promise<void> {
+  const mine = and(eq(sessions.id, session_id), eq(sessions.user_id, actor.user_id));
+  if ((await tx.$count(sessions, mine)) === 0) throw notFound();
+  await closeSession(tx, session_id);
+  await noteEnded(tx, actor, { session_id });
+}
+
+export async function endOtherSessions(tx: Tx, actor: UserActor): Promise<void> {
+  await closeUserSessions(tx, actor.user_id, actor.session_id);
+  await noteEnded(tx, actor, { sessions: 'all others' });
+}
+
+async function noteEnded(tx: Tx, actor: UserActor, details: Record<string, unknown>): Promise<void> {
+  const { user_id, name: subject } = actor;
+  await recordSecurityEvents(tx, [{ kind: 'session.ended', user_id, subject, details }]);
 }
 
 interface SessionRow extends Record<string, unknown> {
@@ -43,30 +105,43 @@ interface SessionRow extends Record<string, unknown> {
   name: string;
   instance_role: InstanceRole;
   roles: Record<string, CompanyRole> | null;
+  must_enrol: boolean;
 }
 
 /** The user behind a session token's hash, with the roles in all companies that are not in the trash: one statement. */
 export async function resolveSession(tx: Tx, token_hash: string): Promise<UserActor | undefined> {
   const { rows } = await tx.execute<SessionRow>(sql`
-    select s.id as session_id, u.id as user_id, u.display_name as name, u.instance_role,
+    select sessions.id as session_id, u.id as user_id, u.display_name as name, u.instance_role,
       (select jsonb_object_agg(m.company_id, m.role) from memberships m
-        join companies c on c.id = m.company_id and c.deleted_at is null where m.user_id = u.id) as roles
-    from sessions s join users u on u.id = s.user_id
-    where s.token_hash = ${token_hash} and s.expires_at > now() and u.is_active`);
+        join companies c on c.id = m.company_id and c.deleted_at is null where m.user_id = u.id) as roles,
+      ${requiresSecondFactor} and not ${hasSecondFactor} as must_enrol
+    from sessions join users u on u.id = sessions.user_id
+    where sessions.token_hash = ${token_hash} and ${standing} and u.is_active`);
   const row = rows[0];
   if (!row) return undefined;
-  const { session_id, user_id, name, instance_role } = row;
-  return { kind: 'user', user_id, name, instance_role, session_id, roles: row.roles ?? {} };
+  const { session_id, user_id, name, instance_role, must_enrol } = row;
+  const actor: UserActor = { kind: 'user', user_id, name, instance_role, session_id, roles: row.roles ?? {} };
+  return must_enrol ? { ...actor, must_enrol } : actor;
 }
 
-/** Those of the sessions that still stand, in one statement. */
+/** Those of the sessions that still stand and may do more than set up a second factor, in one statement. */
 export async function aliveSessions(tx: Tx, session_ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await tx.execute<{ id: string }>(sql`
-    select id from sessions where expires_at > now()
-      and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
+    select sessions.id from sessions join users u on u.id = sessions.user_id
+    where ${standing} and not (${requiresSecondFactor} and not ${hasSecondFactor})
+      and sessions.id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
   return new Set(rows.map(({ id }) => id));
 }
 
+/** Times of the last requests: batched, off the request. */
+export async function markSessionsSeen(tx: Tx, session_ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`
+    update sessions set last_seen_at = now() where last_seen_at < now() - interval '30 seconds'
+      and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
+}
+
+/** Those whose lifetime has ended, and those that nobody has used for as long as a setting says. */
 export async function deleteExpiredSessions(tx: Tx): Promise<void> {
-  await tx.delete(sessions).where(lt(sessions.expires_at, sql`now()`));
+  await tx.delete(sessions).where(sql`not (${standing})`);
+  await tx.delete(sign_in_steps).where(lt(sign_in_steps.expires_at, sql`now()`));
 }

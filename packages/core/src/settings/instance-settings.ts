@@ -6,7 +6,7 @@ import {
   type SettingKey,
   type UpdateInstanceSettings,
 } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx, WILDCARD } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import { inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
@@ -45,6 +45,9 @@ export async function changeSettings(
         set: { value: sql`excluded.value`, updated_at: sql`now()` },
       });
   if (cleared.length > 0) await tx.delete(instance_settings).where(inArray(instance_settings.key, cleared));
+  // Both decide whether a session that is known stands.
+  if ('require_second_factor' in patch || 'session_idle_minutes' in patch)
+    signal(tx, 'credentials', WILDCARD);
   if (named.length > 0) await recordInstanceAct(tx, actor, 'settings.updated', patch);
   return readSettings(tx);
 }

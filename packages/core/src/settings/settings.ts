@@ -22,6 +22,12 @@ const validators: Validators = {
     instanceSettings.company_max_concurrent_runs,
     'company_max_concurrent_runs',
   ),
+  require_second_factor: createValidator(instanceSettings.require_second_factor, 'require_second_factor'),
+  session_idle_minutes: createValidator(instanceSettings.session_idle_minutes, 'session_idle_minutes'),
+  security_event_retention_days: createValidator(
+    instanceSettings.security_event_retention_days,
+    'security_event_retention_days',
+  ),
 };
 
 /** @throws invalid when the value is none for this key */

@@ -108,9 +108,18 @@ export const agent_api_keys = pgTable(
     key_prefix: text().notNull(),
     run_id: uuid(),
     last_used_at: instant(),
+    /** Null: good until it is revoked. */
+    expires_at: instant(),
+    /** When its end was announced. */
+    expiry_warned_at: instant(),
     created_at: createdAt(),
   },
-  (t) => [index('agent_api_keys_agent').on(t.agent_id, t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('agent_api_keys_agent').on(t.agent_id, t.created_at.desc(), t.id.desc()),
+    index('agent_api_keys_expires_at')
+      .on(t.expires_at)
+      .where(sql`${t.expires_at} is not null`),
+  ],
 );
 
 /** What an agent's configuration was after each change: who, when, why. Secrets stay references. */

@@ -13,6 +13,8 @@ export const companies = pgTable(
     /** First three letters or digits of the slug, upper case, fixed at creation (decisions 7.38). */
     identifier_prefix: text().notNull(),
     next_issue_number: integer().notNull().default(1),
+    /** Members, and instance admins, must have a second factor. */
+    require_second_factor: boolean().notNull().default(false),
     default_worker_tags: jsonb().$type<string[]>().notNull().default([]),
     agent_default_adapter_type: text().notNull().default('llm'),
     agent_default_adapter_config: jsonb().notNull().default({}),
@@ -62,12 +64,24 @@ export const board_user_keys = pgTable(
     key_prefix: text().notNull(),
     created_by_user_id: uuid(),
     last_used_at: instant(),
+    /** Null: good until it is revoked. */
+    expires_at: instant(),
+    /** When its end was announced. */
+    expiry_warned_at: instant(),
     created_at: createdAt(),
   },
-  (t) => [index('board_user_keys_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('board_user_keys_expires_at')
+      .on(t.expires_at)
+      .where(sql`${t.expires_at} is not null`),
+    index('board_user_keys_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
 );
 
-/** Invites; single use. The token is shown to admins, so it is stored as it is. */
+/**
+ * Invites; single use. The token is found by its hash, and shown to admins from its sealed form; without an encryption
+ * key it is shown once, at the creation.
+ */
 export const invites = pgTable(
   'invites',
   {
@@ -75,7 +89,10 @@ export const invites = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    token: text().notNull().unique('invites_token'),
+    /** Of the former release: always null, dropped by the next. */
+    token: text().unique('invites_token'),
+    token_hash: text().unique('invites_token_hash'),
+    token_sealed: text(),
     role: text().notNull(),
     created_by: uuid(),
     expires_at: instant().notNull(),

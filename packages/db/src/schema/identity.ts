@@ -37,6 +37,15 @@ export const sessions = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     created_at: createdAt(),
     expires_at: instant().notNull(),
+    /** Written off the request, in batches: exact to about a minute. */
+    last_seen_at: createdAt(),
+    /** How it was signed in: `password`, `google`, `passkey` …; null: before it was written down. */
+    method: text(),
+    /** Where the sign-in came from, and by which browser. */
+    address: text(),
+    user_agent: text(),
+    /** What a passkey that is being added has to sign. */
+    passkey_challenge: text(),
   },
   (t) => [index('sessions_user').on(t.user_id), index('sessions_expires_at').on(t.expires_at)],
 );
@@ -97,7 +106,7 @@ export const oauth_flows = pgTable(
     state: text().notNull(),
     nonce: text().notNull(),
     code_verifier: text().notNull(),
-    /** The invite that the sign-in shall accept. */
+    /** The invite that the sign-in shall accept, by its token's hash. */
     invite_token: text(),
     /** The path of ours that the browser was on its way to. */
     next_path: text(),

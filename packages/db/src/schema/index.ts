@@ -2,6 +2,7 @@ export * from './events.ts';
 export * from './activity.ts';
 export * from './settings.ts';
 export * from './identity.ts';
+export * from './second-factors.ts';
 export * from './companies.ts';
 export * from './agents.ts';
 export * from './projects.ts';

@@ -14,10 +14,10 @@ import { requireUser, roleIn } from '../../http/roles.ts';
 
 export const inviteRoutes: Route[] = [
   handle(rows.list, async (c) => {
-    const shows_tokens = roleIn(c.actor, c.company_id) === 'admin';
-    return paged(c, await listInvites(c.tx, c.company_id, c.query, { shows_tokens }));
+    const vault = roleIn(c.actor, c.company_id) === 'admin' ? c.services.vault : null;
+    return paged(c, await listInvites(c.tx, c.company_id, c.query, vault));
   }),
-  handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body, c.services.vault)),
   handle(rows.revoke, (c) => revokeInvite(c.tx, c.actor, c.company_id, c.params.inviteId!)),
   handle(rows.accept, (c) => acceptInvite(c.tx, requireUser(c.actor), c.params.token!)),
   handle(rows.listJoinRequests, async (c) => paged(c, await listJoinRequests(c.tx, c.company_id, c.query))),

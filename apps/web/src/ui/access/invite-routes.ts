@@ -29,7 +29,7 @@ async function invitesPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const admin = isAdmin(context);
-  const { items, next_cursor } = await listInvites(tx, company_id, pageOf(query), { shows_tokens: false });
+  const { items, next_cursor } = await listInvites(tx, company_id, pageOf(query), null);
   const names = await userNames(
     tx,
     items.flatMap(({ created_by, accepted_by }) => [created_by, accepted_by]),

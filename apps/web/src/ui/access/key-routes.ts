@@ -1,6 +1,6 @@
 import { type BoardUserKey, boardUserKeyEndpoints } from '@acp/contract';
 import { listBoardUserKeys } from '@acp/core';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, timeLeft } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -20,7 +20,7 @@ async function keysPage(
   const { tx, company_id, query } = context;
   const { items, next_cursor } = await listBoardUserKeys(tx, company_id, pageOf(query));
   const base = keysPath(company_id);
-  const errors = new FieldErrors(error, ['label', 'role']);
+  const errors = new FieldErrors(error, ['label', 'role', 'expires_in_days']);
   const list =
     items.length > 0
       ? html`<div class="card">
@@ -38,6 +38,7 @@ async function keysPage(
       <div class="row">
         !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? '', error: errors.of('label') })}
         !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+        !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: good until it is revoked', error: errors.of('expires_in_days') })}
         <button>Mint a key</button>
       </div>
     </form>
@@ -50,6 +51,8 @@ const keyColumns: Column<BoardUserKey>[] = [
   { label: 'For', cell: ({ label }) => html`${label ?? ''}` },
   { label: 'Role', cell: ({ role }) => html`${role}` },
   { label: 'Minted', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
+  { label: 'Ends', cell: ({ expires_at }) => (expires_at === null ? html`never` : timeLeft(expires_at)) },
   {
     label: 'Revoke',
     kind: 'acts',
@@ -65,7 +68,11 @@ export const keyRoutes: UiRoute[] = [
   page('/companies/{companyId}/members/keys', { scope: byCompany, role: 'admin' }, (c) => keysPage(c)),
   // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
   action('/companies/{companyId}/members/keys', boardUserKeyEndpoints.mint, {
-    read: (form) => ({ role: form.text('role'), label: form.cleared('label') }),
+    read: (form) => ({
+      role: form.text('role'),
+      label: form.cleared('label'),
+      expires_in_days: form.number('expires_in_days'),
+    }),
     next: (c, { raw_key }) => keysPage(c, null, null, raw_key),
     failed: keysPage,
   }),

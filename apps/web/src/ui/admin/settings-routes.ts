@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -18,6 +18,8 @@ const numbers = [
   { name: 'run_retention_days', label: 'Days that runs are kept' },
   { name: 'event_retention_days', label: 'Days that events are kept' },
   { name: 'trash_retention_days', label: 'Days that the trash is kept' },
+  { name: 'security_event_retention_days', label: 'Days that security events are kept' },
+  { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
 ] as const;
 
 const done: Record<string, string> = {
@@ -83,6 +85,7 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
     <div class="row">
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
     </div>
+    !${checkbox({ name: 'require_second_factor', label: 'Everybody must have a second factor', checked: form?.checked('require_second_factor') ?? settings.require_second_factor === true })}
     <button>Save</button>
   </form>`;
 }
@@ -115,6 +118,9 @@ const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | n
 const readForm = (form: FormValues) => ({
   ...Object.fromEntries(texts.map((name) => [name, form.cleared(name)])),
   ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
+  require_second_factor: form.has('require_second_factor')
+    ? form.checked('require_second_factor')
+    : undefined,
   runs_paused: form.has('runs_paused') ? form.checked('runs_paused') : undefined,
 });
 

@@ -1,4 +1,4 @@
-import { identityEndpoints as rows, type User } from '@acp/contract';
+import { identityEndpoints as rows, secondFactorEndpoints, type User } from '@acp/contract';
 import { findUser, presentUser } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -22,6 +22,7 @@ interface Refused {
 const done: Record<string, string> = {
   saved: 'Saved.',
   password: 'The password is set; the user signs in with it.',
+  factor: 'The second factor is removed; the user signs in without one.',
 };
 
 async function userPage(context: UiContext<'none'>, refused: Refused | null = null): Promise<Html> {
@@ -31,7 +32,7 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   const shown = presentUser(row);
   const is_self = shown.id === user.user_id;
   const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, is_self, refused)}
-  !${passwordForm(shown, refused)}!${when(!is_self, () => deletePart(shown, refused))}`;
+  !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${deletePart(shown, refused)}`)}`;
   return shell({
     title: shown.display_name,
     user,
@@ -78,6 +79,14 @@ function passwordForm(user: User, refused: Refused | null): Html {
   </form>`;
 }
 
+function factorPart(user: User): Html {
+  return html`<section class="card">
+    <h2>Second factor</h2>
+    <p>For who has lost app, passkeys and recovery codes: all are removed, and the sessions end.</p>
+    !${postButton(`${LIST}/${user.id}/reset-second-factor`, 'Remove the second factor', { class: 'danger small', confirm: `Remove the second factor of ${user.display_name}?` })}
+  </section>`;
+}
+
 function deletePart(user: User, refused: Refused | null): Html {
   const errors = new FieldErrors(refused?.section === 'delete' ? refused.error : null);
   return html`<section class="card danger">
@@ -110,6 +119,10 @@ export const userRoutes: UiRoute[] = [
     read: (form) => ({ new_password: form.text('new_password') }),
     next: (c) => `${LIST}/${c.params.userId!}?done=password`,
     failed: refusedIn('password'),
+  }),
+  action(`${LIST}/{userId}/reset-second-factor`, secondFactorEndpoints.reset, {
+    next: (c) => `${LIST}/${c.params.userId!}?done=factor`,
+    failed: refusedIn('account'),
   }),
   action(`${LIST}/{userId}/delete`, rows.deleteUser, {
     next: () => `${LIST}?done=deleted`,

@@ -58,6 +58,7 @@ function generalForm(view: SettingsView): Html {
       !${input({ name: 'home_dir', label: 'Home folder', value: value('home_dir'), hint: 'Empty: the company’s own below the service’s home', error: errors.of('home_dir') })}
       !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma list; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
     </div>
+    !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.checked('require_second_factor') ?? company.require_second_factor })}
     <button>Save</button>
   </form>`;
 }

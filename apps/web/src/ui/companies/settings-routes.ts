@@ -53,6 +53,9 @@ export const companySettingsRoutes: UiRoute[] = [
       default_worker_tags: form.has('default_worker_tags')
         ? listOf(form.text('default_worker_tags'))
         : undefined,
+      require_second_factor: form.has('require_second_factor')
+        ? form.checked('require_second_factor')
+        : undefined,
     }),
     next: back('general'),
     failed: refusedIn('general'),

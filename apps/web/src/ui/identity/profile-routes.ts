@@ -35,7 +35,11 @@ function profileBody(me: Me, error: string | null, saved: boolean): Html {
       !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password', error: errors.of('current_password') })}
       !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('new_password') })}
       <button>Change the password</button>
-    </form>`;
+    </form>
+    <section class="card">
+      <h2>Sign-in and security</h2>
+      <p><a href="/profile/security">Second factor, passkeys, recovery codes and sessions</a></p>
+    </section>`;
 }
 
 /** Nobody is described without being told. */

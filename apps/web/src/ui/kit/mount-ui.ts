@@ -20,6 +20,9 @@ export interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'>
   services: Services;
 }
 
+/** The only ones open to whose second factor is missing. */
+const ENROLMENT_PAGES = '/profile/security';
+
 /** What is no page is passed on. Whoever is not signed in is sent to the sign-in and back again. */
 export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies): RequestHandler {
   const deps = { ...options, endpoints: new Endpoints(routes, options.routes) };
@@ -38,6 +41,8 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     const { route } = match.target;
     if (!user)
       return sendAway(request, response, route.kind === 'action' ? deps.endpoints.secretsOf(route) : []);
+    if (user.must_enrol && !route.path.startsWith(ENROLMENT_PAGES))
+      return response.redirect(303, ENROLMENT_PAGES);
     try {
       await serve(
         route,

@@ -69,6 +69,7 @@ const instanceSection: NavGroup = {
   label: 'Instance',
   items: [
     { label: 'Users', path: '/admin/users' },
+    { label: 'Security', path: '/admin/security' },
     { label: 'Health', path: '/admin/health' },
     { label: 'Settings', path: '/admin/settings' },
     { label: 'License', path: '/admin/license' },

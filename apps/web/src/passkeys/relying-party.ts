@@ -1,0 +1,140 @@
+/** Passkeys by WebAuthn: what a browser is asked for, and whether its answer holds. No database here. */
+import type { PasskeyResponse } from '@acp/contract';
+import type { NewPasskey, StoredPasskey } from '@acp/core';
+import { conflict, forbidden } from '@acp/kernel';
+import {
+  type AuthenticationResponseJSON,
+  type AuthenticatorTransportFuture,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { isIP } from 'node:net';
+import type { Static } from 'typebox';
+
+const NAME = 'Control plane';
+type Answer = Static<typeof PasskeyResponse>;
+
+/** Passkeys belong to a host name, and browsers make them over https (and on localhost) only. */
+export function passkeysPossible(public_url: string): boolean {
+  const { protocol, hostname } = new URL(public_url);
+  if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0) return false;
+  return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
+}
+
+function place(public_url: string): { rpID: string; origin: string } {
+  if (!passkeysPossible(public_url))
+    throw conflict('passkeys need SERVICE_PUBLIC_URL with https and a host name');
+  const { hostname, origin } = new URL(public_url);
+  return { rpID: hostname, origin };
+}
+
+const listed = (passkeys: readonly StoredPasskey[]) =>
+  passkeys.map(({ credential_id, transports }) => ({
+    id: credential_id,
+    transports: transports as AuthenticatorTransportFuture[],
+  }));
+
+/** @param existing the user's own, which no authenticator makes a second time */
+export async function creationOptions(
+  public_url: string,
+  user: { id: string; email: string; display_name: string },
+  existing: readonly StoredPasskey[],
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  return generateRegistrationOptions({
+    rpName: NAME,
+    rpID: place(public_url).rpID,
+    userID: new Uint8Array(Buffer.from(user.id)),
+    userName: user.email,
+    userDisplayName: user.display_name,
+    attestationType: 'none',
+    excludeCredentials: listed(existing),
+    // Found by the authenticator itself, so that it can stand for address and password too.
+    authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+  });
+}
+
+/** @throws forbidden for an answer that does not hold */
+export async function verifyCreation(
+  public_url: string,
+  { name, response }: { name: string; response: Answer },
+  challenge: string,
+): Promise<NewPasskey> {
+  const { rpID, origin } = place(public_url);
+  const { registrationInfo } = await checked(() =>
+    verifyRegistrationResponse({
+      response: { clientExtensionResults: {}, ...response } as unknown as RegistrationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: origin,
+      expectedRPID: rpID,
+      requireUserVerification: false,
+    }),
+  );
+  if (!registrationInfo) throw refused();
+  const { credential, credentialBackedUp: backed_up } = registrationInfo;
+  return {
+    name,
+    credential_id: credential.id,
+    public_key: Buffer.from(credential.publicKey).toString('base64url'),
+    counter: credential.counter,
+    transports: credential.transports ?? [],
+    backed_up,
+  };
+}
+
+/** @param passkeys of the user whose second step it is; none: whichever the authenticator has, with PIN or finger */
+export async function requestOptions(
+  public_url: string,
+  passkeys: readonly StoredPasskey[],
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  return generateAuthenticationOptions({
+    rpID: place(public_url).rpID,
+    allowCredentials: listed(passkeys),
+    userVerification: passkeys.length > 0 ? 'preferred' : 'required',
+  });
+}
+
+/**
+ * @param options.alone whether it stands for the first factor too: then the authenticator must have verified the user
+ * @returns the credential's new counter. @throws forbidden for an answer that does not hold
+ */
+export async function verifyRequest(
+  public_url: string,
+  response: Answer,
+  { challenge, passkey, alone }: { challenge: string; passkey: StoredPasskey; alone: boolean },
+): Promise<number> {
+  const { rpID, origin } = place(public_url);
+  const { verified, authenticationInfo } = await checked(() =>
+    verifyAuthenticationResponse({
+      response: { clientExtensionResults: {}, ...response } as unknown as AuthenticationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: origin,
+      expectedRPID: rpID,
+      requireUserVerification: alone,
+      credential: {
+        id: passkey.credential_id,
+        publicKey: new Uint8Array(Buffer.from(passkey.public_key, 'base64url')),
+        counter: passkey.counter,
+      },
+    }),
+  );
+  if (!verified) throw refused();
+  return authenticationInfo.newCounter;
+}
+
+const refused = () => forbidden('the passkey could not be verified');
+
+/** The library throws plain errors for whatever does not hold; what they say is the log's. */
+async function checked<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch (cause) {
+    const error = refused();
+    error.cause = cause;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+/** How long keys of agents and integrations live, and that their end is announced. */
+import type { Actor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { recordSecurityEvents } from '../security/index.ts';
+
+const { board_user_keys } = schema;
+
+/** Days ahead of its end at which a key's end is announced. */
+export const KEY_WARNING_DAYS = 7;
+
+/**
+ * When a new key ends; null: never. A key that is minted by a key does not outlive it, or a key that ends could renew
+ * itself.
+ */
+export function keyExpiry(actor: Actor, days: number | null | undefined): SQL {
+  const own = 'key_id' in actor ? actor.key_id : null;
+  return sql`least(now() + make_interval(days => ${days ?? null}::int),
+    (select expires_at from agent_api_keys where id = ${own}::uuid),
+    (select expires_at from board_user_keys where id = ${own}::uuid))`;
+}
+
+export interface ExpiringKey {
+  id: string;
+  company_id: string;
+  label: string;
+  key_prefix: string;
+  expires_at: Date;
+}
+
+/** Tells the security log, and the company's admins. */
+export async function announceExpiry(
+  tx: Tx,
+  entity_type: 'agent_key' | 'board_user_key',
+  keys: readonly ExpiringKey[],
+): Promise<void> {
+  await recordSecurityEvents(
+    tx,
+    keys.map(({ id, company_id, label, key_prefix, expires_at }) => ({
+      kind: 'key.expiring',
+      key_id: id,
+      company_id,
+      subject: label,
+      details: { key_prefix, expires_at },
+    })),
+  );
+  await recordChanges(
+    tx,
+    systemActor('engine'),
+    keys.map(({ id, company_id, label, key_prefix, expires_at }) => {
+      const entity = { entity_type, entity_id: id };
+      const message = `the key ${label} (${key_prefix}…) ends on ${expires_at.toISOString().slice(0, 10)}`;
+      const data = { topic: 'key_expiring', level: 'warning', message, ...entity } as const;
+      return {
+        company_id,
+        ...entity,
+        action: `${entity_type}.expiring`,
+        details: { expires_at },
+        event: { type: 'notification', data },
+      };
+    }),
+  );
+}
+
+/** Of integrations; those of agents are their slice's. */
+export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<void> {
+  const keys = await tx
+    .update(board_user_keys)
+    .set({ expiry_warned_at: sql`now()` })
+    .where(expiringSoon)
+    .returning();
+  const named = keys.map((key) => ({
+    ...key,
+    label: key.label ?? key.key_prefix,
+    expires_at: key.expires_at!,
+  }));
+  await announceExpiry(tx, 'board_user_key', named);
+}
+
+/** Of either table: not announced yet, and not over. */
+export const expiringSoon = sql`expiry_warned_at is null and expires_at > now()
+  and expires_at < now() + make_interval(days => ${KEY_WARNING_DAYS})`;

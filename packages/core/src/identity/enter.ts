@@ -1,0 +1,118 @@
+/** From a first factor that was right to a session, or to the step that asks for the second. */
+import { schema, type Tx } from '@acp/db';
+import { rateLimited, unauthenticated, type Vault } from '@acp/kernel';
+import { and, eq } from 'drizzle-orm';
+import { recordSecurityEvents } from '../security/index.ts';
+import { clearLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
+import type { UserRow } from './present.ts';
+import { useRecoveryCode } from './recovery-codes.ts';
+import { userHasSecondFactor } from './second-factors.ts';
+import { openSession, type SignInOrigin } from './sessions.ts';
+import { closeSignInStep, openSignInStep, type SignInStep } from './sign-in-steps.ts';
+import { useTotpCode } from './totp.ts';
+import { findUser, noteLogin } from './users.ts';
+
+const { users } = schema;
+
+/** What the browser's cookie gets: a session's token, or that of the step in between. */
+export interface Entry {
+  kind: 'session' | 'second_factor';
+  token: string;
+}
+
+/**
+ * Undefined where the account cannot be signed in to any more: deactivated, deleted, or `password_hash`, which has just
+ * been verified outside of the transaction, is no longer its password.
+ */
+export async function enterAccount(
+  tx: Tx,
+  user: Pick<UserRow, 'id' | 'email'>,
+  origin: SignInOrigin,
+  { next_path, password_hash }: { next_path: string | null; password_hash?: string },
+): Promise<Entry | undefined> {
+  const { id: user_id } = user;
+  if (await userHasSecondFactor(tx, user_id)) {
+    if (!(await lockStanding(tx, user_id, password_hash))) return undefined;
+    const { token } = await openSignInStep(tx, { user_id, method: origin.method, next_path });
+    return { kind: 'second_factor', token };
+  }
+  if (!(await noteLogin(tx, user_id, password_hash))) return undefined;
+  return session(tx, user, origin);
+}
+
+/** The second factor was right, or a passkey that is both. Undefined where the step or the account has ended. */
+export async function completeStep(
+  tx: Tx,
+  step: SignInStep,
+  user_id: string,
+  origin: SignInOrigin,
+): Promise<Entry | undefined> {
+  const user = await findUser(tx, user_id);
+  if (!user || !(await closeSignInStep(tx, step)) || !(await noteLogin(tx, user_id))) return undefined;
+  return session(tx, user, origin);
+}
+
+/** The lockout of a second factor stands for itself: who asks for it knows the first one. */
+const PLACE = 'second factor';
+
+/**
+ * Takes an attempt at the second factor, before it is looked at. @throws rateLimited after five wrong ones within 15
+ * minutes, from wherever they came
+ */
+export async function reserveSecondFactor(tx: Tx, email: string): Promise<void> {
+  const { locked_sec } = await reserveLoginAttempt(tx, email, PLACE);
+  if (locked_sec !== null) throw rateLimited('too many wrong codes; try again later', locked_sec);
+}
+
+/**
+ * The second step by a code of the app or a recovery code; the attempt has been reserved by a transaction of its own.
+ * @throws unauthenticated where the step has ended; undefined for a wrong code
+ */
+export async function completeByCode(
+  tx: Tx,
+  step: SignInStep & { user_id: string },
+  user: Pick<UserRow, 'id' | 'email'>,
+  { code, vault, origin }: { code: string; vault: Vault; origin: SignInOrigin },
+): Promise<Entry | undefined> {
+  const by_app = await useTotpCode(tx, user.id, vault, code);
+  const by_recovery = !by_app && (await useRecoveryCode(tx, user.id, code));
+  if (!by_app && !by_recovery) return undefined;
+  const entry = await completeStep(tx, step, user.id, origin);
+  if (!entry) throw unauthenticated('this sign-in is over; begin again');
+  await clearLoginFailures(tx, user.email, PLACE);
+  if (by_recovery)
+    await recordSecurityEvents(tx, [
+      { kind: 'recovery_code.used', user_id: user.id, subject: user.email, place: origin.place },
+    ]);
+  return entry;
+}
+
+/** After a passkey that was right. */
+export async function clearSecondFactor(tx: Tx, email: string): Promise<void> {
+  await clearLoginFailures(tx, email, PLACE);
+}
+
+async function session(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, origin: SignInOrigin): Promise<Entry> {
+  const { token } = await openSession(tx, user.id, origin);
+  await recordSecurityEvents(tx, [
+    {
+      kind: 'sign_in.succeeded',
+      user_id: user.id,
+      subject: user.email,
+      place: origin.place,
+      details: { method: origin.method },
+    },
+  ]);
+  return { kind: 'session', token };
+}
+
+/** As `noteLogin`, where the sign-in is not complete yet. */
+async function lockStanding(tx: Tx, user_id: string, password_hash?: string): Promise<boolean> {
+  const same = password_hash === undefined ? undefined : eq(users.password_hash, password_hash);
+  const found = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.id, user_id), eq(users.is_active, true), same))
+    .for('no key update');
+  return found.length > 0;
+}

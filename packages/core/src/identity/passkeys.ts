@@ -1,0 +1,90 @@
+import type { Passkey, UserActor } from '@acp/contract';
+import { isUniqueViolation, schema, type Tx } from '@acp/db';
+import { conflict, forbidden } from '@acp/kernel';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { assertFreshSignIn } from './fresh-sign-in.ts';
+import { factorAdded, lockFactors, presentPasskey } from './second-factors.ts';
+
+const { passkeys, sessions } = schema;
+
+/** What is known of a credential, for whoever checks its signature. */
+export interface StoredPasskey {
+  id: string;
+  user_id: string;
+  credential_id: string;
+  public_key: string;
+  counter: number;
+  transports: string[];
+}
+
+/** A credential whose making was verified. */
+export interface NewPasskey {
+  name: string;
+  credential_id: string;
+  public_key: string;
+  counter: number;
+  transports: string[];
+  backed_up: boolean;
+}
+
+const MAX_PASSKEYS = 20;
+
+export async function passkeysOf(tx: Tx, user_id: string): Promise<StoredPasskey[]> {
+  return tx.select().from(passkeys).where(eq(passkeys.user_id, user_id)).limit(MAX_PASSKEYS);
+}
+
+export async function findPasskey(tx: Tx, credential_id: string): Promise<StoredPasskey | undefined> {
+  const [row] = await tx.select().from(passkeys).where(eq(passkeys.credential_id, credential_id));
+  return row;
+}
+
+/** The session remembers what the browser is to sign. @throws forbidden for a sign-in that is not fresh, conflict */
+export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string): Promise<void> {
+  await assertFreshSignIn(tx, actor);
+  if ((await passkeysOf(tx, actor.user_id)).length >= MAX_PASSKEYS)
+    throw conflict(`${MAX_PASSKEYS} passkeys are the most that an account may have`);
+  await tx.update(sessions).set({ passkey_challenge: challenge }).where(eq(sessions.id, actor.session_id!));
+}
+
+/** What was to be signed, once. @throws forbidden where nothing was asked for, or the sign-in is not fresh */
+export async function takePasskeyChallenge(tx: Tx, actor: UserActor): Promise<string> {
+  await assertFreshSignIn(tx, actor);
+  const mine = and(eq(sessions.id, actor.session_id!), isNotNull(sessions.passkey_challenge));
+  const [row] = await tx
+    .select({ challenge: sessions.passkey_challenge })
+    .from(sessions)
+    .where(mine)
+    .for('update');
+  if (!row?.challenge) throw forbidden('no passkey was asked for, or it was added already');
+  await tx.update(sessions).set({ passkey_challenge: null }).where(mine);
+  return row.challenge;
+}
+
+/** @throws conflict for a credential that an account has already */
+export async function addPasskey(
+  tx: Tx,
+  actor: UserActor,
+  passkey: NewPasskey,
+): Promise<{ passkey: Passkey; recovery_codes: string[] | null }> {
+  await lockFactors(tx, actor.user_id);
+  try {
+    const [row] = await tx
+      .insert(passkeys)
+      .values({ ...passkey, user_id: actor.user_id })
+      .returning();
+    return { passkey: presentPasskey(row!), recovery_codes: await factorAdded(tx, actor, 'passkey') };
+  } catch (err) {
+    if (isUniqueViolation(err, 'passkeys_credential')) throw conflict('this passkey is in use already');
+    throw err;
+  }
+}
+
+/** After a signature that was verified; a counter that went on tells a copied authenticator. */
+export async function notePasskeyUse(tx: Tx, passkey_id: string, counter: number): Promise<boolean> {
+  const noted = await tx
+    .update(passkeys)
+    .set({ counter, last_used_at: sql`now()` })
+    .where(and(eq(passkeys.id, passkey_id), sql`(${counter} > ${passkeys.counter} or ${counter} = 0)`))
+    .returning({ id: passkeys.id });
+  return noted.length > 0;
+}

@@ -1,0 +1,17 @@
+import { sql } from 'drizzle-orm';
+
+/** Whether the user `u` of a statement has a second factor that counts. */
+export const hasSecondFactor = sql`(
+  exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
+  or exists (select from passkeys p where p.user_id = u.id))`;
+
+/**
+ * Whether one is required of the user `u`: by the instance, by a company of the user's, and of instance admins, who may
+ * enter every company, by any company.
+ */
+export const requiresSecondFactor = sql`(
+  exists (select from instance_settings where key = 'require_second_factor' and value = 'true'::jsonb)
+  or exists (select from memberships m join companies c on c.id = m.company_id
+    where m.user_id = u.id and c.require_second_factor and c.deleted_at is null)
+  or (u.instance_role = 'admin' and exists (
+    select from companies c where c.require_second_factor and c.deleted_at is null)))`;

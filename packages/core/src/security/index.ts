@@ -1,0 +1,13 @@
+/**
+ * Owns the security log: what happened to accounts, sessions and keys, kept as long as a setting says. Sign-ins are
+ * written with their transaction; refusals and uses of keys gather in the web tier and are written in batches.
+ */
+export {
+  deleteSecurityEventsBefore,
+  recordSecurityEvents,
+  SECURITY_EVENTS_KEPT_DAYS,
+} from './record-events.ts';
+export type { NewSecurityEvent, SignInPlace } from './record-events.ts';
+export { eachSecurityEvent, listSecurityEvents } from './list-events.ts';
+export { deleteOldKeyAddresses, noteKeyAddresses } from './key-addresses.ts';
+export type { KeyUse } from './key-addresses.ts';

@@ -1,0 +1,124 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { createdAt, id, instant } from './columns.ts';
+import { users } from './identity.ts';
+
+const ofUser = () =>
+  uuid()
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' });
+
+/** The authenticator app of a user (TOTP). It counts from its confirmation by a first code on. */
+export const user_totp = pgTable('user_totp', {
+  user_id: uuid()
+    .primaryKey()
+    .references(() => users.id, { onDelete: 'cascade' }),
+  secret_sealed: text().notNull(),
+  confirmed_at: instant(),
+  /** Number of the 30-second step whose code was used last: no code counts twice. */
+  last_step: bigint({ mode: 'number' }).notNull().default(0),
+  created_at: createdAt(),
+});
+
+/** One-time codes in the place of a lost second factor, as SHA-256; a row goes with its use. */
+export const recovery_codes = pgTable(
+  'recovery_codes',
+  { id: id(), user_id: ofUser(), code_hash: text().notNull(), created_at: createdAt() },
+  (t) => [uniqueIndex('recovery_codes_code').on(t.user_id, t.code_hash)],
+);
+
+/** WebAuthn credentials: public keys, nothing secret. */
+export const passkeys = pgTable(
+  'passkeys',
+  {
+    id: id(),
+    user_id: ofUser(),
+    name: text().notNull(),
+    credential_id: text().notNull().unique('passkeys_credential'),
+    /** COSE key, base64url. */
+    public_key: text().notNull(),
+    counter: bigint({ mode: 'number' }).notNull(),
+    transports: jsonb().$type<string[]>().notNull().default([]),
+    /** Synchronised between devices by its maker. */
+    backed_up: boolean().notNull(),
+    created_at: createdAt(),
+    last_used_at: instant(),
+  },
+  (t) => [index('passkeys_user').on(t.user_id, t.created_at)],
+);
+
+/**
+ * Sign-ins between the first step and the session: a password or provider was right and the second factor is due, or a
+ * passkey has been asked for. The browser's cookie holds the token, its SHA-256 stands here.
+ */
+export const sign_in_steps = pgTable(
+  'sign_in_steps',
+  {
+    token_hash: text().primaryKey(),
+    /** Whose first step it was; null where a passkey is to say who it is. */
+    user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    /** How the first step was made: `password`, `google`, … */
+    method: text().notNull(),
+    /** What the passkey has to sign. */
+    challenge: text(),
+    next_path: text(),
+    created_at: createdAt(),
+    expires_at: instant().notNull(),
+  },
+  (t) => [
+    index('sign_in_steps_expires_at').on(t.expires_at),
+    index('sign_in_steps_user')
+      .on(t.user_id)
+      .where(sql`${t.user_id} is not null`),
+  ],
+);
+
+/** What happened to accounts and keys: the log that a security team reads. Ids outlive what they name. */
+export const security_events = pgTable(
+  'security_events',
+  {
+    id: id(),
+    kind: text().notNull(),
+    company_id: uuid(),
+    user_id: uuid(),
+    key_id: uuid(),
+    /** Who it was, as far as known: an address that was typed, a key's label. */
+    subject: text().notNull(),
+    address: text(),
+    user_agent: text(),
+    details: jsonb().notNull().default({}),
+    created_at: createdAt(),
+  },
+  (t) => [
+    index('security_events_created_at').on(t.created_at.desc(), t.id.desc()),
+    index('security_events_kind').on(t.kind, t.created_at.desc(), t.id.desc()),
+    index('security_events_user').on(t.user_id, t.created_at.desc(), t.id.desc()),
+    index('security_events_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+  ],
+);
+
+/** From where each key was used: an address that is new is an event. */
+export const key_addresses = pgTable(
+  'key_addresses',
+  {
+    key_id: uuid().notNull(),
+    address: text().notNull(),
+    uses: integer().notNull().default(1),
+    first_used_at: createdAt(),
+    last_used_at: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('key_addresses_key').on(t.key_id, t.address),
+    index('key_addresses_last_used_at').on(t.last_used_at),
+  ],
+);
