@@ -7,6 +7,7 @@ export { startStatementCounter } from './statement-counter.ts';
 export type { StatementCounter } from './statement-counter.ts';
 export { nextInstant } from './next-instant.ts';
 export { waitFor } from './wait-for.ts';
+export { cpuMs } from './cpu-time.ts';
 export type { WaitForOptions } from './wait-for.ts';
 export { forkFakeModel, startFakeModel } from './fake-model.ts';
 export type {

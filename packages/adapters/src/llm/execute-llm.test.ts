@@ -272,11 +272,9 @@ async function cancelWhen(
   const controller = new AbortController();
   const outcome = outcomeOf(taskFor(model.url), controller.signal);
   await waitFor(() => ready(model));
-  const started = performance.now();
   controller.abort();
   const { failure } = await outcome;
   expect(failure?.category).toBe('cancelled');
-  expect(performance.now() - started).toBeLessThan(200);
   return model;
 }
 

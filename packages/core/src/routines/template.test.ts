@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { cpuMs } from '@acp/testkit';
 import { payloadComment, payloadOf } from './payload.ts';
 import { fillTemplate } from './template.ts';
 
@@ -52,11 +53,12 @@ describe('a template', () => {
   });
 
   it('of a megabyte of braces takes no time to speak of', () => {
-    const started = performance.now();
-    fill('{{'.repeat(500_000), null, 2_000_000);
-    fill(`{{${' '.repeat(1_000_000)}`, null, 2_000_000);
-    fill(`{{${'a'.repeat(1_000_000)}`, null, 2_000_000);
-    expect(performance.now() - started).toBeLessThan(2000);
+    const spent = cpuMs(() => {
+      fill('{{'.repeat(500_000), null, 2_000_000);
+      fill(`{{${' '.repeat(1_000_000)}`, null, 2_000_000);
+      fill(`{{${'a'.repeat(1_000_000)}`, null, 2_000_000);
+    });
+    expect(spent).toBeLessThan(2000);
   });
 });
 
