@@ -53,6 +53,11 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
+it('architecture decision records have numbers of their own', () => {
+  const numbers = globSync('docs/adr/[0-9]*.md', { cwd: root }).map((page) => page.slice(9, 13));
+  expect(numbers).toEqual([...new Set(numbers)]);
+});
+
 describe('comments of the sources', () => {
   const sources = globSync('{apps,packages,scripts,tests}/**/*.ts', {
     cwd: root,
