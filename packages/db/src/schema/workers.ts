@@ -1,22 +1,65 @@
 import { sql } from 'drizzle-orm';
-import { index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, id, instant } from './columns.ts';
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { heartbeat_runs } from './runs.ts';
+
+/** Remote workers, of no company. A heartbeat changes only columns without an index, so that it is a cheap update. */
+export const workers = pgTable(
+  'workers',
+  {
+    id: id(),
+    name: text().notNull(),
+    /** What counts, whatever the worker says of itself later. */
+    tags: jsonb().$type<string[]>().notNull().default([]),
+    status: text().notNull(),
+    key_hash: text().notNull().unique('workers_key_hash'),
+    key_prefix: text().notNull(),
+    version: text(),
+    commit: text(),
+    build_date: text(),
+    prompt_version: text(),
+    /** `[{provider, models}]`; empty: all. */
+    shared_models: jsonb().$type<{ provider: string; models: string[] }[]>().notNull().default([]),
+    /** As it was last told to the admins' pages; whether a worker gets tasks follows from `last_seen_at`. */
+    online: boolean().notNull().default(false),
+    last_seen_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [index('workers_created_at').on(t.created_at.desc(), t.id.desc())],
+);
 
 /** Tasks for the fleet of remote workers, queued by the `remote` adapter. Secrets are never in the payload at rest. */
 export const remote_tasks = pgTable(
   'remote_tasks',
   {
     id: id(),
-    heartbeat_run_id: uuid().notNull(),
+    heartbeat_run_id: uuid()
+      .notNull()
+      .references(() => heartbeat_runs.id, { onDelete: 'cascade' }),
     agent_id: uuid().notNull(),
     company_id: uuid().notNull(),
-    worker_id: uuid(),
+    worker_id: uuid().references(() => workers.id, { onDelete: 'set null' }),
     tags_required: jsonb().$type<string[]>().notNull().default([]),
+    /** Names under which workers may share the model's provider; empty: any. */
+    model_providers: jsonb().$type<string[]>().notNull().default([]),
+    /** The model that the worker must share; null: any. */
+    model: text(),
+    /** Digest of company, tags and model: what one worker may take of it, it may take all of. */
+    route: text().notNull().default(''),
     payload: jsonb().notNull(),
+    /** Time for the claim, and afresh for the result. */
+    timeout_sec: integer().notNull().default(600),
     status: text().notNull().default('queued'),
     /** Until when the task has to be claimed, or afterwards completed. */
     deadline: instant().notNull(),
     claimed_at: instant(),
+    /** Since when the worker's heartbeats do not name it among what it runs. */
+    missing_since: instant(),
+    /** Claims so far: a task that workers get lost over is not handed out for ever. */
+    attempts: integer().notNull().default(0),
+    /** Of what workers added to the transcript. */
+    transcript_bytes: integer().notNull().default(0),
     completed_at: instant(),
     result: jsonb(),
     error: text(),
@@ -24,12 +67,21 @@ export const remote_tasks = pgTable(
   },
   (t) => [
     uniqueIndex('remote_tasks_run').on(t.heartbeat_run_id),
-    index('remote_tasks_queued')
-      .on(t.created_at, t.id)
+    index('remote_tasks_route')
+      .on(t.route, t.created_at, t.id)
       .where(sql`${t.status} = 'queued'`),
     index('remote_tasks_deadline')
       .on(t.deadline)
       .where(sql`${t.status} in ('queued', 'claimed', 'cancel_requested')`),
+    index('remote_tasks_worker')
+      .on(t.worker_id, t.status)
+      .where(sql`${t.worker_id} is not null`),
+    index('remote_tasks_missing')
+      .on(t.missing_since)
+      .where(sql`${t.missing_since} is not null`),
+    index('remote_tasks_completed_at')
+      .on(t.completed_at)
+      .where(sql`${t.completed_at} is not null`),
     index('remote_tasks_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
   ],
 );

@@ -1,0 +1,179 @@
+/** Remote workers and their tasks (specification, Remote worker and task; decisions 3, Workers, and 7.25). */
+import { Type, type Static } from 'typebox';
+import { JsonObject, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { SharedModelList } from './shared-models.ts';
+import { TaskPayload } from './task-payload.ts';
+
+const Optional = Type.Optional;
+
+/** Version of the operating contract that workers get (specification, Versioning 2). */
+export const PROMPT_VERSION = '1.4.0';
+/** A worker without a heartbeat for so long is offline. */
+export const WORKER_OFFLINE_SEC = 300;
+/** How often workers send one. */
+export const WORKER_HEARTBEAT_SEC = 30;
+
+export const workerStatuses = ['pending_approval', 'approved', 'rejected', 'disabled', 'draining'] as const;
+export type WorkerStatus = (typeof workerStatuses)[number];
+
+export const remoteTaskStatuses = [
+  'queued',
+  'claimed',
+  'cancel_requested',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type RemoteTaskStatus = (typeof remoteTaskStatuses)[number];
+
+const tag = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+export const WorkerTags = Type.Array(tag, { maxItems: 100 });
+const stamp = Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' });
+
+export const Worker = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  /** What counts: those of the registration, or as an admin has set them since. */
+  tags: Type.Array(Type.String()),
+  status: OneOf(workerStatuses),
+  /** Of its last heartbeat. */
+  last_seen_at: Nullable(Timestamp),
+  created_at: Timestamp,
+});
+export type Worker = Static<typeof Worker>;
+
+/** As instance admins see it, and as `worker_updated` carries it. */
+export const AdminWorker = Type.Object({
+  ...Worker.properties,
+  /** A heartbeat came within the last 5 minutes. */
+  online: Type.Boolean(),
+  version: Nullable(Type.String()),
+  commit: Nullable(Type.String()),
+  build_date: Nullable(Type.String()),
+  prompt_version: Nullable(Type.String()),
+  shared_models: SharedModelList,
+  /** Tasks that it has in its hands. */
+  running: Type.Integer({ minimum: 0 }),
+});
+export type AdminWorker = Static<typeof AdminWorker>;
+
+export const WorkerUpdated = Type.Object({ ...AdminWorker.properties, deleted: Type.Boolean() });
+export type WorkerUpdated = Static<typeof WorkerUpdated>;
+
+/** An unknown field is passed over, so that newer workers register with older services. */
+export const RegisterWorker = Type.Object({
+  name: Name,
+  tags: Optional(WorkerTags),
+  version: Optional(stamp),
+  commit: Optional(stamp),
+  build_date: Optional(stamp),
+  prompt_version: Optional(stamp),
+  shared_models: Optional(Type.Union([Type.String({ maxLength: 20_000 }), SharedModelList])),
+});
+export type RegisterWorker = Static<typeof RegisterWorker>;
+
+/** Fields that do not apply are left out: the key of a resumed worker, the prompt of one that waits for approval. */
+export const WorkerRegistration = Type.Object({
+  worker_id: Uuid,
+  status: OneOf(workerStatuses),
+  /** Shown this once. */
+  api_key: Optional(Type.String()),
+  /** Those that count; with a worker that waits for approval they are left out. */
+  tags: Optional(Type.Array(Type.String())),
+  operating_prompt: Optional(Type.String()),
+  prompt_version: Optional(Type.String()),
+});
+export type WorkerRegistration = Static<typeof WorkerRegistration>;
+
+export const WorkerHeartbeat = Type.Object({
+  /** Tasks that the worker has in its hands; a claim that is missing for 60 s goes back to the queue. */
+  running: Optional(Type.Array(Uuid, { maxItems: 1000 })),
+});
+export type WorkerHeartbeat = Static<typeof WorkerHeartbeat>;
+
+/** Narrows the worker's stored tags for this claim. */
+export const ClaimTask = Type.Object({ tags: Optional(WorkerTags) });
+export type ClaimTask = Static<typeof ClaimTask>;
+
+const count = Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }));
+const MAX_SUMMARY = 900_000;
+
+/** What a worker made of a task. Stored as it came; session and connections are not acted on. */
+export const TaskResult = Type.Object({
+  /** The model's text, action lines included. */
+  summary: Type.String({ maxLength: MAX_SUMMARY }),
+  model: Optional(Type.String({ maxLength: 200 })),
+  input_tokens: count,
+  output_tokens: count,
+  cached_tokens: count,
+  cost_usd: Optional(Type.Number({ minimum: 0, maximum: 1_000_000 })),
+  session_id: Optional(Type.String({ maxLength: 1000 })),
+  session_cwd: Optional(Type.String({ maxLength: 4000 })),
+  outbound_connections: Optional(Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 10_000 })),
+});
+export type TaskResult = Static<typeof TaskResult>;
+
+export const RemoteTask = Type.Object({
+  id: Uuid,
+  heartbeat_run_id: Uuid,
+  agent_id: Uuid,
+  company_id: Uuid,
+  worker_id: Nullable(Uuid),
+  tags_required: Type.Array(Type.String()),
+  /** With the run's key and tokens, which are stored nowhere. */
+  payload: TaskPayload,
+  status: OneOf(remoteTaskStatuses),
+  claimed_at: Nullable(Timestamp),
+  completed_at: Nullable(Timestamp),
+  result: Nullable(JsonObject),
+  error: Nullable(Type.String()),
+  created_at: Timestamp,
+});
+export type RemoteTask = Static<typeof RemoteTask>;
+
+export const FailTask = Type.Object({ error: Type.String({ minLength: 1, maxLength: 20_000 }) });
+export type FailTask = Static<typeof FailTask>;
+
+export const TaskControl = Type.Object({
+  /** The worker stops, and reports no result. */
+  cancel: Type.Boolean(),
+});
+export type TaskControl = Static<typeof TaskControl>;
+
+/**
+ * `output` `{text}`, `tool`, `log` `{message}`, `error`, `prompt` stand in the transcript as they are; whatever else comes
+ * is a `log` that names its kind.
+ */
+export const TaskEvents = Type.Object({
+  events: Type.Array(
+    Type.Object({ kind: Type.String({ minLength: 1, maxLength: 100 }), payload: JsonObject }),
+    { maxItems: 1000 },
+  ),
+});
+export type TaskEvents = Static<typeof TaskEvents>;
+
+export const CreateWorker = Type.Object({ name: Name, tags: Optional(WorkerTags) });
+export type CreateWorker = Static<typeof CreateWorker>;
+export const UpdateWorker = Type.Object({ name: Optional(Name), tags: Optional(WorkerTags) });
+export type UpdateWorker = Static<typeof UpdateWorker>;
+
+const total = Type.Integer({ minimum: 0 });
+export const QueueStats = Type.Object({
+  queued: total,
+  claimed: total,
+  completed_24h: total,
+  failed_24h: total,
+  /** Null where nothing waits. */
+  oldest_queued_sec: Nullable(Type.Number({ minimum: 0 })),
+  /** Approved ones are online or offline. */
+  workers: Type.Object({
+    online: total,
+    offline: total,
+    draining: total,
+    disabled: total,
+    pending_approval: total,
+  }),
+  /** By required tag; a task with several counts for each. */
+  by_tag: Type.Array(Type.Object({ tag: Type.String(), queued: total })),
+});
+export type QueueStats = Static<typeof QueueStats>;
