@@ -11,10 +11,10 @@ export { cleanContentType, cleanFilename, textKindOf } from './file-names.ts';
 export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
 export {
-  awaitsTexts,
   promptAttachments,
   storeAttachmentText,
   sweepPendingTexts,
+  textsAwaited,
   textSource,
   withinBounds,
 } from './texts.ts';

@@ -93,13 +93,11 @@ export async function sweepPendingTexts(tx: Tx, limit = 100): Promise<number> {
   return rows.length;
 }
 
-/** Whether texts of the issue's latest files are still on their way. What has been pending for longer waits for a sweep. */
-export async function awaitsTexts(tx: Tx, issueId: string): Promise<boolean> {
-  const { rows } = await tx.execute<{ awaited: boolean }>(sql`
-    select exists (select from attachments a join attachment_texts t on t.attachment_id = a.id
-      where a.issue_id = ${issueId} and t.status in ('pending', 'reading')
-        and a.created_at > now() - interval '1 minute') as awaited`);
-  return rows[0]!.awaited;
+/** SQL: whether texts of the issue's latest files are still being extracted. One pending for longer waits for a sweep. */
+export function textsAwaited(issueId: SQL): SQL {
+  return sql`exists (select from attachments a join attachment_texts t on t.attachment_id = a.id
+    where a.issue_id = ${issueId} and t.status in ('pending', 'reading')
+      and a.created_at > now() - interval '1 minute')`;
 }
 
 /**

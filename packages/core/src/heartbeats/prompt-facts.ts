@@ -1,6 +1,6 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { promptAttachments } from '../attachments/index.ts';
+import { promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { requesterOf } from '../knowledge/index.ts';
 import { type ClaimedRun, LOST_CATEGORY } from '../runs/index.ts';
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
@@ -67,6 +67,7 @@ const issue = sql`case when i.id is not null then jsonb_build_object(
     where x.parent_issue_id = i.id and x.deleted_at is null order by x.issue_number limit ${RELATED}) child), '[]'),
   'relations', coalesce(${relations}, '[]'),
   'attachments', ${promptAttachments(sql`i.id`)},
+  'texts_awaited', ${textsAwaited(sql`i.id`)},
   'attachment_count', (select count(*) from attachments f where f.issue_id = i.id),
   'comments', coalesce(${comments}, '[]'),
   'comment_count', (select count(*) from comments m where m.issue_id = i.id)) end`;

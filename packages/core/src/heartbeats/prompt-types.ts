@@ -55,6 +55,8 @@ export interface PromptIssue extends IssueReference {
   comment_count: number;
   /** The newest 20, oldest first. */
   attachments: PromptAttachment[];
+  /** Texts of new files are being extracted; a run may wait some seconds for them. */
+  texts_awaited: boolean;
   attachment_count: number;
 }
 

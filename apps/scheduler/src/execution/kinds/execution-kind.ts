@@ -19,10 +19,10 @@ export const MAX_TURNS = 5;
 interface KindRow<F extends { agent: PromptAgent }> {
   /** As the row of `core/src/run-kinds.ts`. */
   name: string;
-  /** False: something that the facts should hold is on its way; a run waits some seconds for it. */
-  ready?: (tx: Tx, run: ClaimedRun) => Promise<boolean>;
   /** All that the prompt is made of, from one snapshot; undefined where the agent or the subject is gone. */
   facts: (tx: Tx, run: ClaimedRun) => Promise<F | undefined>;
+  /** False: something that the facts should hold is on its way; the run waits some seconds and reads them again. */
+  ready?: (facts: F) => boolean;
   /** Pure: the same facts give the same text. */
   prompt: (facts: F, reader: PromptReader) => Prompt;
   /** For programs and workers that take no prompt but the task; without it they can't run this kind. */
@@ -35,28 +35,35 @@ interface KindRow<F extends { agent: PromptAgent }> {
 /** The facts of a run, read: for whom it is, and what it is told. */
 export interface Work {
   agent: PromptAgent;
+  ready: boolean;
   prompt: (reader: PromptReader) => Prompt;
 }
 
 /** A kind whose facts nobody else looks into. */
-export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'prompt'> {
+export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'ready' | 'prompt'> {
   work: (tx: Tx, run: ClaimedRun) => Promise<Work | undefined>;
 }
 
 export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>): ExecutionKind {
-  const { facts: read, prompt, ...rest } = row;
+  const { facts: read, ready, prompt, ...rest } = row;
   return {
     ...rest,
     work: async (tx, run) => {
       const facts = await read(tx, run);
-      return facts && { agent: facts.agent, prompt: (reader) => prompt(facts, reader) };
+      return (
+        facts && {
+          agent: facts.agent,
+          ready: ready?.(facts) ?? true,
+          prompt: (reader) => prompt(facts, reader),
+        }
+      );
     },
   };
 }
 
 /** In milliseconds. Longer no run waits for what may come late: its prompt says what is missing. */
 const READY_WAIT = 5000;
-const LOOK_EVERY = 250;
+const LOOK_EVERY = 500;
 
 /** Throws RunFailure where what the run is about is gone. @param signal ends the wait for what is on its way */
 export async function workOf(
@@ -65,11 +72,15 @@ export async function workOf(
   run: ClaimedRun,
   signal: AbortSignal,
 ): Promise<Work> {
-  for (let waited = 0; waited < READY_WAIT && !signal.aborted; waited += LOOK_EVERY) {
-    if ((await kind.ready?.(tx, run)) ?? true) break;
+  let work = await kind.work(tx, run);
+  for (
+    let waited = 0;
+    work?.ready === false && waited < READY_WAIT && !signal.aborted;
+    waited += LOOK_EVERY
+  ) {
     await delay(LOOK_EVERY, undefined, { signal }).catch(() => undefined);
+    work = await kind.work(tx, run);
   }
-  const work = await kind.work(tx, run);
   if (work === undefined) throw new RunFailure('internal', 'the agent is gone');
   return work;
 }

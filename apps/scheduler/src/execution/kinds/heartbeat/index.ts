@@ -1,4 +1,4 @@
-import { awaitsTexts, HEARTBEAT, promptFacts, taskPayload } from '@acp/core';
+import { HEARTBEAT, promptFacts, taskPayload } from '@acp/core';
 import { executionKind, MAX_TURNS } from '../execution-kind.ts';
 import { buildPrompt } from './prompt.ts';
 
@@ -6,7 +6,7 @@ import { buildPrompt } from './prompt.ts';
 export const heartbeat = executionKind({
   name: HEARTBEAT,
   // A file and the wakeup of its comment are often seconds apart.
-  ready: async (tx, { issue_id }) => issue_id === null || !(await awaitsTexts(tx, issue_id)),
+  ready: ({ issue }) => issue?.texts_awaited !== true,
   facts: promptFacts,
   prompt: buildPrompt,
   payload: taskPayload,

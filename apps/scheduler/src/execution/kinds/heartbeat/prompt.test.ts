@@ -24,6 +24,7 @@ const issue: PromptIssue = {
   ],
   comment_count: 5,
   attachments: [],
+  texts_awaited: false,
   attachment_count: 0,
 };
 
