@@ -28,3 +28,4 @@ export * from './approvals.ts';
 export * from './routines.ts';
 export * from './workers.ts';
 export * from './webhooks.ts';
+export * from './plugins.ts';

@@ -1,0 +1,163 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { companies } from './companies.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+
+/** Plugins, and the lease of the one scheduler that runs the process (specification, Plugin). */
+export const plugins = pgTable(
+  'plugins',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    slug: text().notNull(),
+    description: text(),
+    version: text(),
+    binary_path: text(),
+    binary_hash: text(),
+    config: jsonb(),
+    enabled: boolean().notNull().default(true),
+    state: text().notNull().default('installed'),
+    approval_state: text().notNull().default('pending'),
+    approved_binary_hash: text(),
+    host_capabilities: jsonb().notNull(),
+    error: text(),
+    sandbox: text(),
+    /** As the running process sent it; of a stopped one null. */
+    manifest: jsonb(),
+    /** It is to run: somebody started it, and neither a stop nor too many crashes came since. */
+    wanted: boolean().notNull().default(false),
+    /** Since when, by hand: crashes before then do not count. */
+    wanted_at: instant(),
+    /** Not started before then: the pause after a crash. */
+    next_start_at: instant(),
+    /** Whoever runs the process holds it. The fence rises with each holder, and every write of a holder names its own. */
+    held_by: text(),
+    lease_until: instant(),
+    fence: bigint({ mode: 'number' }).notNull().default(0),
+    started_at: instant(),
+    healthy: boolean(),
+    checked_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    unique('plugins_slug').on(t.company_id, t.slug),
+    index('plugins_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('plugins_created_at').on(t.created_at.desc(), t.id.desc()),
+    index('plugins_wanted')
+      .on(t.held_by)
+      .where(sql`wanted`),
+  ],
+);
+
+/** The copy that was taken when the plugin was allowed: the only file that is ever run. */
+export const plugin_binaries = pgTable('plugin_binaries', {
+  plugin_id: uuid()
+    .primaryKey()
+    .references(() => plugins.id, { onDelete: 'cascade' }),
+  storage_key: text().notNull(),
+  /** Hex. */
+  sha256: text().notNull(),
+  size_bytes: bigint({ mode: 'number' }).notNull(),
+});
+
+/** Schedulers that can run plugins, as long as they say so: plugins are spread evenly over them. */
+export const plugin_hosts = pgTable('plugin_hosts', {
+  name: text().primaryKey(),
+  seen_at: instant().notNull(),
+});
+
+/** What happened to a plugin, and what it said. */
+export const plugin_events = pgTable(
+  'plugin_events',
+  {
+    id: id(),
+    plugin_id: uuid()
+      .notNull()
+      .references(() => plugins.id, { onDelete: 'cascade' }),
+    type: text().notNull(),
+    level: text().notNull(),
+    message: text().notNull(),
+    from_state: text(),
+    to_state: text(),
+    details: jsonb().notNull(),
+    created_at: createdAt(),
+    /** Rows of one instant in the order in which they were written. */
+    ordinal: bigint({ mode: 'number' }).generatedAlwaysAsIdentity(),
+  },
+  (t) => [
+    index('plugin_events_plugin').on(t.plugin_id, t.created_at.desc(), t.ordinal.desc()),
+    index('plugin_events_created_at').on(t.created_at),
+  ],
+);
+
+/** Jobs of the running plugin's manifest. */
+export const plugin_jobs = pgTable(
+  'plugin_jobs',
+  {
+    plugin_id: uuid()
+      .notNull()
+      .references(() => plugins.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    schedule: text().notNull(),
+    config: jsonb(),
+    /** The tick that comes next, or the first that was missed; null while the plugin is stopped. */
+    next_run_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.plugin_id, t.name] })],
+);
+
+export const plugin_job_runs = pgTable(
+  'plugin_job_runs',
+  {
+    id: id(),
+    plugin_id: uuid().notNull(),
+    job_name: text().notNull(),
+    scheduled_at: instant().notNull(),
+    status: text().notNull().default('running'),
+    result: jsonb(),
+    error: text(),
+    /** Of the process that runs it: one of an earlier process has been lost. */
+    fence: bigint({ mode: 'number' }).notNull(),
+    started_at: createdAt(),
+    finished_at: instant(),
+  },
+  (t) => [
+    foreignKey({
+      columns: [t.plugin_id, t.job_name],
+      foreignColumns: [plugin_jobs.plugin_id, plugin_jobs.name],
+      name: 'plugin_job_runs_job',
+    }).onDelete('cascade'),
+    index('plugin_job_runs_job').on(t.plugin_id, t.job_name, t.started_at.desc()),
+  ],
+);
+
+/** Values of a plugin's own, by the host service `kv`. */
+export const plugin_kv = pgTable(
+  'plugin_kv',
+  {
+    plugin_id: uuid()
+      .notNull()
+      .references(() => plugins.id, { onDelete: 'cascade' }),
+    key: text().notNull(),
+    value: jsonb().notNull(),
+    size_bytes: integer().notNull(),
+    version: bigint({ mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.plugin_id, t.key] })],
+);
