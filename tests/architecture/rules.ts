@@ -10,9 +10,10 @@ export const mayImport: Record<string, readonly string[]> = {
   queue: ['kernel', 'contract', 'db'],
   core: ['kernel', 'contract', 'db', 'queue'],
   adapters: ['kernel', 'contract'],
+  'plugin-protocol': ['kernel', 'contract'],
   testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
   web: ['kernel', 'contract', 'db', 'queue', 'core', 'storage'],
-  scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters', 'storage'],
+  scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters', 'plugin-protocol', 'storage'],
   ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage'],
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };

@@ -34,7 +34,8 @@ export type ScopeEntity =
   | 'budget_policy'
   | 'budget_incident'
   | 'webhook'
-  | 'webhook_delivery';
+  | 'webhook_delivery'
+  | 'plugin';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.
@@ -90,9 +91,11 @@ export interface EndpointRow {
   readonly body_optional?: boolean;
   /**
    * How the body comes; JSON where nothing is said. Text fields of a multipart body are validated by `body`. `raw`: the
-   * bytes as they were sent, 1 MiB at most, whatever they are said to be.
+   * bytes as they were sent, 1 MiB at most unless `max_bytes` says more, whatever they are said to be.
    */
   readonly body_kind?: 'multipart' | 'json_or_multipart' | 'raw';
+  /** Of raw bodies. */
+  readonly max_bytes?: number;
   /** Of multipart bodies. */
   readonly files?: FileRule;
   /** Null: 204 without a body. */

@@ -6,6 +6,7 @@ import { BudgetIncident } from './budgets.ts';
 import { Comment } from './comments.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
+import { PluginSummary } from './plugins.ts';
 import { ProjectSummary } from './projects.ts';
 import { RoutineFired } from './routines.ts';
 import { Run } from './runs.ts';
@@ -137,6 +138,12 @@ export const eventTable = {
     plugin_type: null,
     admins_only: true,
     doc: 'An alert, for admins.',
+  },
+  plugin_state: {
+    data: PluginSummary,
+    topics: ({ id }: PluginSummary) => ['plugins', `plugin:${id}`],
+    plugin_type: null,
+    doc: 'A plugin changed its state or its approval.',
   },
   routine_fired: {
     data: RoutineFired,

@@ -66,3 +66,7 @@ export * from './reference-texts.ts';
 export * from './docs-endpoints.ts';
 export { openApiDocument, takesIdempotencyKey } from './openapi.ts';
 export * from './webhooks.ts';
+export * from './plugins.ts';
+export * from './plugin-protocol.ts';
+export * from './plugin-endpoints.ts';
+export * from './plugin-commands.ts';

@@ -10,11 +10,12 @@ export const listTopics = [
   'projects',
   'approvals',
   'budgets',
+  'plugins',
   'admin',
 ] as const;
 
 /** Single things, as `<kind>:<id>`. */
-export const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council'] as const;
+export const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council', 'plugin'] as const;
 
 export type ListTopic = (typeof listTopics)[number];
 export type Topic = ListTopic | `${(typeof topicKinds)[number]}:${string}`;

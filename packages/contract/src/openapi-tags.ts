@@ -27,6 +27,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   live: 'What happens, as it happens.',
   logo: 'The company’s picture.',
   notes: 'What is known: notes, findings, memories.',
+  plugins: 'Programs beside the service, which bring tools, jobs and webhooks.',
   projects: 'Bodies of work.',
   providers: 'Model vendors that a company brings.',
   references: 'Plain texts for agents.',

@@ -38,7 +38,7 @@ export function readQuery({ query: validate }: MountedRow, query: Query): unknow
 
 export async function readBody(mounted: MountedRow, request: Request, response: Response): Promise<unknown> {
   if (mounted.row.body_kind === 'multipart') throw invalid('the body must be multipart/form-data');
-  if (mounted.row.body_kind === 'raw') return readRawBody(request, response);
+  if (mounted.row.body_kind === 'raw') return readRawBody(request, response, mounted.row.max_bytes);
   if (mounted.body === undefined) return undefined;
   const body = await readJsonBody(request, response);
   if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);

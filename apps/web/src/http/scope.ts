@@ -16,6 +16,7 @@ import {
   findIssue,
   findJoinRequest,
   findNote,
+  findPlugin,
   findProvider,
   findRelation,
   findRoutine,
@@ -59,6 +60,7 @@ const loaders = {
   skill: findSkill,
   webhook: findWebhook,
   webhook_delivery: findDelivery,
+  plugin: findPlugin,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

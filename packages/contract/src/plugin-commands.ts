@@ -1,0 +1,57 @@
+/** Awaited commands about plugins: which scheduler takes one is said by the lease of the process. */
+import { Type } from 'typebox';
+import { OneOf, Uuid } from './schema-kit.ts';
+import { Plugin, PluginToolResult, PluginWebhookDelivered } from './plugins.ts';
+
+/** The lease of the process, as commands name it. */
+export const pluginLease = ({ plugin_id }: { plugin_id: string }) => `plugin:${plugin_id}`;
+
+const ofPlugin = Type.Object({ plugin_id: Uuid });
+
+export const pluginCommands = {
+  'allow-plugin': {
+    payload: ofPlugin,
+    result: Plugin,
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Copies the binary of a plugin into the storage and allows it by its hash.',
+  },
+  'start-plugin': {
+    payload: Type.Object({ plugin_id: Uuid, how: OneOf(['start', 'restart']) }),
+    result: Plugin,
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Has one of the schedulers start the process, and waits until it is ready.',
+  },
+  'stop-plugin': {
+    payload: ofPlugin,
+    result: Plugin,
+    deadline_sec: 15,
+    taken_by: 'any',
+    doc: 'Waits until the process has ended, wherever it runs.',
+  },
+  'invoke-plugin-tool': {
+    payload: Type.Object({
+      plugin_id: Uuid,
+      namespace: Type.String(),
+      name: Type.String(),
+      input: Type.Unknown(),
+    }),
+    result: PluginToolResult,
+    deadline_sec: 30,
+    taken_by: pluginLease,
+    doc: 'Calls a tool of the process.',
+  },
+  'deliver-plugin-webhook': {
+    payload: Type.Object({
+      plugin_id: Uuid,
+      path: Type.String(),
+      headers: Type.Record(Type.String(), Type.String()),
+      body_base64: Type.String(),
+    }),
+    result: PluginWebhookDelivered,
+    deadline_sec: 30,
+    taken_by: pluginLease,
+    doc: 'Hands a webhook to the process.',
+  },
+} as const;

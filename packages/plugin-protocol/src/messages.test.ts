@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
+import { checkManifest, encodeMessage, LineCutter, readHostMessage, readPluginMessage } from './index.ts';
+
+const lines = (cutter: LineCutter, ...chunks: string[]) =>
+  chunks.flatMap((chunk) => cutter.push(Buffer.from(chunk)));
+
+describe('the line cutter', () => {
+  it('gives lines that come in pieces, as a whole and in order', () => {
+    const cutter = new LineCutter();
+    expect(lines(cutter, '{"a":', '1}\n{"b":2}\r\n\n{"c"', ':3}', '\n')).toEqual([
+      '{"a":1}',
+      '{"b":2}',
+      '{"c":3}',
+    ]);
+    const [first, second] = [Buffer.from('"é"\n').subarray(0, 2), Buffer.from('"é"\n').subarray(2)];
+    expect([...cutter.push(first), ...cutter.push(second)]).toEqual(['"é"']);
+  });
+
+  it('refuses a line over the limit as soon as it is over it, also one that never ends', () => {
+    const cutter = new LineCutter(100);
+    expect(lines(cutter, 'x'.repeat(99) + '\n')).toHaveLength(1);
+    expect(() => lines(cutter, 'x'.repeat(60), 'x'.repeat(60))).toThrow('longer than 100 bytes');
+  });
+});
+
+describe('a message', () => {
+  it('of a megabyte passes, one byte more does not, in both directions', () => {
+    const log = (message: string) => ({ type: 'log', payload: { level: 'info', message } }) as const;
+    const room = MAX_PLUGIN_MESSAGE_BYTES - encodeMessage(log('')).length;
+    const line = encodeMessage(log('x'.repeat(room)));
+    expect(line).toHaveLength(MAX_PLUGIN_MESSAGE_BYTES);
+    expect(readPluginMessage(new LineCutter().push(line)[0]!)).toEqual(log('x'.repeat(room)));
+    expect(() => encodeMessage(log('x'.repeat(room + 1)))).toThrow('more than 1048576');
+  });
+
+  it.each([
+    ['garbage', 'hello', 'no JSON'],
+    ['no object', '7', 'no type'],
+    ['null', 'null', 'no type'],
+    ['an unknown type', '{"type":"explode"}', 'unknown message type "explode"'],
+    ['a name of an object’s own', '{"type":"constructor"}', 'unknown message type'],
+    ['a payload of another shape', '{"type":"log","payload":{"level":"loud","message":"x"}}', 'log: payload'],
+    ['too deep', `{"type":"ready","payload":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested deeper'],
+  ])('of a plugin that is %s is refused with the reason', (_, line, reason) => {
+    expect(() => readPluginMessage(line)).toThrow(reason);
+  });
+
+  it('without a payload has an empty one', () => {
+    expect(readPluginMessage('{"type":"health_check"}')).toEqual({ type: 'health_check', payload: {} });
+    expect(readHostMessage('{"type":"shutdown"}')).toEqual({ type: 'shutdown', payload: {} });
+  });
+});
+
+describe('a manifest', () => {
+  const tool = { name: 'a', namespace: 'n', description: '', input_schema: {} };
+  it('is given without gaps', () => {
+    expect(checkManifest({ name: 'x', tools: null })).toEqual({
+      name: 'x',
+      tools: [],
+      events: [],
+      jobs: [],
+      webhooks: [],
+    });
+  });
+
+  it.each([
+    ['two tools of one name', { tools: [tool, { ...tool, namespace: 'm' }] }, 'two tools of the name a'],
+    ['two webhooks of one path', { webhooks: [{ path: 'p' }, { path: 'p' }] }, 'two webhooks'],
+    [
+      'an endless schema',
+      { tools: [{ ...tool, input_schema: { enum: ['x'.repeat(40_000)] } }] },
+      'input schema of tool a is longer',
+    ],
+  ])('with %s is refused', (_, part, reason) => {
+    expect(() => checkManifest({ name: 'x', ...part })).toThrow(reason);
+  });
+
+  it.each(['issue created', 'issue..created', 'Issue', 'issue.*x', ''])(
+    'with the pattern "%s" is refused',
+    (pattern) => {
+      const line = JSON.stringify({ type: 'ready', payload: { manifest: { name: 'x', events: [pattern] } } });
+      expect(() => readPluginMessage(line)).toThrow('ready: payload.manifest.events.0');
+    },
+  );
+});

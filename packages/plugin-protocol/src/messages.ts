@@ -1,0 +1,88 @@
+import {
+  createValidator,
+  type HostMessage,
+  hostMessages,
+  MAX_PLUGIN_MESSAGE_BYTES,
+  type PluginMessage,
+  pluginMessages,
+  type Validator,
+} from '@acp/contract';
+import { MAX_JSON_DEPTH } from '@acp/kernel';
+import { ProtocolError } from './protocol-error.ts';
+
+/**
+ * The line of a message, with its end.
+ * @throws ProtocolError where it is over the limit, or no JSON: then nothing may be sent
+ */
+export function encodeMessage(message: HostMessage | PluginMessage): Buffer {
+  let text: string;
+  try {
+    text = `${JSON.stringify(message)}\n`;
+  } catch (cause) {
+    throw new ProtocolError(`the ${message.type} message is no JSON`, { cause });
+  }
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_PLUGIN_MESSAGE_BYTES)
+    throw new ProtocolError(
+      `the ${message.type} message has ${bytes.length} bytes, more than ${MAX_PLUGIN_MESSAGE_BYTES}`,
+    );
+  return bytes;
+}
+
+const fromPlugin = validators(pluginMessages);
+const fromHost = validators(hostMessages);
+
+/** What a plugin wrote. @throws ProtocolError that says what is wrong with it */
+export const readPluginMessage = (line: string): PluginMessage => read(line, fromPlugin) as PluginMessage;
+
+/** What a host wrote. @throws ProtocolError */
+export const readHostMessage = (line: string): HostMessage => read(line, fromHost) as HostMessage;
+
+function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unknown {
+  if (isTooDeep(line)) throw new ProtocolError(`a message is nested deeper than ${MAX_JSON_DEPTH}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    throw new ProtocolError(`a line is no JSON: ${JSON.stringify(line.slice(0, 100))}`, { cause });
+  }
+  const { type, payload } = Object(value) as { type?: unknown; payload?: unknown };
+  if (typeof type !== 'string') throw new ProtocolError('a message has no type');
+  const validate = known.get(type);
+  if (validate === undefined)
+    throw new ProtocolError(`unknown message type ${JSON.stringify(type.slice(0, 100))}`);
+  try {
+    return { type, payload: validate(payload ?? {}) };
+  } catch (cause) {
+    throw new ProtocolError(cause instanceof Error ? cause.message : 'malformed payload', { cause });
+  }
+}
+
+function validators(schemas: typeof hostMessages | typeof pluginMessages) {
+  return new Map(
+    Object.entries(schemas).map(
+      ([type, schema]) => [type, createValidator(schema, `${type}: payload`) as Validator<unknown>] as const,
+    ),
+  );
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Looked at before it is parsed: a megabyte of brackets would become as many arrays. */
+function isTooDeep(json: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json.charCodeAt(at);
+    if (quoted) {
+      if (unit === BACKSLASH) at += 1;
+      else if (unit === QUOTE) quoted = false;
+    } else if (unit === QUOTE) quoted = true;
+    else if (unit === 0x5b || unit === 0x7b) {
+      depth += 1;
+      if (depth > MAX_JSON_DEPTH) return true;
+    } else if (unit === 0x5d || unit === 0x7d) depth -= 1;
+  }
+  return false;
+}
