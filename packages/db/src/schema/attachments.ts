@@ -1,4 +1,5 @@
-import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { bigint, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
@@ -29,13 +30,24 @@ export const attachment_texts = pgTable(
     attachment_id: uuid()
       .primaryKey()
       .references(() => attachments.id, { onDelete: 'cascade' }),
-    /** `pending`, `done`, `none` (nothing to extract), `failed`. */
+    /** Null in rows that the release before wrote; the sweep fills it in. */
+    company_id: uuid(),
+    /** `pending`, `reading` (claimed by a scheduler), `done`, `none` (nothing to extract), `failed`. */
     status: text().notNull().default('pending'),
+    /** Since when it has waited for its turn among those of its company. */
+    queued_at: createdAt(),
+    /** Schedulers that ended while they read it. */
+    losses: integer().notNull().default(0),
     extracted_text: text(),
     error: text(),
     updated_at: updatedAt(),
   },
-  (t) => [index('attachment_texts_status').on(t.status, t.updated_at)],
+  (t) => [
+    index('attachment_texts_status').on(t.status, t.updated_at),
+    index('attachment_texts_pending')
+      .on(t.company_id, t.queued_at, t.attachment_id)
+      .where(sql`${t.status} = 'pending'`),
+  ],
 );
 
 /**
