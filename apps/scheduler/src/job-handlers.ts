@@ -45,8 +45,8 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
-  // Each is a process of its own: one at a time leaves the machine to the runs.
-  'extract-text': consumer('extract-text', extractTextJob, () => ({ concurrency: 1 })),
+  // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
+  'extract-text': consumer('extract-text', extractTextJob, few),
   'run-command': (context) =>
     context.queue.serveCommands({
       handlers: commandHandlers(context),

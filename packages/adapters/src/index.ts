@@ -7,6 +7,7 @@ export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.
 export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
 export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
+export { visibleFiles } from './sandbox/visible-files.ts';
 export { callLimit } from './llm/usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';

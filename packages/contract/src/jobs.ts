@@ -81,8 +81,8 @@ const rows = {
     retry_delay_sec: 10,
     retry_backoff: true,
     expire_sec: 120,
-    sweep: 'attachments: texts that stay pending are asked for again',
-    doc: 'Extracts the text of an attachment, for the prompts of agents, in a process with bounds on time and memory.',
+    sweep: 'attachments: texts that stay pending are asked for again, those whose reader ended wait again',
+    doc: 'Says that there is a text to extract; the handler takes one of the company whose turn it is and reads it in a process of its own, shut in.',
   },
   'apply-approval': {
     payload: Type.Object({ approval_id: Uuid }),

@@ -50,6 +50,18 @@ export const machineChecks: Record<string, Check> = {
           );
     },
   },
+  'text extraction': {
+    mend: BUBBLEWRAP_MEND,
+    // It works without, and a container may well forbid it: said, not held against the set-up.
+    run: async () => {
+      const found = await findBubblewrap();
+      return well(
+        'file' in found
+          ? `parsers of files are shut in by ${found.file}`
+          : `parsers of files can read no other file, but the network is open to them: ${found.reason}; to shut it, ${BUBBLEWRAP_MEND}`,
+      );
+    },
+  },
   'public URL': {
     mend: 'set SERVICE_PUBLIC_URL to the address that browsers and agents use',
     run: (context) => {

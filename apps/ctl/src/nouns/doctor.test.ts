@@ -51,6 +51,7 @@ describe('doctor', () => {
     expect(bad).toEqual([]);
     expect(failed).toBe(false);
     expect(text).toContain('ok    schedulers: 1 alive');
+    expect(text).toMatch(/ok {4}text extraction: parsers of files (?:are shut in by|can read no other file)/);
     expect(text).toContain('ok    storage: local storage takes, gives and deletes');
   });
 

@@ -1,29 +1,52 @@
-/** The process of one extraction (extract.ts): `child.ts <kind> <memory in MB>`. */
-import { buffer } from 'node:stream/consumers';
+/** The process of one extraction (extract.ts): `child.ts <kind> <memory in MB> <time in ms>`. */
+import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { parsers } from './parsers.ts';
-import { LONGEST_TEXT, UNREADABLE } from './protocol.ts';
+import { UNREADABLE } from './protocol.ts';
+import { TextIsFull, TextSink } from './text-sink.ts';
 
-const [kind = '', memoryMb = ''] = process.argv.slice(2);
+const [kind = '', memoryMb = '', timeoutMs = ''] = process.argv.slice(2);
 
 // The heap's limit does not count buffers, and a busy main thread looks at nothing: a thread watches the process.
 const watchdog = new Worker(new URL('watchdog.ts', import.meta.url), {
-  workerData: { limit_bytes: Number(memoryMb) * 1024 * 1024 },
+  workerData: { limit_bytes: Number(memoryMb) * 1024 * 1024, timeout_ms: Number(timeoutMs) },
 });
 watchdog.unref();
 
-async function run(): Promise<number> {
-  const parse = parsers[kind];
-  if (parse === undefined) throw new Error(`no parser for ${kind}`);
+const moment = new Int32Array(new SharedArrayBuffer(4));
+
+/** Done when it returns, as the streams of the process are not: what is on its way in them is lost at the end. */
+function tell(fd: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) at += writeSome(fd, bytes.subarray(at));
+}
+
+function writeSome(fd: 1 | 2, bytes: Buffer): number {
   try {
-    const text = await parse(await buffer(process.stdin));
-    // What PostgreSQL can't store as text.
-    process.stdout.write(text.slice(0, LONGEST_TEXT).toWellFormed().replaceAll('\0', ''));
+    return writeSync(fd, bytes);
+  } catch (err) {
+    if (!(err instanceof Error && 'code' in err && err.code === 'EAGAIN')) throw err;
+    // The pipe is full until the scheduler reads on.
+    Atomics.wait(moment, 0, 0, 1);
     return 0;
-  } catch (error) {
-    process.stderr.write(error instanceof Error ? error.message : String(error));
-    return UNREADABLE;
   }
 }
 
-process.exitCode = await run();
+async function run(): Promise<number> {
+  const parse = Object.entries(parsers).find(([name]) => name === kind)?.[1];
+  if (parse === undefined) throw new Error(`no parser for ${kind}`);
+  const sink = new TextSink((text) => tell(1, text));
+  let failure: unknown;
+  try {
+    await parse(process.stdin, sink);
+  } catch (error) {
+    failure = error;
+  }
+  sink.flush();
+  if (failure === undefined || failure instanceof TextIsFull) return 0;
+  tell(2, failure instanceof Error ? failure.message : 'unreadable');
+  return UNREADABLE;
+}
+
+// There may be more to come in that nobody reads.
+process.exit(await run());

@@ -1,14 +1,14 @@
 /**
- * The text of a file, by a process of its own with bounds on time, memory and output: parsers of other people's files
- * crash, hang and unpack a megabyte to terabytes, and none of it may cost the scheduler more than a failed attempt.
+ * The text of a file, by a process of its own with bounds on time, memory, output and reach: parsers of other people's
+ * files crash, hang and unpack a megabyte to terabytes, and none of it may cost the scheduler more than a failed attempt.
  */
 import type { ExtractedText, TextKind } from '@acp/core';
 import { spawn } from 'node:child_process';
-import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { LONGEST_OUTPUT_BYTES, UNREADABLE } from './protocol.ts';
+import { LONGEST_OUTPUT_BYTES, LONGEST_TEXT, UNREADABLE } from './protocol.ts';
+import { walledCommand } from './walls.ts';
 
 export interface ExtractionLimits {
   timeout_ms: number;
@@ -16,24 +16,37 @@ export interface ExtractionLimits {
   memory_mb: number;
 }
 
+export interface Extraction {
+  /** Folders with state of the service, which the process never sees. */
+  hidden: readonly string[];
+  limits?: ExtractionLimits;
+}
+
 const DEFAULT_LIMITS: ExtractionLimits = { timeout_ms: 30_000, memory_mb: 400 };
 const LONGEST_REASON = 300;
-const repositoryRoot = resolve(import.meta.dirname, '../../../..');
+const TOO_MUCH = 'the file took too much time or memory';
 
-/** Throws what the source threw, the signal's reason, or an Error when no process could be started: worth a retry. */
+/**
+ * Where a limit strikes, or the file turns out to be broken, the text of its beginning is its text, and says so.
+ * Throws what the source threw, the signal's reason, or an Error when no process could be started: worth a retry.
+ */
 export async function extractText(
   kind: TextKind,
   source: Readable,
   signal: AbortSignal,
-  limits: ExtractionLimits = DEFAULT_LIMITS,
+  { hidden, limits = DEFAULT_LIMITS }: Extraction,
 ): Promise<ExtractedText> {
+  // Until it is read nobody else would hear of it.
+  source.once('error', () => undefined);
+  const [program = '', ...args] = await walledCommand(
+    'child.ts',
+    [kind, String(limits.memory_mb), String(limits.timeout_ms)],
+    limits.memory_mb,
+    hidden,
+  );
+  if (source.errored) throw source.errored;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(limits.timeout_ms)]);
-  const child = spawn(process.execPath, [...nodeOptions(limits), kind, String(limits.memory_mb)], {
-    env: {},
-    stdio: 'pipe',
-    signal: ended,
-    killSignal: 'SIGKILL',
-  });
+  const child = spawn(program, args, { env: {}, stdio: 'pipe', signal: ended, killSignal: 'SIGKILL' });
   const exit = new Promise<number | null>((done, failed) => {
     child.once('close', done);
     child.once('error', (error) => {
@@ -49,25 +62,26 @@ export async function extractText(
   signal.throwIfAborted();
   if (code.status === 'rejected') throw code.reason;
   if (fed.status === 'rejected' && !isHangUp(fed.reason) && !ended.aborted) throw fed.reason;
-  if (code.value === UNREADABLE && reason.status === 'fulfilled')
-    return { status: 'failed', error: reason.value.slice(0, LONGEST_REASON).trim() || 'unreadable' };
-  if (code.value !== 0 || output.status === 'rejected')
-    return { status: 'failed', error: 'the file took too much time or memory' };
-  const extracted = output.value.trim();
-  return extracted === '' ? { status: 'none' } : { status: 'done', extracted_text: extracted };
+  // Both are the process's word, and it read a stranger's file.
+  const found =
+    output.status === 'fulfilled' ? clean(output.value).slice(0, LONGEST_TEXT).toWellFormed() : '';
+  if (code.value === 0)
+    return found.trim() === '' ? { status: 'none' } : { status: 'done', extracted_text: found.trim() };
+  const told = code.value === UNREADABLE && reason.status === 'fulfilled' ? clean(reason.value).trim() : '';
+  return unfinished(found.trim(), told === '' ? TOO_MUCH : told.slice(0, LONGEST_REASON).toWellFormed());
 }
 
-/** It may read the code, and nothing else: no other file, no write, no process of its own. */
-function nodeOptions({ memory_mb }: ExtractionLimits): string[] {
-  return [
-    `--max-old-space-size=${memory_mb}`,
-    '--permission',
-    `--allow-fs-read=${repositoryRoot}`,
-    '--allow-worker',
-    '--no-warnings',
-    join(import.meta.dirname, 'child.ts'),
-  ];
+function unfinished(beginning: string, why: string): ExtractedText {
+  if (beginning === '') return { status: 'failed', error: why };
+  const note = `\n[The rest was not read: ${why}]`;
+  return {
+    status: 'done',
+    extracted_text: beginning.slice(0, LONGEST_TEXT - note.length).toWellFormed() + note,
+  };
 }
+
+/** Without what PostgreSQL can't store as text. */
+const clean = (said: string): string => said.replaceAll('\0', '');
 
 async function bounded(stream: Readable, stop: () => void): Promise<string> {
   let size = 0;
@@ -81,5 +95,5 @@ async function bounded(stream: Readable, stop: () => void): Promise<string> {
 /** The child ended before it had read everything: its exit says why. */
 function isHangUp(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET';
+  return ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'ECANCELED'].includes(String(code));
 }

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import type { TextSink } from './text-sink.ts';
 
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'iframe', 'object']);
 const inline = new Set(
@@ -8,33 +9,22 @@ const inline = new Set(
 );
 
 /** What a reader of the page would see, its title first, a line for each block; scripts and styles are left out. */
-export function extractHtml(html: string): string {
-  let text = '';
+export async function extractHtml(html: AsyncIterable<string>, sink: TextSink): Promise<void> {
   let silence = 0;
   const parser = new Parser({
     onopentagname(name) {
       if (silent.has(name)) silence += 1;
-      else if (name === 'td' || name === 'th') text += '\t';
-      else if (!inline.has(name)) text += '\n';
+      else if (name === 'td' || name === 'th') sink.separate('\t');
+      else if (!inline.has(name)) sink.separate('\n');
     },
     onclosetag(name) {
       if (silent.has(name)) silence -= 1;
-      else if (!inline.has(name) && name !== 'td' && name !== 'th') text += '\n';
+      else if (!inline.has(name) && name !== 'td' && name !== 'th') sink.separate('\n');
     },
     ontext(data) {
-      if (silence === 0) text += data.replaceAll(/\s+/g, ' ');
+      if (silence === 0) sink.writeWords(data);
     },
   });
-  parser.end(html);
-  return text
-    .split('\n')
-    .map((line) =>
-      line
-        .replaceAll(/ *\t */g, '\t')
-        .replaceAll(/ {2,}/g, ' ')
-        .trim(),
-    )
-    .filter((line, index, lines) => line !== '' || lines[index - 1] !== '')
-    .join('\n')
-    .replaceAll(/\n{2,}/g, '\n');
+  for await (const part of html) parser.write(part);
+  parser.end();
 }

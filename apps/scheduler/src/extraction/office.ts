@@ -1,21 +1,26 @@
-/** Office documents are zip archives of XML files. */
-import { strFromU8, unzipSync } from 'fflate';
+/** Office documents are zip archives of XML files; each is unpacked piece by piece, as far as its text is wanted. */
+import { type Entry, fromBufferPromise } from 'yauzl';
 import { Parser } from 'htmlparser2';
+import { decodeText } from './decode-text.ts';
 
-export type Archive = Readonly<Record<string, string>>;
+/** By name, what unpacks a file of the archive. */
+export type Archive = ReadonlyMap<string, () => AsyncIterable<Buffer>>;
 
-const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const MAX_FILES = 20_000;
 
-/** The files whose names match, as text. Throws for what is no zip archive, or says that it unpacks to too much. */
-export function openArchive(bytes: Buffer, wanted: RegExp): Archive {
-  const files = unzipSync(bytes, {
-    filter: ({ name, originalSize }) => {
-      if (!wanted.test(name)) return false;
-      if (originalSize > MAX_FILE_BYTES) throw new Error('the document unpacks to too much');
-      return true;
-    },
-  });
-  return Object.fromEntries(Object.entries(files).map(([name, content]) => [name, strFromU8(content)]));
+/** The files whose names match. Throws for what is no zip archive. */
+export async function openArchive(bytes: Buffer, wanted: RegExp): Promise<Archive> {
+  const zip = await fromBufferPromise(bytes, { lazyEntries: true });
+  const files = new Map<string, () => AsyncIterable<Buffer>>();
+  for await (const entry of zip.eachEntry()) {
+    if (wanted.test(entry.fileName)) files.set(entry.fileName, () => unpack(entry));
+    if (files.size > MAX_FILES) throw new Error('the document has too many parts');
+  }
+  return files;
+
+  async function* unpack(entry: Entry): AsyncGenerator<Buffer> {
+    yield* (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>;
+  }
 }
 
 const local = (name: string) => name.slice(name.indexOf(':') + 1);
@@ -28,7 +33,7 @@ interface XmlEvents {
 }
 
 /** Names without their prefixes: which one a document uses is up to its writer. Entities of a DTD are never expanded. */
-export function readXml(xml: string, events: XmlEvents): void {
+export async function readXml(file: AsyncIterable<Buffer>, events: XmlEvents): Promise<void> {
   const parser = new Parser(
     {
       onopentag: (name, attributes) => events.open?.(local(name), attributes),
@@ -37,7 +42,8 @@ export function readXml(xml: string, events: XmlEvents): void {
     },
     { xmlMode: true },
   );
-  parser.end(xml);
+  for await (const part of decodeText(file)) parser.write(part);
+  parser.end();
 }
 
 /** By the number in their names: `slide10` comes after `slide9`. */

@@ -1,38 +1,30 @@
-/** One function for each kind of file (core/attachments): bytes in, text out; throws for what it can't read. */
-import { extractPptx } from './pptx.ts';
-import { extractXlsx } from './xlsx.ts';
+/** One function for each kind of file (core/attachments): the file in, its text out; throws for what it can't read. */
+import type { TextKind } from '@acp/core';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { decodeText } from './decode-text.ts';
 import { extractHtml } from './html.ts';
+import { LONGEST_TEXT } from './protocol.ts';
+import type { TextSink } from './text-sink.ts';
 
-export type Parse = (bytes: Buffer) => Promise<string> | string;
+export type Parse = (file: Readable, sink: TextSink) => Promise<void>;
 
-/** UTF-8 unless a byte order mark says otherwise. */
-function extractPlain(bytes: Buffer): string {
-  const [first, second] = bytes;
-  const little = first === 0xff && second === 0xfe;
-  const big = first === 0xfe && second === 0xff;
-  const text = new TextDecoder(little ? 'utf-16le' : big ? 'utf-16be' : 'utf-8').decode(bytes);
-  // Something else under the name of a text.
-  if (text.includes('\0')) throw new Error('not a text file');
-  return text;
+/** All of it, or nothing: what turns out to be no text has none at its beginning either. */
+async function extractPlain(file: Readable, sink: TextSink): Promise<void> {
+  let text = '';
+  for await (const part of decodeText(file)) {
+    text += part;
+    if (text.length > LONGEST_TEXT) break;
+  }
+  sink.write(text);
 }
 
-async function extractPdf(bytes: Buffer): Promise<string> {
-  const { extractText, getDocumentProxy } = await import('unpdf');
-  const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 });
-  const { text } = await extractText(document, { mergePages: false });
-  return text.join('\n\n');
-}
-
-async function extractDocx(bytes: Buffer): Promise<string> {
-  const { extractRawText } = await import('mammoth');
-  return (await extractRawText({ buffer: bytes })).value;
-}
-
-export const parsers: Readonly<Record<string, Parse>> = {
+/** Each library is loaded for its own kind alone. */
+export const parsers: Readonly<Record<TextKind, Parse>> = {
   plain: extractPlain,
-  html: (bytes) => extractHtml(extractPlain(bytes)),
-  pdf: extractPdf,
-  docx: extractDocx,
-  xlsx: extractXlsx,
-  pptx: extractPptx,
+  html: async (file, sink) => extractHtml(decodeText(file), sink),
+  pdf: async (file, sink) => (await import('./pdf.ts')).extractPdf(await buffer(file), sink),
+  docx: async (file, sink) => (await import('./docx.ts')).extractDocx(await buffer(file), sink),
+  xlsx: async (file, sink) => (await import('./xlsx.ts')).extractXlsx(await buffer(file), sink),
+  pptx: async (file, sink) => (await import('./pptx.ts')).extractPptx(await buffer(file), sink),
 };

@@ -1,35 +1,33 @@
 import { byNumber, openArchive, readXml } from './office.ts';
+import type { TextSink } from './text-sink.ts';
 
 /** The text of the slides in order, a line for each paragraph, with the speaker's notes after each slide. */
-export function extractPptx(bytes: Buffer): string {
-  const archive = openArchive(bytes, /^ppt\/(?:slides\/slide|notesSlides\/notesSlide)\d+\.xml$/);
-  const slides = byNumber(Object.keys(archive).filter((name) => name.startsWith('ppt/slides/')));
+export async function extractPptx(bytes: Buffer, sink: TextSink): Promise<void> {
+  const archive = await openArchive(bytes, /^ppt\/(?:slides\/slide|notesSlides\/notesSlide)\d+\.xml$/);
+  const slides = byNumber([...archive.keys()].filter((name) => name.startsWith('ppt/slides/')));
   if (slides.length === 0) throw new Error('not a presentation');
-  return slides
-    .map((name) => {
-      const notes = archive[name.replace('slides/slide', 'notesSlides/notesSlide')];
-      return [paragraphs(archive[name]!), notes === undefined ? '' : paragraphs(notes)]
-        .filter((part) => part !== '')
-        .join('\n');
-    })
-    .join('\n\n');
+  for (const slide of slides) {
+    for (const name of [slide, slide.replace('slides/slide', 'notesSlides/notesSlide')]) {
+      const open = archive.get(name);
+      if (open !== undefined) await paragraphs(open(), sink);
+    }
+    sink.separate('\n\n');
+  }
 }
 
-function paragraphs(xml: string): string {
-  let text = '';
+async function paragraphs(xml: AsyncIterable<Buffer>, sink: TextSink): Promise<void> {
   let inText = false;
-  readXml(xml, {
+  await readXml(xml, {
     open: (name) => {
       if (name === 't') inText = true;
-      else if (name === 'br') text += '\n';
+      else if (name === 'br') sink.separate('\n');
     },
     text: (part) => {
-      if (inText) text += part;
+      if (inText) sink.write(part);
     },
     close: (name) => {
       if (name === 't') inText = false;
-      else if (name === 'p') text += '\n';
+      else if (name === 'p') sink.separate('\n');
     },
   });
-  return text.replaceAll(/\n{2,}/g, '\n').trim();
 }

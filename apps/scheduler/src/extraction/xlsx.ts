@@ -1,24 +1,32 @@
 import { type Archive, byNumber, openArchive, readXml } from './office.ts';
 import { LONGEST_TEXT } from './protocol.ts';
+import type { TextSink } from './text-sink.ts';
+
+/** Of texts that cells share, all together: they are in memory while the cells are read. */
+const SHARED_CHARACTERS = 16 * LONGEST_TEXT;
+const SHARED_TEXTS = 1_000_000;
+/** For a shared text beyond. */
+const UNKNOWN = '…';
 
 /** Every sheet under its name: a line for each row, tabs between the cells; formulas by their stored results. */
-export function extractXlsx(bytes: Buffer): string {
-  const archive = openArchive(bytes, /^xl\/(?:workbook|sharedStrings|worksheets\/sheet\d+)\.xml$/);
-  const sheets = byNumber(Object.keys(archive).filter((name) => name.startsWith('xl/worksheets/')));
+export async function extractXlsx(bytes: Buffer, sink: TextSink): Promise<void> {
+  const archive = await openArchive(bytes, /^xl\/(?:workbook|sharedStrings|worksheets\/sheet\d+)\.xml$/);
+  const sheets = byNumber([...archive.keys()].filter((name) => name.startsWith('xl/worksheets/')));
   if (sheets.length === 0) throw new Error('not a spreadsheet');
-  const names = sheetNames(archive);
-  const shared = sharedStrings(archive);
-  let text = '';
+  const names = await sheetNames(archive);
+  const shared = await sharedStrings(archive);
   for (const [index, sheet] of sheets.entries()) {
-    text += `${names[index] ?? `Sheet ${index + 1}`}\n${rows(archive[sheet]!, shared)}\n`;
-    if (text.length > LONGEST_TEXT) break;
+    sink.write(names[index] ?? `Sheet ${index + 1}`);
+    sink.separate('\n');
+    await writeRows(archive.get(sheet)!(), shared, sink);
+    sink.separate('\n\n');
+    sink.flush();
   }
-  return text;
 }
 
-function sheetNames(archive: Archive): string[] {
+async function sheetNames(archive: Archive): Promise<string[]> {
   const names: string[] = [];
-  readXml(archive['xl/workbook.xml'] ?? '', {
+  await readPart(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name === 'sheet') names.push(attributes.name ?? '');
     },
@@ -26,20 +34,26 @@ function sheetNames(archive: Archive): string[] {
   return names;
 }
 
+class Enough extends Error {}
+
 /** Texts that several cells share; each may be cut into runs of different looks. */
-function sharedStrings(archive: Archive): string[] {
+async function sharedStrings(archive: Archive): Promise<string[]> {
   const strings: string[] = [];
+  let room = SHARED_CHARACTERS;
   let current = '';
   let inText = false;
   let phonetic = false;
-  readXml(archive['xl/sharedStrings.xml'] ?? '', {
+  const read = readPart(archive, 'xl/sharedStrings.xml', {
     open: (name) => {
       if (name === 'si') current = '';
       else if (name === 't') inText = true;
       else if (name === 'rPh') phonetic = true;
     },
     text: (part) => {
-      if (inText && !phonetic) current += part;
+      if (!inText || phonetic) return;
+      current += part;
+      room -= part.length;
+      if (room <= 0 || strings.length > SHARED_TEXTS) throw new Enough();
     },
     close: (name) => {
       if (name === 'si') strings.push(current);
@@ -47,30 +61,48 @@ function sharedStrings(archive: Archive): string[] {
       else if (name === 'rPh') phonetic = false;
     },
   });
+  await read.catch((err: unknown) => {
+    if (!(err instanceof Enough)) throw err;
+  });
   return strings;
 }
 
-function rows(xml: string, shared: readonly string[]): string {
-  let text = '';
-  let cells: string[] = [];
+async function readPart(
+  archive: Archive,
+  name: string,
+  events: Parameters<typeof readXml>[1],
+): Promise<void> {
+  const open = archive.get(name);
+  if (open !== undefined) await readXml(open(), events);
+}
+
+async function writeRows(
+  xml: AsyncIterable<Buffer>,
+  shared: readonly string[],
+  sink: TextSink,
+): Promise<void> {
+  let row = '';
   let type = '';
   let value = '';
   let inValue = false;
-  readXml(xml, {
+  await readXml(xml, {
     open: (name, attributes) => {
-      if (name === 'row') cells = [];
+      if (name === 'row') row = '';
       else if (name === 'c') [type, value] = [attributes.t ?? 'n', ''];
       else if (name === 'v' || name === 't') inValue = true;
     },
     text: (part) => {
-      if (inValue) value += part;
+      if (inValue && value.length <= LONGEST_TEXT) value += part;
     },
     close: (name) => {
       if (name === 'v' || name === 't') inValue = false;
-      else if (name === 'c') cells.push(type === 's' ? (shared[Number(value)] ?? '') : value);
       // A million cells may share one long text: what is over the limit is not put together.
-      else if (name === 'row' && text.length <= LONGEST_TEXT) text += `${cells.join('\t').trimEnd()}\n`;
+      else if (name === 'c' && row.length <= LONGEST_TEXT)
+        row += `${type === 's' ? (shared[Number(value)] ?? UNKNOWN) : value}\t`;
+      else if (name === 'row') {
+        sink.write(row.trimEnd());
+        sink.separate('\n');
+      }
     },
   });
-  return text;
 }

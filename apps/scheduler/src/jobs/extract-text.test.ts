@@ -8,8 +8,9 @@ import {
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { LocalStorage } from '@acp/storage';
-import { actors, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import { type ByteRange, LocalStorage } from '@acp/storage';
+import { openQueue } from '@acp/queue';
+import { actors, cloneDatabase, createCompany, createIssue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +25,9 @@ let database: Database;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acp-texts-'));
   storage = new LocalStorage(folder);
-  database = await databaseWithQueue();
+  // The job takes whichever text is next: other tests' files must not be in its way.
+  ({ database } = await cloneDatabase('extract_text'));
+  await (await openQueue({ database, role: 'client' })).stop();
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
@@ -34,14 +37,14 @@ async function attach(filename: string, content: string) {
   const storage_key = `attachments/${company.id}/${newId()}`;
   await reserveStorageKeys(database.db, [storage_key]);
   const body = new Blob([content]).stream() as AsyncIterable<Uint8Array>;
-  const stored = await storage.put(storage_key, body, { max_bytes: 1000 });
+  const stored = await storage.put(storage_key, body, { max_bytes: 10_000_000 });
   const file = { filename, content_type: 'application/octet-stream', storage_key, ...stored };
   const [made] = await transaction(database, (tx) => createAttachments(tx, actors.system, issue, [file]));
   return { issue, id: made!.id, storage_key };
 }
 
 const run = async (attachment_id: string) => {
-  const context = { database, storage } as unknown as SchedulerContext;
+  const context = { database, storage, config: { home: folder } } as unknown as SchedulerContext;
   const job = { signal: new AbortController().signal, job_id: newId(), attempt: 1 };
   await extractTextJob(context)({ attachment_id }, job);
 };
@@ -84,5 +87,31 @@ describe('extract-text', () => {
     await run(picture.id);
     expect(await textOf(picture.id)).toMatchObject({ status: 'none' });
     await expect(run(newId())).resolves.toBeUndefined();
+  });
+
+  it('of a large plain text its beginning is fetched, and no more', async () => {
+    const { id } = await attach('large.log', 'ö'.repeat(2_000_000));
+    const ranges: unknown[] = [];
+    const get = storage.get.bind(storage);
+    storage.get = async (key: string, range?: ByteRange) => {
+      ranges.push(range);
+      return get(key, range);
+    };
+    await run(id);
+    storage.get = get;
+    expect(ranges).toEqual([{ start: 0, end: 1_999_999 }]);
+    const row = await textOf(id);
+    expect([row?.status, row?.extracted_text === 'ö'.repeat(500_000)]).toEqual(['done', true]);
+  });
+
+  it('a store that is away: the text waits again, and the job is repeated', async () => {
+    const { id } = await attach('a.txt', 'later');
+    const get = storage.get.bind(storage);
+    storage.get = async () => Promise.reject(new Error('away'));
+    await expect(run(id)).rejects.toThrow('away');
+    expect(await textOf(id)).toMatchObject({ status: 'pending' });
+    storage.get = get;
+    await run(id);
+    expect(await textOf(id)).toMatchObject({ status: 'done', extracted_text: 'later' });
   });
 });

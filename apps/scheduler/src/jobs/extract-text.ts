@@ -1,22 +1,40 @@
-import { storeAttachmentText, textSource } from '@acp/core';
+import { claimText, type ExtractedText, releaseText, storeAttachmentText, type TextSource } from '@acp/core';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
-import { LONGEST_OUTPUT_BYTES } from '../extraction/protocol.ts';
+import { LONGEST_INPUT_BYTES, LONGEST_OUTPUT_BYTES } from '../extraction/protocol.ts';
 import { extractText } from '../extraction/extract.ts';
 
-/** A file that can't be read is done, with the reason; a store that is away is tried again. */
-export function extractTextJob({ database, storage }: SchedulerContext): JobHandler<'extract-text'> {
-  return async ({ attachment_id: id }, { signal }) => {
-    const source = await textSource(database.db, id);
+type Context = Pick<SchedulerContext, 'config' | 'database' | 'storage'>;
+
+/**
+ * Whichever text is next, not the one of the job: no company waits for another's backlog. A file that can't be read is
+ * done, with the reason; a store that is away is tried again.
+ */
+export function extractTextJob(context: Context): JobHandler<'extract-text'> {
+  let last: string | null = null;
+  return async (_payload, { signal }) => {
+    const { db } = context.database;
+    const source = await claimText(db, last);
     if (source === undefined) return;
-    // Of a plain text the beginning is enough; the other kinds are read from their ends or as a whole.
-    const begins = source.kind === 'plain' && source.size_bytes > LONGEST_OUTPUT_BYTES;
-    const range = begins ? { start: 0, end: LONGEST_OUTPUT_BYTES - 1 } : undefined;
-    const bytes = await storage.get(source.storage_key, range, signal);
-    const result =
-      bytes === undefined
-        ? ({ status: 'failed', error: 'the file is missing' } as const)
-        : await extractText(source.kind, bytes, signal);
-    await storeAttachmentText(database.db, id, result);
+    last = source.company_id;
+    try {
+      await storeAttachmentText(db, source.attachment_id, await read(context, source, signal));
+    } catch (err) {
+      await releaseText(db, source.attachment_id);
+      throw err;
+    }
   };
+}
+
+async function read(
+  { config, storage }: Context,
+  { kind, size_bytes, storage_key }: TextSource,
+  signal: AbortSignal,
+): Promise<ExtractedText> {
+  if (kind === null) return { status: 'none' };
+  const most = kind === 'plain' ? LONGEST_OUTPUT_BYTES : LONGEST_INPUT_BYTES;
+  const range = size_bytes > most ? { start: 0, end: most - 1 } : undefined;
+  const bytes = await storage.get(storage_key, range, signal);
+  if (bytes === undefined) return { status: 'failed', error: 'the file is missing' };
+  return extractText(kind, bytes, signal, { hidden: [config.home] });
 }

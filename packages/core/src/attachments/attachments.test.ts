@@ -11,7 +11,7 @@ import {
   queuedJobs,
   nextInstant,
 } from '@acp/testkit';
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import {
   cleanContentType,
   cleanFilename,
@@ -21,7 +21,6 @@ import {
   listAttachments,
   reserveStorageKeys,
   type StoredFile,
-  sweepPendingTexts,
   textKindOf,
 } from './index.ts';
 
@@ -113,24 +112,6 @@ describe('findAttachment', () => {
     expect(first.items.map((each) => each.filename)).toEqual(['3', '2']);
     const rest = await listAttachments(database.db, s.issue, { limit: 2, cursor: first.next_cursor! });
     expect(rest).toMatchObject({ items: [{ filename: '1' }], next_cursor: null });
-  });
-});
-
-describe('sweepPendingTexts', () => {
-  it('asks again for texts that are pending for long, once in a while', async () => {
-    const s = await stage();
-    const [made] = await s.attach(await s.file());
-    const jobs = async () =>
-      (await queuedJobs(database.db, 'extract-text', { attachment_id: made!.id })).length;
-    await transaction(database, (tx) => sweepPendingTexts(tx));
-    expect(await jobs()).toBe(1);
-    await database.db
-      .update(schema.attachment_texts)
-      .set({ updated_at: sql`now() - interval '11 minutes'` })
-      .where(eq(schema.attachment_texts.attachment_id, made!.id));
-    await transaction(database, (tx) => sweepPendingTexts(tx));
-    await transaction(database, (tx) => sweepPendingTexts(tx));
-    expect(await jobs()).toBe(2);
   });
 });
 

@@ -98,11 +98,13 @@ function inOrder(keys: readonly string[], rows: readonly AttachmentRow[]): Attac
 
 async function expectTexts(tx: Tx, rows: readonly AttachmentRow[]): Promise<void> {
   const readable = rows.filter((row) => textKindOf(row.filename, row.content_type) !== null);
-  await tx
-    .insert(attachment_texts)
-    .values(
-      rows.map((row) => ({ attachment_id: row.id, status: readable.includes(row) ? 'pending' : 'none' })),
-    );
+  await tx.insert(attachment_texts).values(
+    rows.map((row) => ({
+      attachment_id: row.id,
+      company_id: row.company_id,
+      status: readable.includes(row) ? 'pending' : 'none',
+    })),
+  );
   await enqueueMany(
     tx,
     'extract-text',

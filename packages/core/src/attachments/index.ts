@@ -10,15 +10,10 @@ export type { AttachmentRow } from './read-attachments.ts';
 export { cleanContentType, cleanFilename, textKindOf } from './file-names.ts';
 export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
-export {
-  promptAttachments,
-  storeAttachmentText,
-  sweepPendingTexts,
-  textsAwaited,
-  textSource,
-  withinBounds,
-} from './texts.ts';
-export type { ExtractedText, PromptAttachment, TextSource } from './texts.ts';
+export { claimText, releaseText, storeAttachmentText, sweepPendingTexts } from './extraction.ts';
+export type { ExtractedText, TextSource } from './extraction.ts';
+export { promptAttachments, textsAwaited, withinBounds } from './texts.ts';
+export type { PromptAttachment } from './texts.ts';
 export {
   claimOrphans,
   doomStorageKeys,

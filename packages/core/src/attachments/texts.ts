@@ -1,20 +1,4 @@
-import { schema, type Tx } from '@acp/db';
-import { enqueueMany } from '@acp/queue';
-import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { type TextKind, textKindOf } from './file-names.ts';
-
-const { attachments, attachment_texts } = schema;
-
-/** What a scheduler needs to extract a text. */
-export interface TextSource {
-  storage_key: string;
-  size_bytes: number;
-  kind: TextKind;
-}
-
-/** `none`: there was nothing to extract. `failed`: with the reason. */
-export type ExtractedText =
-  { status: 'done'; extracted_text: string } | { status: 'none' } | { status: 'failed'; error: string };
+import { type SQL, sql } from 'drizzle-orm';
 
 /** A file of an issue, as agents are told of it. */
 export interface PromptAttachment {
@@ -35,22 +19,6 @@ const SHOWN = 20;
 /** Of all texts together, in characters. */
 const ALL_TEXTS = 60_000;
 
-/** Undefined when there is nothing to do: deleted, or done already. */
-export async function textSource(tx: Tx, attachmentId: string): Promise<TextSource | undefined> {
-  const [row] = await tx
-    .select({
-      storage_key: attachments.storage_key,
-      size_bytes: attachments.size_bytes,
-      filename: attachments.filename,
-      content_type: attachments.content_type,
-    })
-    .from(attachments)
-    .innerJoin(attachment_texts, eq(attachment_texts.attachment_id, attachments.id))
-    .where(and(eq(attachments.id, attachmentId), eq(attachment_texts.status, 'pending')));
-  const kind = row && textKindOf(row.filename, row.content_type);
-  return row && kind ? { storage_key: row.storage_key, size_bytes: row.size_bytes, kind } : undefined;
-}
-
 /** The same files; of all texts together the newest that fit, cut where the room ends. */
 export function withinBounds(files: readonly PromptAttachment[]): PromptAttachment[] {
   let room = ALL_TEXTS;
@@ -61,36 +29,6 @@ export function withinBounds(files: readonly PromptAttachment[]): PromptAttachme
     return { ...file, text };
   });
   return bounded.toReversed();
-}
-
-/** Once: a second result of the same work changes nothing. */
-export async function storeAttachmentText(
-  tx: Tx,
-  attachmentId: string,
-  result: ExtractedText,
-): Promise<void> {
-  await tx
-    .update(attachment_texts)
-    .set({
-      status: result.status,
-      extracted_text: result.status === 'done' ? result.extracted_text : null,
-      error: result.status === 'failed' ? result.error : null,
-      updated_at: sql`now()`,
-    })
-    .where(and(eq(attachment_texts.attachment_id, attachmentId), eq(attachment_texts.status, 'pending')));
-}
-
-/** Asks again for texts that have been pending for ten minutes: their jobs were lost. */
-export async function sweepPendingTexts(tx: Tx, limit = 100): Promise<number> {
-  const { rows } = await tx.execute<{ attachment_id: string }>(sql`
-    update attachment_texts set updated_at = now()
-    where attachment_id in (
-      select attachment_id from attachment_texts
-      where status = 'pending' and updated_at < now() - interval '10 minutes'
-      order by updated_at limit ${limit} for update skip locked)
-    returning attachment_id`);
-  await enqueueMany(tx, 'extract-text', rows);
-  return rows.length;
 }
 
 /** SQL: whether texts of the issue's latest files are still being extracted. One pending for longer waits for a sweep. */

@@ -1,0 +1,60 @@
+/**
+ * What the process of an extraction can reach: of the files its own code and libraries, and nothing of the network. With
+ * bubblewrap that is the kernel's doing. Node's own permissions hold in any case, but know no network, and are a promise of
+ * the program to itself.
+ */
+import { visibleFiles } from '@acp/adapters';
+import { bubblewrapProc, bubblewrapWalls, findBubblewrap, repositoryRoot } from '@acp/kernel';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const scheduler = resolve(import.meta.dirname, '../..');
+/** Node looks for the nearest package.json. */
+const readable = [
+  import.meta.dirname,
+  join(scheduler, 'package.json'),
+  join(scheduler, 'node_modules'),
+  join(repositoryRoot, 'node_modules'),
+].filter((path) => existsSync(path));
+
+/**
+ * @param script a file of this folder
+ * @param hidden folders with state of the service
+ */
+export async function walledCommand(
+  script: string,
+  args: readonly string[],
+  memory_mb: number,
+  hidden: readonly string[],
+): Promise<string[]> {
+  const node = [
+    process.execPath,
+    `--max-old-space-size=${memory_mb}`,
+    '--permission',
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    '--allow-worker',
+    '--no-warnings',
+    join(import.meta.dirname, script),
+    ...args,
+  ];
+  const found = await findBubblewrap();
+  if ('reason' in found) return node;
+  const { mounts, command } = visibleFiles(node, undefined, {
+    readable: [],
+    hidden: [repositoryRoot, ...hidden],
+  });
+  return [
+    found.file,
+    ...bubblewrapWalls,
+    ...bubblewrapProc(),
+    '--dev',
+    '/dev',
+    ...mounts,
+    '--remount-ro',
+    '/',
+    '--chdir',
+    '/',
+    '--',
+    ...command,
+  ];
+}
