@@ -121,7 +121,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
       dialogs.push(dialog.message());
       void dialog.dismiss();
     });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

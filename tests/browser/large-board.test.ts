@@ -52,7 +52,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     page.on('response', async (response) => {
       if (response.request().resourceType() === 'script') script_bytes += (await response.body()).length;
     });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -60,7 +60,7 @@ inBrowser(`a page that stays open${without}`, () => {
     await context.request.post('/login', { form: account });
     company = (await call('post', '/api/companies', { name: 'Harbour', slug: 'harbour' })).id;
     agent = (await call('post', `/api/companies/${company}/agents`, { name: 'Grace' })).id;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -79,7 +79,7 @@ inBrowser(`a page that stays open${without}`, () => {
       expect(written!.replaceAll(/\s+/g, ' ').trim()).toMatch(new RegExp(`^${chunks.join('').trim()}`));
       await page.close();
     }
-  }, 60_000);
+  });
 
   it('learns what happened between its rendering and its stream', async () => {
     const issue = await newIssue();
@@ -116,7 +116,7 @@ inBrowser(`a page that stays open${without}`, () => {
     expect(await prompt.getAttribute('open')).toBe('');
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toMatch(/^\/runs\//);
     await page.close();
-  }, 60_000);
+  });
 
   it('has one connection for eight tabs, and all of them hear what happens', async () => {
     const issue = await newIssue();
@@ -127,7 +127,7 @@ inBrowser(`a page that stays open${without}`, () => {
     expect(await streams()).toBe(1);
     for (const tab of tabs) await tab.close();
     await waitFor(async () => (await streams()) === 0, { what: 'the stream to end with its last tab' });
-  }, 60_000);
+  });
 
   it('follows three companies at once, and a fourth when its tab is looked at', async () => {
     const companies = [company];
@@ -142,7 +142,7 @@ inBrowser(`a page that stays open${without}`, () => {
     await first!.waitForSelector('.issue-card:has-text("Seen later")');
     expect(await streams()).toBe(3);
     for (const board of boards) await board.close();
-  }, 60_000);
+  });
 
   it('has met no script error and nothing that the policy refused', () => {
     expect(complaints).toEqual([]);

@@ -40,7 +40,7 @@ inBrowser(`sign-in in a real browser${without}`, () => {
     const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true } as const;
     const user_there = { hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true };
     await session.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, ...user_there } });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -71,7 +71,7 @@ inBrowser(`sign-in in a real browser${without}`, () => {
     const ended = await Promise.race([at('/profile'), refused.textContent().catch(() => null)]);
     expect(ended).toBeUndefined();
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   it('sets up an app by its QR code and secret; the log shows both sign-ins', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -89,5 +89,5 @@ inBrowser(`sign-in in a real browser${without}`, () => {
     expect(await page.locator('tbody tr', { hasText: email }).count()).toBe(2);
     expect(await seriousFaults(page)).toEqual([]);
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -38,7 +38,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     page = await context.newPage();
     complaints = complaintsOf(page);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -115,7 +115,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
       expect([path, await excessWidth(page)]).toEqual([path, 0]);
       expect([path, await seriousFaults(page)]).toEqual([path, []]);
     }
-  }, 60_000);
+  });
 
   it('has met no script error and nothing that the policy refused', () => {
     expect(complaints).toEqual([]);

@@ -101,7 +101,7 @@ inBrowser(`every page in a real browser${without}`, () => {
       await context.addCookies([{ name: 'service_session', value, url: origin }]);
       open.push(await context.newPage());
     }
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -135,7 +135,7 @@ inBrowser(`every page in a real browser${without}`, () => {
       expect(await excessWidth(page)).toBe(0);
       expect(await seriousFaults(page)).toEqual([]);
     }
-  }, 20_000);
+  });
 
   it('the days of the costs unfold within the window', async () => {
     for (const page of open) {
@@ -145,7 +145,7 @@ inBrowser(`every page in a real browser${without}`, () => {
       expect(await excessWidth(page)).toBe(0);
       expect(await seriousFaults(page)).toEqual([]);
     }
-  }, 20_000);
+  });
 
   it('the menu of a phone unfolds by keyboard, and a desk shows the sections beside the page', async () => {
     const [phone, desk] = open;
@@ -160,5 +160,5 @@ inBrowser(`every page in a real browser${without}`, () => {
     await desk!.goto(company);
     expect(await desk!.isVisible('.menu')).toBe(false);
     expect(await desk!.textContent('.sections a[aria-current=page]')).toContain('Dashboard');
-  }, 20_000);
+  });
 });

@@ -64,7 +64,7 @@ describe('the image’s content', () => {
   beforeAll(async () => {
     tree = assembleTree(instructions);
     home = await mkdtemp(path.join(tmpdir(), 'acp-image-home-'));
-  }, 60_000);
+  });
   afterAll(async () => {
     rmSync(tree, { recursive: true, force: true });
     await rm(home, { recursive: true, force: true });
@@ -129,7 +129,7 @@ describe('the image’s content', () => {
         return spawnSync(file, args, { env, cwd: tree }).status;
       };
       tiers = await Promise.all([start('web'), start('scheduler')]);
-    }, 60_000);
+    });
 
     it('gets up in both roles, healthy by its own check, with the release’s Node.js and pages', async () => {
       const [web, scheduler] = tiers as [ServiceProcess, ServiceProcess];

@@ -81,7 +81,7 @@ walk(`the integrators’ walk${why}`, () => {
     await once(shell, 'close');
     answers = (await printed).split(`${MARK}\n`);
     complaints = await said;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await service?.stop();

@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
     ).catch((error: { stdout: string }) => error);
     const { problems } = JSON.parse(stdout) as { problems: { ruleId: string; message: string }[] };
     expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 const printable = /^[\x20-\x7E]*$/;
@@ -84,7 +84,7 @@ describe('the service behind a validating proxy', () => {
       }
     }
     proxy.stdout!.resume();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     proxy.kill();

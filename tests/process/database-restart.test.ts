@@ -20,7 +20,7 @@ beforeAll(async () => {
   // Durable, unlike the tests' shared server: acknowledged writes are what this file is about.
   server = await startEmbeddedPostgres({ data_dir: folder, logger });
   model = await startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 150 }) });
-}, 60_000);
+});
 
 afterAll(async () => {
   await killServices();

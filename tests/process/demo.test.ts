@@ -67,19 +67,19 @@ describe('npm run demo', () => {
     expect(whole.output()).toMatch(/HAR-1 todo -> done/);
     expect(whole.output()).not.toMatch(/failed|refused|error/i);
     await waitFor(() => whole.remains().length === 0);
-  }, 60_000);
+  });
 
   it('on SIGTERM takes its processes and its home along', async () => {
     await stopped.says('and still up');
     stopped.kill('SIGTERM');
     expect(await stopped.ended).toEqual([0, null]);
     await waitFor(() => stopped.remains().length === 0);
-  }, 60_000);
+  });
 
   it('killed by SIGKILL takes its processes and its home along', async () => {
     await killed.says('Up.');
     killed.kill('SIGKILL');
     expect(await killed.ended).toEqual([null, 'SIGKILL']);
     await waitFor(() => killed.remains().length === 0, { timeout_ms: 30_000, what: 'nothing being left' });
-  }, 60_000);
+  });
 });

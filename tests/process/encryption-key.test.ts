@@ -11,7 +11,7 @@ describe('a database whose secrets are under a key', () => {
     env = { ...baseEnv, DATABASE_URL: url, PORT: '0' };
     const service = await startService({ ...env, SERVICE_ENCRYPTION_KEY: former });
     await service.stop();
-  }, 60_000);
+  });
 
   it.each(['all', 'web', 'scheduler'])(
     'a process of role %s with another key does not start, and says how to mend it',
@@ -29,5 +29,5 @@ describe('a database whose secrets are under a key', () => {
     const service = await startService({ ...env, ...rotation });
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     await service.stop();
-  }, 60_000);
+  });
 });

@@ -91,7 +91,7 @@ beforeAll(async () => {
   };
   const [web] = await Promise.all([startService({ ...env, SERVICE_ROLE: 'web' }), startScheduler()]);
   api = await signIn(web);
-}, 60_000);
+});
 
 afterEach(() => {
   receiver.answer(ok);

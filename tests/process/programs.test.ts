@@ -25,7 +25,7 @@ let folder: string;
 beforeAll(async () => {
   db = await cloneDatabase('programs');
   folder = await mkdtemp('/var/tmp/programs-test-');
-}, 60_000);
+});
 
 afterAll(async () => {
   await killServices();
@@ -121,7 +121,7 @@ describe('a service with a program at work', () => {
     expect(service.log.map(({ message }) => message)).toContain('stopping at once');
     expect(await alive(id)).toBe(0);
     expect(processesIn(home)).toEqual([]);
-  }, 60_000);
+  });
 
   it('ends in time on SIGTERM although its database has fallen silent', async () => {
     const cable = await openCable(db.url);
@@ -142,7 +142,7 @@ describe('a service with a program at work', () => {
     expect(await Promise.race([ended, delay(25_000, 'not at all', { ref: false })])).toBe('by itself');
     expect(await alive(id)).toBe(0);
     await cable.close();
-  }, 60_000);
+  });
 });
 
 describe('programs of agents', () => {
@@ -167,7 +167,7 @@ describe('programs of agents', () => {
       what: 'the second attempt',
     });
     await second.stop();
-  }, 60_000);
+  });
 
   it('are gone when the service has stopped', async () => {
     const service = await startService(await env([{ hang: 'stubborn', stray: true }]));
@@ -177,7 +177,7 @@ describe('programs of agents', () => {
     await firstCall(team);
     expect(await service.stop()).toEqual({ code: 0, signal: null });
     expect(await alive(id)).toBe(0);
-  }, 60_000);
+  });
 
   it('are tried by a member over HTTP, and their sessions dropped', async () => {
     const service = await startService(await env([{ texts: ['ok'] }]));
@@ -196,5 +196,5 @@ describe('programs of agents', () => {
     expect((await api.send('POST', elsewhere)).status).toBe(404);
     expect(await readFile(path.join(team.home, 'fake-cli.jsonl'), 'utf8')).not.toContain('postgres://');
     await service.stop();
-  }, 60_000);
+  });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
   model = await startFakeModel();
   env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
   api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
-}, 60_000);
+});
 
 const schedulers: ServiceProcess[] = [];
 
@@ -186,7 +186,7 @@ describe('a scheduler killed in the middle of runs', () => {
         ...names.map((name) => ({ title: `Task of ${name}`, comments: 1 })),
       ]);
     }
-  }, 60_000);
+  });
 });
 
 describe('a scheduler frozen past its lease', () => {
@@ -220,7 +220,7 @@ describe('a scheduler frozen past its lease', () => {
     await assignIssues(next);
     await waitFor(async () => (await openTasks(next)) === 0, { what: 'the thawed one working' });
     expect(await picture(team)).toEqual(before);
-  }, 60_000);
+  });
 });
 
 describe('a process of both tiers on SIGTERM', () => {
@@ -251,7 +251,7 @@ describe('a process of both tiers on SIGTERM', () => {
     await startSchedulers(1);
     await waitFor(async () => (await openTasks(team)) === 0, { what: 'the next process taking over' });
     expect(calls.toSorted()).toEqual(['Quick', 'Slow', 'Slow', 'Slow']);
-  }, 60_000);
+  });
 });
 
 describe('40 invoked runs over two schedulers', () => {
@@ -276,5 +276,5 @@ describe('40 invoked runs over two schedulers', () => {
     expect(runs.map(({ id }) => id).toSorted()).toEqual(invoked.map(({ id }) => id).toSorted());
     expect(Object.fromEntries(calls)).toEqual(Object.fromEntries(names.map((name) => [name, 1])));
     expect(new Set(runs.map(({ claimed_by }) => claimed_by)).size).toBe(2);
-  }, 60_000);
+  });
 });

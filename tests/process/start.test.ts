@@ -63,7 +63,7 @@ describe('four processes started at once on an empty database', () => {
     const { url } = await emptyDatabase('start');
     const env = { ...baseEnv, DATABASE_URL: url };
     started = await Promise.all(roles.map(async (role) => startService({ ...env, SERVICE_ROLE: role })));
-  }, 60_000);
+  });
 
   it('all get up, with one first admin between them', async () => {
     const created = started.flatMap(({ log }) =>
@@ -138,5 +138,5 @@ describe('an instance with an embedded database', () => {
     expect(await third.stop()).toEqual({ code: 0, signal: null });
     expect(processesIn(home)).toEqual([]);
     expect(third.output()).not.toContain(admin.password);
-  }, 60_000);
+  });
 });

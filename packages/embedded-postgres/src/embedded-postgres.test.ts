@@ -207,7 +207,7 @@ describe('after a kill', () => {
     expect(await query(other.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await other.stop();
     expect(await processesIn(shared)).toEqual([]);
-  }, 40_000);
+  });
 
   it('of the starter alone, the next one takes the server over and stops it', async () => {
     const starter = await runStarter(shared);

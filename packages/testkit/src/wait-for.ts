@@ -15,13 +15,13 @@ function isTruthy<T>(value: T): value is Exclude<T, Falsy> {
 
 /**
  * Resolves with the first truthy value of `probe`. A probe that throws is asked again; its last error becomes the
- * cause of the one thrown at the deadline (10 s unless told otherwise).
+ * cause of the one thrown at the deadline (30 s unless told otherwise: a busy machine is no failure).
  */
 export async function waitFor<T>(
   probe: () => T | Promise<T>,
   options: WaitForOptions = {},
 ): Promise<Exclude<T, Falsy>> {
-  const timeoutMs = options.timeout_ms ?? 10_000;
+  const timeoutMs = options.timeout_ms ?? 30_000;
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   for (;;) {

@@ -149,7 +149,7 @@ describe('a run whose database is away while its files are placed', () => {
       await pool.claimOne();
       expect(await ended(again!.id)).toMatchObject({ status: 'succeeded', summary: 'Done.' });
     });
-  }, 30_000);
+  });
 });
 
 describe('a run that is taken back', () => {

@@ -237,7 +237,7 @@ describe('a reservation', () => {
       .from(budget_reservations)
       .where(eq(budget_reservations.run_id, runs[0]!.id));
     expect(left).toEqual([]);
-  }, 30_000);
+  });
 
   it('of a run that is not ours any more leaves nothing behind', async () => {
     const { policy, runningOn } = await setUp();

@@ -122,5 +122,5 @@ describe('two schedulers and many people at once', () => {
         and(eq(heartbeat_runs.status, 'succeeded'), isNotNull(heartbeat_runs.issue_id)),
       ),
     );
-  }, 60_000);
+  });
 });
