@@ -1,7 +1,7 @@
 /** The webhook ingress: seven rules in order, over the bytes as they come (specification, Webhook ingress). */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewRoutineTrigger } from '@acp/contract';
-import { findRoutineTrigger, setSigningMode, systemActor } from '@acp/core';
+import { admitLicense, findRoutineTrigger, setSigningMode, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, sha256Hex, Vault } from '@acp/kernel';
@@ -251,14 +251,20 @@ describe('rule 5: a repetition', () => {
 
   it('of what failed is welcome', async () => {
     const { public_id } = await trigger();
-    await database.pool.query('update routines set project_id = gen_random_uuid() where id = $1', [
-      routineId,
-    ]);
-    expect(await answerOf(fire(public_id, '{}'))).toEqual(refusal(503, 'the routine could not be fired'));
-    expect(await runs()).toEqual([
-      expect.objectContaining({ status: 'failed', error: 'project_id: unknown project' }),
-    ]);
-    await database.pool.query('update routines set project_id = null where id = $1', [routineId]);
+    await transaction(database, async (tx) => admitLicense(tx, null));
+    const until = async (moment: string) =>
+      database.pool.query(
+        `update instance_settings set value = value || jsonb_build_object('until', ${moment}) where key = 'entitlement'`,
+      );
+    await until('now()');
+    try {
+      expect(await answerOf(fire(public_id, '{}'))).toEqual(refusal(503, 'the routine could not be fired'));
+      expect(await runs()).toEqual([
+        expect.objectContaining({ status: 'failed', error: 'instance is read-only: license required' }),
+      ]);
+    } finally {
+      await until("now() + interval '30 days'");
+    }
     await fire(public_id, '{}').expect(200);
   });
 });
