@@ -98,7 +98,7 @@ async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
   );
   const verb = row.method.toLowerCase() as Lowercase<EndpointRow['method']>;
   const sent = request(app)[verb](`${path}?${query.join('&')}`);
-  sent.set({ ...cast[shot.caller].headers, ...shot.headers });
+  sent.set({ Accept: 'application/json', ...cast[shot.caller].headers, ...shot.headers });
   // A stream that is granted does not end: this one is refused in time.
   if (row.streams) sent.set('Last-Event-ID', 'nonsense');
   if (row.method === 'GET') return sent;

@@ -103,6 +103,7 @@ describe('the service behind a validating proxy', () => {
       headers: {
         ...(row.auth.includes('user') ? cast.instance_admin.headers : cast.agent.headers),
         'sec-fetch-site': 'same-origin',
+        accept: 'application/json, */*;q=0.1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -58,7 +58,29 @@ export const ChangeRole = Type.Object({ role: OneOf(companyRoles) });
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
+const asJson = { method: 'GET', auth: ['user'], status: 200, tx: 'none', negotiated: true } as const;
+
 export const companyEndpoints = {
+  list: endpoint({
+    ...asJson,
+    id: 'companies.list',
+    path: '/companies',
+    role: 'none',
+    scope: { by: 'none' },
+    query: Type.Object(PageQuery),
+    response: Type.Array(Company),
+    paged: true,
+    doc: 'The user’s companies, all of them for an instance admin, newest first; at most 1,000 or 4 MB unless a limit is given. With `Accept: application/json`; else it is a page.',
+  }),
+  get: endpoint({
+    ...asJson,
+    id: 'companies.get',
+    path: '/companies/{companyId}',
+    role: 'viewer',
+    scope: byCompany,
+    response: Company,
+    doc: 'One company. With `Accept: application/json`; else it is a page.',
+  }),
   create: endpoint({
     id: 'companies.create',
     method: 'POST',

@@ -111,6 +111,8 @@ export interface EndpointRow {
   readonly streams?: true | 'bytes';
   /** Open to a session whose user must set up a second factor first. */
   readonly while_enrolling?: true;
+  /** The path is a page's too: the row answers whoever asks for JSON rather than HTML. GET only. */
+  readonly negotiated?: true;
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;
   /** A feature that may be switched off: the row then answers 404, to everybody (decisions 10.1). */

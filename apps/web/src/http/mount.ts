@@ -3,7 +3,7 @@
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
 import { notFound } from '@acp/kernel';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import querystring from 'node:querystring';
 import { sendAnswer } from './answer.ts';
 import { authenticate } from './auth.ts';
@@ -28,8 +28,11 @@ export interface MountDeps extends CallDeps, RefusalDeps {
 
 /** All routes as one middleware; what it does not know it passes on. */
 export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler {
-  const table = new RouteTable<MountedRow>();
+  const api = new RouteTable<MountedRow>();
+  // Paths that are pages too, with other methods of their own.
+  const beside_pages = new RouteTable<MountedRow>();
   for (const route of routes) {
+    const table = route.row.negotiated ? beside_pages : api;
     const mounted = prepareRow(route, deps.validate_responses);
     table.add(route.row, mounted);
     if (route.row.method === 'GET') table.add({ ...route.row, method: 'HEAD' }, mounted);
@@ -37,7 +40,10 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
   return async (request, response, next) => {
     const url = request.url;
     const mark = url.indexOf('?');
-    const match = table.find(request.method, mark === -1 ? url : url.slice(0, mark));
+    const path = mark === -1 ? url : url.slice(0, mark);
+    const match =
+      api.find(request.method, path) ??
+      (wantsJson(request) ? beside_pages.find(request.method, path) : undefined);
     if (match === undefined) return next();
     const query = mark === -1 ? NO_QUERY : querystring.parse(url.slice(mark + 1));
     const mounted = match.target;
@@ -52,6 +58,10 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     }
   };
 }
+
+/** Nobody who takes anything: browsers and the like are shown the page. */
+const wantsJson = (request: Request): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && request.accepts(['html', 'json']) === 'json';
 
 async function serve(call: Call, values: readonly string[], query: Query, deps: MountDeps): Promise<void> {
   const { mounted, request, response } = call;

@@ -32,6 +32,7 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
   if (row.auth.length === 0 && (row.role !== 'none' || row.scope.by !== 'none')) {
     throw new Error(`${row.id}: a public row has neither role nor scope`);
   }
+  if (row.negotiated && row.method !== 'GET') throw new Error(`${row.id}: only a GET can be a page too`);
   if ((row.files !== undefined) !== (row.body_kind?.includes('multipart') ?? false)) {
     throw new Error(`${row.id}: files come with a multipart body, and only with one`);
   }

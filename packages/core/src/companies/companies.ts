@@ -1,5 +1,14 @@
-import type { Actor, Company, UpdateCompany } from '@acp/contract';
-import { type Tx, isUniqueViolation, schema, signal, WILDCARD } from '@acp/db';
+import type { Actor, Company, UpdateCompany, UserActor } from '@acp/contract';
+import {
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  signal,
+  type Tx,
+  WILDCARD,
+} from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
@@ -177,6 +186,19 @@ export async function listCompanies(tx: Tx, ids: readonly string[] | null): Prom
     .from(companies)
     .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive))
     .orderBy(asc(companies.name), asc(companies.id));
+}
+
+/** The same by pages, newest first; at most 1,000 or 4 MB unless a limit is given. */
+export async function pageOfCompanies(tx: Tx, actor: UserActor, query: PageRequest): Promise<Page<Company>> {
+  const page = newestFirst(companies.created_at, companies.id, query, null);
+  const ids = actor.instance_role === 'admin' ? null : Object.keys(actor.roles);
+  const rows = tx
+    .select()
+    .from(companies)
+    .where(and(ids === null ? undefined : inArray(companies.id, ids), alive, page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentCompany);
 }
 
 function entry(company_id: string, action: string, details: Record<string, unknown>) {

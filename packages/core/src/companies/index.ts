@@ -13,6 +13,7 @@ export {
   findCompanyBySlug,
   isCompanyTrashed,
   listCompanies,
+  pageOfCompanies,
   presentCompany,
   removeCompany,
   restoreCompany,

@@ -5,17 +5,28 @@ import {
   createCompany,
   deleteBoardUserKey,
   deleteCompany,
+  findCompany,
   listBoardUserKeys,
   listCompanyUsers,
   listMembers,
   mintBoardUserKey,
+  pageOfCompanies,
+  presentCompany,
   removeMember,
   updateCompany,
 } from '@acp/core';
+import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
+import { requireUser } from '../../http/roles.ts';
 
 export const companyRoutes: Route[] = [
+  handle(rows.list, async (c) => paged(c, await pageOfCompanies(c.tx, requireUser(c.actor), c.query))),
+  handle(rows.get, async (c) => {
+    const company = await findCompany(c.tx, c.company_id);
+    if (!company) throw notFound();
+    return presentCompany(company);
+  }),
   handle(rows.create, (c) => createCompany(c.tx, c.actor, c.body)),
   handle(rows.update, (c) => updateCompany(c.tx, c.actor, c.company_id, c.body, c.services.homes)),
   handle(rows.delete, (c) => deleteCompany(c.tx, c.actor, c.company_id)),

@@ -1,6 +1,5 @@
 import { companyEndpoints, inviteEndpoints } from '@acp/contract';
 import {
-  findCompany,
   listActivity,
   listAgents,
   listCompanies,
@@ -9,7 +8,6 @@ import {
   readInbox,
   summarizeCosts,
 } from '@acp/core';
-import { notFound } from '@acp/kernel';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -21,9 +19,6 @@ import { companiesBody, dashboardBody, dashboardParts, type DashboardView } from
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const everywhere = { by: 'none' } as const;
 
-/** Company get and list are served here for scripts too (specification, Companies). */
-const wantsJson = ({ request }: UiContext): boolean => request.accepts(['html', 'json']) === 'json';
-
 const done: Record<string, string> = {
   deleted: 'The company is in the trash.',
   asked: 'You have asked to join. An administrator of the company decides.',
@@ -34,13 +29,9 @@ async function companiesPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { tx, user, response } = context;
+  const { tx, user } = context;
   const admin = user.instance_role === 'admin';
   const companies = (await listCompanies(tx, admin ? null : Object.keys(user.roles))).map(presentCompany);
-  if (wantsJson(context)) {
-    response.type('json');
-    return JSON.stringify(companies);
-  }
   const said = done[context.query.done ?? ''] ?? null;
   return shell({
     title: 'Companies',
@@ -84,13 +75,7 @@ export const companyRoutes: UiRoute[] = [
     failed: companiesPage,
   }),
   page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { tx, company_id, fragment, response } = context;
-    if (wantsJson(context)) {
-      const company = await findCompany(tx, company_id);
-      if (!company) throw notFound();
-      response.type('json');
-      return JSON.stringify(presentCompany(company));
-    }
+    const { company_id, fragment } = context;
     const view = await loadDashboard(context);
     if (fragment) return dashboardParts(view);
     return companyPage(context, {
