@@ -19,7 +19,7 @@ const eventsRow = {
   response: Type.Array(RunEvent),
   status: 200,
   tx: 'none',
-  doc: 'The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most.',
+  doc: 'The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most; fewer where they come to 4 MB: read on after the last one.',
 } as const;
 
 export const runEndpoints = {

@@ -1,7 +1,7 @@
 import type { Agent, AgentRole, AgentStatus, OrgNode } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, asc, eq, isNull } from 'drizzle-orm';
-import { type AgentRow, presentAgent } from './present.ts';
+import { type AgentRow, presentAgent, agentColumns } from './present.ts';
 
 const { agents } = schema;
 
@@ -11,7 +11,7 @@ type OrgRoot = OrgNode & { role: AgentRole; status: AgentStatus };
 export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest): Promise<Page<Agent>> {
   const page = newestFirst(agents.created_at, agents.id, query, null);
   const rows = tx
-    .select()
+    .select(agentColumns)
     .from(agents)
     .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at), page.where))
     .orderBy(...page.order)

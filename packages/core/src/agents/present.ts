@@ -1,5 +1,6 @@
 import type { Agent, AgentKey, AgentRole, AgentStatus, AgentSummary } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
+import { shownColumns } from '../trash/index.ts';
 
 /** What lists and events carry: no prompt, no configuration. */
 export function summarizeAgent(row: AgentRow): AgentSummary {
@@ -57,4 +58,7 @@ export function presentKey(row: AgentKeyRow): AgentKey {
 }
 
 export type AgentRow = typeof schema.agents.$inferSelect;
+
+/** As clients see it: what it refers to and lies in the trash is null. */
+export const agentColumns = shownColumns(schema.agents);
 export type AgentKeyRow = typeof schema.agent_api_keys.$inferSelect;

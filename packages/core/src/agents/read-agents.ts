@@ -1,9 +1,9 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid, notFound, oneNamed } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
-import { type AgentRow, presentAgent } from './present.ts';
+import { agentColumns, type AgentRow, presentAgent } from './present.ts';
 
 const { agent_runtime_states, agents, companies } = schema;
 
@@ -19,7 +19,7 @@ const alive = and(isNull(agents.deleted_at), isNull(companies.deleted_at));
 export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | undefined> {
   if (!isUuid(agent_id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(agents))
+    .select(agentColumns)
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
     .where(and(eq(agents.id, agent_id), alive));
@@ -33,7 +33,7 @@ export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | un
 export async function agentNamed(tx: Tx, company_id: string, word: string): Promise<AgentRow> {
   const named = isUuid(word) ? eq(agents.id, word) : sql`lower(${agents.name}) = lower(${word})`;
   const found = await tx
-    .select(getTableColumns(agents))
+    .select(agentColumns)
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
     .where(and(eq(agents.company_id, company_id), alive, named))
@@ -63,7 +63,7 @@ export async function pageOfAgents(
   const company_ids = await companiesInView(tx, actor, filter.company_id);
   if (company_ids.length === 0) return { items: [], next_cursor: null };
   const rows = tx
-    .select(getTableColumns(agents))
+    .select(agentColumns)
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
     .where(

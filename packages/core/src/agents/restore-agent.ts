@@ -5,7 +5,7 @@ import { enqueue } from '@acp/queue';
 import { eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { revokeAgentKeys } from './keys.ts';
-import { summarizeAgent } from './present.ts';
+import { summarizeAgent, agentColumns } from './present.ts';
 import { isWakeable } from './status.ts';
 
 const { agents } = schema;
@@ -26,7 +26,7 @@ export async function restoreAgent(tx: Tx, actor: Actor, agent_id: string): Prom
       status: sql`case when ${agents.status} = 'running' and not ${running} then 'idle' else ${agents.status} end`,
     })
     .where(eq(agents.id, agent_id))
-    .returning();
+    .returning(agentColumns);
   if (!row) throw conflict('the agent is gone');
   await revokeAgentKeys(tx, { agent_id });
   if (isWakeable(row.status)) await enqueue(tx, 'dispatch-agent', { agent_id });

@@ -8,7 +8,7 @@ import type { AdapterRules } from './adapter-rules.ts';
 import { assertBudgetLetsGo } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayChange } from './placement.ts';
-import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
+import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
 import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
@@ -58,7 +58,7 @@ export async function updateAgent(
       updated_at: sql`now()`,
     })
     .where(eq(agents.id, agent.id))
-    .returning();
+    .returning(agentColumns);
   await followStatus(tx, before, row!);
   await recordChanges(tx, actor, [updated(row!, { fields: Object.keys(input), ...statusOf(input) })]);
   return presentAgent(row!);
@@ -78,7 +78,7 @@ export async function pauseAgent(
     .update(agents)
     .set({ status: 'paused', pause_reason: reason, budget_paused: false, updated_at: sql`now()` })
     .where(eq(agents.id, agent.id))
-    .returning();
+    .returning(agentColumns);
   await recordChanges(tx, actor, [updated(row!, { reason }, 'agent.paused')]);
   return presentAgent(row!);
 }
@@ -98,7 +98,7 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
     .update(agents)
     .set({ status, pause_reason: null, budget_paused: false, updated_at: sql`now()` })
     .where(eq(agents.id, agent.id))
-    .returning();
+    .returning(agentColumns);
   await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });
   await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed')]);
   return presentAgent(row!);
@@ -107,7 +107,7 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
 /** The row as it is now: decided on the scope's copy, two changes at once would undo each other's rules. */
 async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
   const [row] = await tx
-    .select()
+    .select(agentColumns)
     .from(agents)
     .where(and(eq(agents.id, agent_id), isNull(agents.deleted_at)))
     .for('no key update');

@@ -1,9 +1,13 @@
 import type { Approval, ApprovalComment, ApprovalStatus, ApprovalSummary, ApprovalType } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
+import { shownColumns } from '../trash/index.ts';
 import { cutText } from '@acp/kernel';
 import type { Change } from '../activity/index.ts';
 
 export type ApprovalRow = typeof schema.approvals.$inferSelect;
+
+/** As clients see it: what it refers to and lies in the trash is null. */
+export const approvalColumns = shownColumns(schema.approvals);
 type CommentRow = typeof schema.approval_comments.$inferSelect;
 
 /** Events carry no more of a text (decisions 4). */

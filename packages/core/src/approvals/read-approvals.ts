@@ -1,8 +1,8 @@
 import { type Approval, approvalStatuses } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
-import { and, count, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
-import { type ApprovalRow, presentApproval } from './present.ts';
+import { and, count, eq, inArray, isNull } from 'drizzle-orm';
+import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts';
 
 const { approvals, companies } = schema;
 
@@ -10,7 +10,7 @@ const { approvals, companies } = schema;
 export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(approvals))
+    .select(approvalColumns)
     .from(approvals)
     .innerJoin(companies, and(eq(companies.id, approvals.company_id), isNull(companies.deleted_at)))
     .where(eq(approvals.id, id));
@@ -37,7 +37,7 @@ export async function listApprovals(
   if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
   const plan = newestFirst(approvals.created_at, approvals.id, filter, 50);
   const rows = tx
-    .select()
+    .select(approvalColumns)
     .from(approvals)
     .where(
       and(

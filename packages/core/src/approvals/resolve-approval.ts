@@ -6,7 +6,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { humanActor, recordChanges } from '../activity/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { hasEffect } from './payload.ts';
-import { type ApprovalRow, approvalChange, presentApproval } from './present.ts';
+import { type ApprovalRow, approvalChange, presentApproval, approvalColumns } from './present.ts';
 
 const { approvals } = schema;
 
@@ -81,7 +81,7 @@ async function resolve(
           : sql`date_trunc('milliseconds', ${approvals.updated_at}) = ${shown}::timestamptz`,
       ),
     )
-    .returning();
+    .returning(approvalColumns);
   if (row === undefined)
     throw conflict(
       shown === undefined || approval.updated_at.toISOString() === shown

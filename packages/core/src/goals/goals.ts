@@ -3,33 +3,39 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { findAgent } from '../agents/index.ts';
-import { moveToTrash } from '../trash/index.ts';
-import { type GoalRow, presentGoal } from './present.ts';
-import { findGoal } from './read-goals.ts';
+import {
+  assertReferences,
+  DEEPEST,
+  hasRoomBelow,
+  levelsFrom,
+  moveToTrash,
+  withoutUnchanged,
+} from '../trash/index.ts';
+import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
 const { companies, goals } = schema;
 
 /** @throws invalid for a parent or an owner that is none of the company */
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
-  await assertReferences(tx, company_id, input);
+  await assertReferences(tx, 'goals', company_id, input);
   const [row] = await tx
     .insert(goals)
     .values({ company_id, ...fieldsOf(input), title: input.title })
-    .returning();
+    .returning(goalColumns);
   await recordChanges(tx, actor, [changeOf(row!, 'goal.created')]);
   return presentGoal(row!);
 }
 
 /** Changes a goal; an absent field is left alone. @throws invalid as createGoal, and where the tree would close a circle */
-export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, input: UpdateGoal): Promise<Goal> {
-  if (input.parent_goal_id) await assertNoCircle(tx, goal, input.parent_goal_id);
-  await assertReferences(tx, goal.company_id, input);
+export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, body: UpdateGoal): Promise<Goal> {
+  const input = withoutUnchanged('goals', goal, body);
+  if (input.parent_goal_id) await assertMayLieUnder(tx, goal, input.parent_goal_id);
+  await assertReferences(tx, 'goals', goal.company_id, input, goal.id);
   const [row] = await tx
     .update(goals)
     .set({ ...fieldsOf(input), updated_at: sql`now()` })
     .where(and(eq(goals.id, goal.id), isNull(goals.deleted_at)))
-    .returning();
+    .returning(goalColumns);
   if (!row) throw notFound();
   await recordChanges(tx, actor, [changeOf(row, 'goal.updated', { fields: Object.keys(input) })]);
   return presentGoal(row);
@@ -41,7 +47,7 @@ export async function deleteGoal(tx: Tx, actor: Actor, goal: GoalRow): Promise<v
     .update(goals)
     .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
     .where(and(eq(goals.id, goal.id), isNull(goals.deleted_at)))
-    .returning();
+    .returning(goalColumns);
   if (!row) throw notFound();
   const { id, company_id, title } = row;
   await moveToTrash(tx, actor, { type: 'goal', entity_id: id, company_id, name: title });
@@ -54,7 +60,7 @@ export async function restoreGoal(tx: Tx, actor: Actor, goal_id: string): Promis
     .update(goals)
     .set({ deleted_at: null, updated_at: sql`now()` })
     .where(eq(goals.id, goal_id))
-    .returning();
+    .returning(goalColumns);
   if (!row) throw conflict('the goal is gone');
   await recordChanges(tx, actor, [changeOf(row, 'goal.restored')]);
 }
@@ -76,29 +82,26 @@ function fieldsOf(input: UpdateGoal) {
   return { title, description, level, status, parent_goal_id, owner_agent_id };
 }
 
-async function assertReferences(tx: Tx, company_id: string, named: UpdateGoal): Promise<void> {
-  if (named.parent_goal_id && !(await findGoal(tx, company_id, named.parent_goal_id)))
-    throw invalid('parent_goal_id: unknown goal');
-  if (!named.owner_agent_id) return;
-  const owner = await findAgent(tx, named.owner_agent_id);
-  if (owner?.company_id !== company_id) throw invalid('owner_agent_id: unknown agent');
-}
-
 /** Under the company's lock: two changes of the tree at once could else close a circle together. */
-async function assertNoCircle(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
+async function assertMayLieUnder(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
   await tx
     .select({ id: companies.id })
     .from(companies)
     .where(eq(companies.id, goal.company_id))
     .for('no key update');
-  const { rows } = await tx.execute<{ circle: boolean }>(sql`
+  const { rows: levels } = await tx.execute<{ levels: number }>(
+    sql`select ${levelsFrom('goals', goal.id)} as levels`,
+  );
+  const { rows } = await tx.execute<{ circle: boolean; room: boolean }>(sql`
     with recursive above as (
       select id, parent_goal_id from goals where id = ${parent_id}
       union
       select goals.id, goals.parent_goal_id from above join goals on goals.id = above.parent_goal_id
     )
-    select exists (select from above where id = ${goal.id}) as circle`);
+    select exists (select from above where id = ${goal.id}) as circle,
+      ${hasRoomBelow('goals', parent_id, levels[0]?.levels)} as room`);
   if (rows[0]?.circle) throw invalid('parent_goal_id would close a circle');
+  if (!rows[0]?.room) throw invalid(`parent_goal_id: no more than ${DEEPEST} levels`);
 }
 
 function changeOf(row: GoalRow, action: string, details: Record<string, unknown> = {}): Change {

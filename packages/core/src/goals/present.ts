@@ -1,7 +1,11 @@
 import type { Goal } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
+import { shownColumns } from '../trash/index.ts';
 
 export type GoalRow = typeof schema.goals.$inferSelect;
+
+/** As clients see it: what it refers to and lies in the trash is null. */
+export const goalColumns = shownColumns(schema.goals);
 
 export function presentGoal(row: GoalRow): Goal {
   return {

@@ -1,9 +1,9 @@
 import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
-import { type GoalRow, presentGoal } from './present.ts';
+import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
 const { companies, goals } = schema;
 
@@ -19,7 +19,7 @@ export async function findGoal(tx: Tx, company_id: string, goal_id: string): Pro
 export async function loadGoal(tx: Tx, goal_id: string): Promise<GoalRow | undefined> {
   if (!isUuid(goal_id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(goals))
+    .select(goalColumns)
     .from(goals)
     .innerJoin(companies, and(eq(companies.id, goals.company_id), isNull(companies.deleted_at)))
     .where(and(eq(goals.id, goal_id), present));
@@ -31,7 +31,7 @@ export async function listGoals(tx: Tx, company_id: string, query: ListByStatus)
   const statuses = commaList(query.status, goalStatuses, 'status');
   const page = newestFirst(goals.created_at, goals.id, query, 50);
   const rows = tx
-    .select()
+    .select(goalColumns)
     .from(goals)
     .where(
       and(

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
-import { type IssueRow, notTrashed, selectIssues } from './rows.ts';
+import { type IssueRow, notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 /** Order of an agent's work; `i` is the issue. Begun before new. */
 export const mostUrgentFirst = sql`
@@ -23,7 +23,7 @@ export function actionableFor(agentId: SQL | string): SQL {
 export async function actionableIssues(tx: Tx, agentId: string, limit: number): Promise<IssueRow[]> {
   return selectIssues(
     tx,
-    sql`select i.* from issues i where ${actionableFor(agentId)} order by ${mostUrgentFirst} limit ${limit}`,
+    sql`select ${shownIssue} from issues i where ${actionableFor(agentId)} order by ${mostUrgentFirst} limit ${limit}`,
   );
 }
 
@@ -35,7 +35,7 @@ export async function openIssuesOf(
 ): Promise<IssueSummary[]> {
   const rows = await selectIssues(
     tx,
-    sql`select i.* from issues i
+    sql`select ${shownIssue} from issues i
         where i.company_id = ${agent.company_id} and i.assignee_agent_id = ${agent.id}
           and i.status not in ('done', 'cancelled') and ${notTrashed('i')}
         order by ${mostUrgentFirst} limit ${limit}`,

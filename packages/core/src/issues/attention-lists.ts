@@ -2,7 +2,7 @@ import type { IssueSummary } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { summarizeIssue } from './present.ts';
-import { notTrashed, selectIssues } from './rows.ts';
+import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 /** The company's issues that ask for a human, changed last comes first; by the index `issues_company_attention`. */
 export async function issuesAskingFor(
@@ -14,7 +14,7 @@ export async function issuesAskingFor(
   const asks = what === 'input' ? sql`i.awaiting_input` : sql`i.needs_human_attention`;
   const rows = await selectIssues(
     tx,
-    sql`select i.* from issues i
+    sql`select ${shownIssue} from issues i
         where i.company_id = ${company_id} and (i.awaiting_input or i.needs_human_attention) and ${asks} and ${notTrashed('i')}
         order by i.updated_at desc, i.id desc limit ${limit}`,
   );

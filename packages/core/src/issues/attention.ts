@@ -7,7 +7,7 @@ import { type Change, humanActor, recordChanges } from '../activity/index.ts';
 import { blockedNotice } from './notices.ts';
 import { attended, statusColumns, unblocked } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
-import type { IssueRow } from './rows.ts';
+import { issueFields, type IssueRow } from './rows.ts';
 import { lockIssue } from './unblock.ts';
 
 const { issues } = schema;
@@ -88,7 +88,7 @@ async function setFlags(tx: Tx, id: string, flags: Flags): Promise<IssueRow> {
     .update(issues)
     .set({ ...flags, updated_at: sql`now()` })
     .where(and(eq(issues.id, id), isNull(issues.deleted_at)))
-    .returning();
+    .returning(issueFields);
   if (!row) throw notFound();
   return row;
 }

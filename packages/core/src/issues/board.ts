@@ -2,7 +2,7 @@ import { type Issue, type IssueStatus, issueStatuses, type Label } from '@acp/co
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentIssue } from './present.ts';
-import { notTrashed, toIssueRow } from './rows.ts';
+import { notTrashed, shownIssue, toIssueRow } from './rows.ts';
 import { titleContains } from './search-issues.ts';
 
 export interface BoardFilter {
@@ -68,11 +68,11 @@ async function selectCards(tx: Tx, where: SQL): Promise<{ card: BoardCard; count
         count(*) over (partition by i.status)::int as column_count
       from issues i where ${where}
     )
-    select i.*, r.column_count, a.name as assignee_name,
+    select ${shownIssue}, r.column_count, a.name as assignee_name,
       (select count(*)::int from comments c where c.issue_id = i.id) as comment_count,
       coalesce((select jsonb_agg(jsonb_build_object('id', l.id, 'name', l.name, 'color', l.color) order by l.name)
         from issue_labels il join labels l on l.id = il.label_id where il.issue_id = i.id), '[]') as card_labels
-    from ranked r join issues i on i.id = r.id left join agents a on a.id = i.assignee_agent_id
+    from ranked r join issues i on i.id = r.id left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
     where r.place <= case when i.status in ('done', 'cancelled') then ${MOST_CARDS.ended}::int else ${MOST_CARDS.open}::int end
     order by r.place`);
   return rows.map((raw) => {

@@ -8,7 +8,7 @@ import { recordChanges } from '../activity/index.ts';
 import { agentsWaitingFor } from '../wakeups/index.ts';
 import { freeCheckout } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
-import { type IssueRow, selectIssues, toIssueRow } from './rows.ts';
+import { type IssueRow, selectIssues, toIssueRow, shownIssue } from './rows.ts';
 
 const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null`;
 
@@ -26,7 +26,7 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
     // The clock of the moment, not of the transaction: the end of a run tells by it what is older than the run.
     sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null
         where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
-        returning i.*`,
+        returning ${shownIssue}`,
   );
   if (!issue) throw alreadyCheckedOut();
   await recordChanges(tx, actor, [issueUpdated(issue, 'issue.checked_out')]);
@@ -40,7 +40,7 @@ export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Pro
     tx,
     sql`update issues i set ${freed}
         where i.id = ${subject.id} and i.checked_out_by_agent_id = ${actor.agent_id}
-        returning i.*`,
+        returning ${shownIssue}`,
   );
   if (!issue) throw forbidden('only the holder can release an issue');
   await dispatchWaiting(tx, [issue.id]);
@@ -56,7 +56,7 @@ export async function forceReleaseIssue(tx: Tx, actor: Actor, subject: IssueRow)
       select id, checked_out_by_agent_id as holder from issues
       where id = ${subject.id} and checked_out_by_agent_id is not null and deleted_at is null for no key update
     )
-    update issues i set ${freed} from held where i.id = held.id returning i.*, held.holder`);
+    update issues i set ${freed} from held where i.id = held.id returning ${shownIssue}, held.holder`);
   const [raw] = rows;
   if (!raw) return presentIssue({ ...subject, ...freeCheckout });
   const issue = toIssueRow(raw);
@@ -81,7 +81,7 @@ async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<vo
 export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Promise<number> {
   const issues = await selectIssues(
     tx,
-    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} returning i.*`,
+    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} returning ${shownIssue}`,
   );
   await dispatchWaiting(
     tx,

@@ -4,10 +4,10 @@ import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { takeIssueNumber } from '../companies/index.ts';
+import { allKnown, assertKnown, knownReferences } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { assertMayAssign, isActionable } from './policy.ts';
 import { presentIssue, summarizeIssue } from './present.ts';
-import { allReferencesKnown, assertReferences, checkedReferences } from './references.ts';
 import { toIssueRow } from './rows.ts';
 
 /** Where an issue comes from when nobody filed it by hand: a routine, a sub-agent, an import. */
@@ -34,8 +34,8 @@ export async function createIssue(
   const author = actorColumns(actor);
   const blocked = status === 'blocked';
   const { rows } = await tx.execute(sql`
-    with checked as materialized (select ${checkedReferences(companyId, input)}),
-    numbered as (${takeIssueNumber(companyId, sql`checked`, allReferencesKnown)}),
+    with checked as materialized (select ${knownReferences('issues', companyId, input)}),
+    numbered as (${takeIssueNumber(companyId, sql`checked`, allKnown('issues'))}),
     made as (
       insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
         assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
@@ -50,7 +50,7 @@ export async function createIssue(
     )
     select checked.*, made.* from checked left join made on true`);
   const raw = rows[0] ?? {};
-  assertReferences(raw);
+  assertKnown('issues', raw);
   if (raw.id === null || raw.id === undefined) throw notFound();
   const issue = toIssueRow(raw);
   const woken =

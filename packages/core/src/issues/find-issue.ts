@@ -1,14 +1,14 @@
 import { isUuid } from '@acp/kernel';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { type IssueRow, notTrashed, selectIssues } from './rows.ts';
+import { type IssueRow, notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 /** Undefined when absent, in the trash or under something that is. */
 export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await selectIssues(
     tx,
-    sql`select i.* from issues i join companies c on c.id = i.company_id
+    sql`select ${shownIssue} from issues i join companies c on c.id = i.company_id
         where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
   );
   return row;
@@ -20,7 +20,7 @@ export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): P
   if (name === undefined) return undefined;
   const [row] = await selectIssues(
     tx,
-    sql`select i.* from issues i where i.company_id = ${companyId} and ${name} and ${notTrashed('i')}`,
+    sql`select ${shownIssue} from issues i where i.company_id = ${companyId} and ${name} and ${notTrashed('i')}`,
   );
   return row;
 }

@@ -1,6 +1,7 @@
 import type { IssueDetail } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { DEEPEST } from '../trash/index.ts';
 import { presentIssue } from './present.ts';
 import type { IssueRow } from './rows.ts';
 
@@ -18,7 +19,7 @@ export async function issueDetail(tx: Tx, issue: IssueRow): Promise<IssueDetail>
       from issues p where p.id = ${issue.parent_issue_id}::uuid
       union all
       select p.id, p.identifier, p.title, p.status, p.parent_issue_id, above.distance + 1
-      from above join issues p on p.id = above.parent_issue_id
+      from above join issues p on p.id = above.parent_issue_id where above.distance < ${DEEPEST}
     )
     select
       (select count(*)::int from comments c where c.issue_id = ${issue.id}) as comment_count,

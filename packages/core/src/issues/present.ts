@@ -1,17 +1,13 @@
 import { Issue, type IssueSummary, type Label, type Relation } from '@acp/contract';
-import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
+import { shownRow } from '../trash/index.ts';
 import type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 
 /** What of a row is shown: all that a page of a list has to read. */
 export type PresentedRow = Pick<IssueRow, keyof Issue>;
 
 /** Select list of `PresentedRow` where `i` is the issue. */
-export const presentedColumns = sql.raw(
-  Object.keys(Issue.properties)
-    .map((name) => `i.${name}`)
-    .join(', '),
-);
+export const presentedColumns = shownRow('issues', 'i', Object.keys(Issue.properties));
 
 /** The issue without its body, as events and inboxes carry it. */
 export function summarizeIssue(row: PresentedRow): IssueSummary {

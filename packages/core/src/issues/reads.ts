@@ -5,7 +5,7 @@ import { forbidden } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorId, humanActor } from '../activity/index.ts';
 import { summarizeIssue } from './present.ts';
-import { notTrashed, selectIssues } from './rows.ts';
+import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 const { issue_reads } = schema;
 
@@ -43,7 +43,7 @@ export async function unreadBy(
       where c.issue_id = i.id and c.author_user_id is distinct from ${reader}::uuid), i.updated_at)))`;
   const rows = await selectIssues(
     tx,
-    sql`select i.* from issues i where i.company_id = ${company_id} and ${notTrashed('i')} and ${unread}
+    sql`select ${shownIssue} from issues i where i.company_id = ${company_id} and ${notTrashed('i')} and ${unread}
         order by i.updated_at desc, i.id desc limit ${limit}`,
   );
   return rows.map(summarizeIssue);

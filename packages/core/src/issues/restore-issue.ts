@@ -6,7 +6,7 @@ import { recordChanges } from '../activity/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { isActionable } from './policy.ts';
 import { issueUpdated } from './present.ts';
-import type { IssueRow } from './rows.ts';
+import { issueFields, type IssueRow } from './rows.ts';
 
 const { issues } = schema;
 
@@ -19,7 +19,7 @@ export async function restoreIssue(tx: Tx, actor: Actor, issue_id: string): Prom
     .update(issues)
     .set({ deleted_at: null, updated_at: sql`now()` })
     .where(eq(issues.id, issue_id))
-    .returning();
+    .returning(issueFields);
   if (!issue) throw conflict('the issue is gone');
   await requestWakeups(tx, actor, wakeupsOf(issue));
   await recordChanges(tx, actor, [issueUpdated(issue, 'issue.restored')]);

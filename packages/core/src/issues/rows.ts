@@ -1,6 +1,6 @@
 import { type Tx, schema } from '@acp/db';
 import { Column, getTableColumns, type SQL } from 'drizzle-orm';
-import { inNoTrash } from '../trash/index.ts';
+import { inNoTrash, shownColumns, shownRow } from '../trash/index.ts';
 
 const { issues } = schema;
 
@@ -46,6 +46,12 @@ function readRow(columns: [string, Column][], raw: Record<string, unknown>): Rec
 export function notTrashed(issue: string): SQL {
   return inNoTrash('issues', issue);
 }
+
+/** What drizzle returns of an issue, as clients see it. */
+export const issueFields = shownColumns(issues);
+
+/** `i.*` as clients see it: what the issue refers to and lies in the trash is null. */
+export const shownIssue = shownRow('issues', 'i');
 
 /** The rows of a statement whose every row is an issue. */
 export async function selectIssues(tx: Tx, statement: SQL): Promise<IssueRow[]> {

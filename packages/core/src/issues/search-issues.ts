@@ -1,5 +1,6 @@
 import { type CursorValue } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { shownIssue } from './rows.ts';
 import { byIdentifier } from './find-issue.ts';
 
 // Of the trigrams of `q`, so many must lie together in the title. PostgreSQL's 0.6 misses a swap of two letters in
@@ -39,7 +40,7 @@ export function searchIssues(
       select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
     ),
     found as (
-      select i.*, (
+      select ${shownIssue}, (
         case when ${identifier} then 5000 else 0 end
         + case when ${titleContains(q)} then 1000 else 0 end
         + round((1000 * word_similarity(${q}, i.title) + 100 * similarity(${q}, i.title))::numeric)

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { type IssueRow, selectIssues } from './rows.ts';
+import { type IssueRow, selectIssues, shownIssue } from './rows.ts';
 
 export interface LockedIssue {
   issue: IssueRow | undefined;
@@ -57,7 +57,7 @@ export async function unblockDependents(
       and not exists (
         select from issue_relations r join issues blocker on blocker.id = r.target_issue_id
         where r.source_issue_id = i.id and r.relation_type = 'depends_on' and ${open('blocker')})
-    returning i.*`,
+    returning ${shownIssue}`,
   );
   return {
     changes: free.map((issue) =>

@@ -3,12 +3,13 @@ import { type Tx, schema } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertReferences, withoutUnchanged } from '../trash/index.ts';
 import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { blockedNotice } from './notices.ts';
 import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
-import { assertReferences, checkedReferences } from './references.ts';
-import type { IssueRow } from './rows.ts';
+import { findIssue } from './find-issue.ts';
+import { issueFields, type IssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
@@ -22,16 +23,17 @@ export async function updateIssue(
   tx: Tx,
   actor: Actor,
   subject: IssueRow,
-  patch: UpdateIssue,
+  input: UpdateIssue,
 ): Promise<Issue> {
+  const patch = withoutUnchanged('issues', subject, input);
   const ends = patch.status !== undefined && isTerminal(patch.status);
-  await checkReferences(tx, subject.company_id, patch);
+  await assertReferences(tx, 'issues', subject.company_id, patch, subject.id);
   const { issue, dependents } = await lockIssue(tx, subject.id, ends);
   if (!issue) throw notFound();
   if (patch.assignee_agent_id !== undefined && patch.assignee_agent_id !== issue.assignee_agent_id)
     assertMayAssign(actor);
   const plan = planUpdate(issue, patch, actor);
-  if (Object.keys(plan.set).length === 0) return presentIssue(issue);
+  if (Object.keys(plan.set).length === 0) return presentIssue((await findIssue(tx, issue.id)) ?? issue);
   const after = await setColumns(tx, issue.id, plan.set);
   const changes: Change[] = [
     issueUpdated(after, 'issue.updated', { changes: plan.changes }),
@@ -55,18 +57,12 @@ export async function updateIssue(
   return presentIssue(after);
 }
 
-async function checkReferences(tx: Tx, companyId: string, patch: UpdateIssue): Promise<void> {
-  if (!patch.assignee_agent_id && !patch.project_id && !patch.goal_id) return;
-  const { rows } = await tx.execute(sql`select ${checkedReferences(companyId, patch)}`);
-  assertReferences(rows[0] ?? {});
-}
-
 async function setColumns(tx: Tx, id: string, set: IssuePlan['set']): Promise<IssueRow> {
   const [row] = await tx
     .update(issues)
     .set({ ...set, updated_at: sql`now()` })
     .where(eq(issues.id, id))
-    .returning();
+    .returning(issueFields);
   if (!row) throw notFound();
   return row;
 }

@@ -1,8 +1,8 @@
 import { commaList, type ListNotes, type Note, noteKinds } from '@acp/contract';
 import { newestFirst, type Page, readWithinBytes, schema, type Tx } from '@acp/db';
 import { type CursorValue, decodeCursor, encodeCursor, isUuid, oneNamed } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { type NoteRow, presentNote } from './present.ts';
+import { and, eq, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { type NoteRow, presentNote, noteColumns } from './present.ts';
 
 const { companies, notes } = schema;
 
@@ -16,7 +16,7 @@ const WORD_SIMILARITY_THRESHOLD = '0.45';
 export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(notes))
+    .select(noteColumns)
     .from(notes)
     .innerJoin(companies, and(eq(companies.id, notes.company_id), isNull(companies.deleted_at)))
     .where(and(eq(notes.id, id), isNull(notes.deleted_at)));
@@ -30,7 +30,7 @@ export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined>
 export async function noteNamed(tx: Tx, company_id: string, word: string): Promise<NoteRow> {
   const named = isUuid(word) ? eq(notes.id, word) : sql`lower(${notes.title}) = lower(${word})`;
   const found = await tx
-    .select()
+    .select(noteColumns)
     .from(notes)
     .where(and(eq(notes.company_id, company_id), isNull(notes.deleted_at), named))
     .limit(10);
@@ -50,7 +50,7 @@ export async function listNotes(tx: Tx, company_id: string, query: ListNotes): P
   if (q !== '') return bestFirst(tx, filters, q, query);
   const page = newestFirst(notes.created_at, notes.id, query, DEFAULT_LIMIT);
   const rows = tx
-    .select()
+    .select(noteColumns)
     .from(notes)
     .where(and(filters, page.where))
     .orderBy(...page.order)
@@ -80,7 +80,7 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
   const found = rows.slice(0, limit);
   const ids = found.map(({ id }) => id);
   const listed = tx
-    .select()
+    .select(noteColumns)
     .from(notes)
     .where(inArray(notes.id, ids))
     .orderBy(

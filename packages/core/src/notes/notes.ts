@@ -1,17 +1,16 @@
 import type { Actor, CreateNote, Note, UpdateNote } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
-import { findIssue } from '../issues/index.ts';
-import { moveToTrash } from '../trash/index.ts';
-import { type NoteRow, presentNote } from './present.ts';
+import { assertReferences, moveToTrash, withoutUnchanged } from '../trash/index.ts';
+import { type NoteRow, presentNote, noteColumns } from './present.ts';
 
 const { notes } = schema;
 
 /** @throws invalid for an issue that is none of the company */
 export async function createNote(tx: Tx, actor: Actor, company_id: string, input: CreateNote): Promise<Note> {
-  await assertIssue(tx, company_id, input.issue_id);
+  await assertReferences(tx, 'notes', company_id, input);
   const author = actorColumns(actor);
   const [row] = await tx
     .insert(notes)
@@ -25,14 +24,15 @@ export async function createNote(tx: Tx, actor: Actor, company_id: string, input
       created_by_agent_id: author.agent_id,
       created_by_user_id: author.user_id,
     })
-    .returning();
+    .returning(noteColumns);
   await recordChanges(tx, actor, [changeOf(row!, 'note.created')]);
   return presentNote(row!);
 }
 
 /** Changes a note; an absent field is left alone. */
-export async function updateNote(tx: Tx, actor: Actor, note: NoteRow, input: UpdateNote): Promise<Note> {
-  await assertIssue(tx, note.company_id, input.issue_id);
+export async function updateNote(tx: Tx, actor: Actor, note: NoteRow, body: UpdateNote): Promise<Note> {
+  const input = withoutUnchanged('notes', note, body);
+  await assertReferences(tx, 'notes', note.company_id, input, note.id);
   const { title, body_markdown, kind, issue_id } = input;
   const tags = input.tags && [...new Set(input.tags)];
   const row = await change(tx, note, { title, body_markdown, kind, issue_id, tags });
@@ -68,7 +68,7 @@ export async function restoreNote(tx: Tx, actor: Actor, note_id: string): Promis
     .update(notes)
     .set({ deleted_at: null, updated_at: sql`now()` })
     .where(eq(notes.id, note_id))
-    .returning();
+    .returning(noteColumns);
   if (!row) throw conflict('the note is gone');
   await recordChanges(tx, actor, [changeOf(row, 'note.restored')]);
 }
@@ -86,15 +86,9 @@ async function change(tx: Tx, note: NoteRow, set: Columns): Promise<NoteRow> {
     .update(notes)
     .set({ ...set, updated_at: sql`now()` })
     .where(and(eq(notes.id, note.id), isNull(notes.deleted_at)))
-    .returning();
+    .returning(noteColumns);
   if (!row) throw notFound();
   return row;
-}
-
-async function assertIssue(tx: Tx, company_id: string, issue_id: string | null | undefined): Promise<void> {
-  if (!issue_id) return;
-  const issue = await findIssue(tx, issue_id);
-  if (issue?.company_id !== company_id) throw invalid('issue_id: unknown issue');
 }
 
 function changeOf(row: NoteRow, action: string, details: Record<string, unknown> = {}): Change {

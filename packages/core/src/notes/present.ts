@@ -1,7 +1,11 @@
 import type { Note, NoteKind } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
+import { shownColumns } from '../trash/index.ts';
 
 export type NoteRow = typeof schema.notes.$inferSelect;
+
+/** As clients see it: what it refers to and lies in the trash is null. */
+export const noteColumns = shownColumns(schema.notes);
 
 export function presentNote(row: NoteRow): Note {
   return {

@@ -1,7 +1,11 @@
 import type { Project, ProjectSummary } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
+import { shownColumns } from '../trash/index.ts';
 
 export type ProjectRow = typeof schema.projects.$inferSelect;
+
+/** As clients see it: what it refers to and lies in the trash is null. */
+export const projectColumns = shownColumns(schema.projects);
 
 export function summarizeProject(row: ProjectRow): ProjectSummary {
   return {

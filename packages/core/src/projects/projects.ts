@@ -3,10 +3,10 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { inNoTrash, moveToTrash } from '../trash/index.ts';
-import { presentProject, type ProjectRow, summarizeProject } from './present.ts';
+import { assertReferences, moveToTrash, withoutUnchanged } from '../trash/index.ts';
+import { presentProject, type ProjectRow, summarizeProject, projectColumns } from './present.ts';
 
-const { companies, projects } = schema;
+const { projects } = schema;
 
 /** @throws invalid for a goal or agent that is none of the company, and for a module backend without endpoint */
 export async function createProject(
@@ -15,12 +15,12 @@ export async function createProject(
   company_id: string,
   input: CreateProject,
 ): Promise<Project> {
-  await assertReferences(tx, company_id, input);
+  await assertReferences(tx, 'projects', company_id, input);
   assertBackend(input);
   const [row] = await tx
     .insert(projects)
     .values({ company_id, ...fieldsOf(input), name: input.name })
-    .returning();
+    .returning(projectColumns);
   const event = { type: 'project_created', data: summarizeProject(row!) } as const;
   await recordChanges(tx, actor, [{ ...changeOf(row!, 'project.created'), event }]);
   return presentProject(row!);
@@ -31,15 +31,16 @@ export async function updateProject(
   tx: Tx,
   actor: Actor,
   project: ProjectRow,
-  input: UpdateProject,
+  body: UpdateProject,
 ): Promise<Project> {
-  await assertReferences(tx, project.company_id, input);
+  const input = withoutUnchanged('projects', project, body);
+  await assertReferences(tx, 'projects', project.company_id, input, project.id);
   assertBackend({ ...presentProject(project), ...fieldsOf(input) });
   const [row] = await tx
     .update(projects)
     .set({ ...fieldsOf(input), updated_at: sql`now()` })
     .where(and(eq(projects.id, project.id), isNull(projects.deleted_at)))
-    .returning();
+    .returning(projectColumns);
   if (!row) throw notFound();
   await recordChanges(tx, actor, [changeOf(row, 'project.updated', { fields: Object.keys(input) })]);
   return presentProject(row);
@@ -51,7 +52,7 @@ export async function deleteProject(tx: Tx, actor: Actor, project: ProjectRow): 
     .update(projects)
     .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
     .where(and(eq(projects.id, project.id), isNull(projects.deleted_at)))
-    .returning();
+    .returning(projectColumns);
   if (!row) throw notFound();
   const { id, company_id, name } = row;
   await moveToTrash(tx, actor, { type: 'project', entity_id: id, company_id, name });
@@ -64,7 +65,7 @@ export async function restoreProject(tx: Tx, actor: Actor, project_id: string): 
     .update(projects)
     .set({ deleted_at: null, updated_at: sql`now()` })
     .where(eq(projects.id, project_id))
-    .returning();
+    .returning(projectColumns);
   if (!row) throw conflict('the project is gone');
   await recordChanges(tx, actor, [changeOf(row, 'project.restored')]);
 }
@@ -87,24 +88,6 @@ function fieldsOf(input: UpdateProject): UpdateProject {
 function assertBackend({ file_backend, module_endpoint }: UpdateProject): void {
   if (file_backend === 'module' && !module_endpoint)
     throw invalid('module_endpoint is required where file_backend is module');
-}
-
-/** Absent, trashed and another company's are alike. Goals come later in the order of slices: only their table is read. */
-async function assertReferences(tx: Tx, company_id: string, named: UpdateProject): Promise<void> {
-  if (!named.goal_id && !named.lead_agent_id) return;
-  const known = (table: 'goals' | 'agents', id: string | null | undefined) =>
-    id
-      ? sql`exists (select from ${sql.identifier(table)} n where n.id = ${id} and n.company_id = ${company_id} and ${table === 'goals' ? inNoTrash(table, 'n') : sql`n.deleted_at is null`})`
-      : sql`true`;
-  const [checked] = await tx
-    .select({
-      goal: sql<boolean>`${known('goals', named.goal_id)}`,
-      agent: sql<boolean>`${known('agents', named.lead_agent_id)}`,
-    })
-    .from(companies)
-    .where(eq(companies.id, company_id));
-  if (!checked?.goal) throw invalid('goal_id: unknown goal');
-  if (!checked.agent) throw invalid('lead_agent_id: unknown agent');
 }
 
 function changeOf(row: ProjectRow, action: string, details: Record<string, unknown> = {}): Change {

@@ -1,8 +1,8 @@
 import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
-import { presentProject, type ProjectRow } from './present.ts';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { presentProject, type ProjectRow, projectColumns } from './present.ts';
 
 const { companies, projects } = schema;
 
@@ -20,7 +20,7 @@ export async function findProject(
 export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRow | undefined> {
   if (!isUuid(project_id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(projects))
+    .select(projectColumns)
     .from(projects)
     .innerJoin(companies, and(eq(companies.id, projects.company_id), isNull(companies.deleted_at)))
     .where(and(eq(projects.id, project_id), isNull(projects.deleted_at)));
@@ -34,7 +34,7 @@ export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRo
 export async function projectNamed(tx: Tx, company_id: string, word: string): Promise<ProjectRow> {
   const named = isUuid(word) ? eq(projects.id, word) : sql`lower(${projects.name}) = lower(${word})`;
   const found = await tx
-    .select()
+    .select(projectColumns)
     .from(projects)
     .where(and(eq(projects.company_id, company_id), isNull(projects.deleted_at), named))
     .limit(10);
@@ -46,7 +46,7 @@ export async function listProjects(tx: Tx, company_id: string, query: ListByStat
   const statuses = commaList(query.status, projectStatuses, 'status');
   const page = newestFirst(projects.created_at, projects.id, query, 50);
   const rows = tx
-    .select()
+    .select(projectColumns)
     .from(projects)
     .where(
       and(

@@ -1,7 +1,8 @@
 import type { IssueStatus, RoutineRun, Run } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
+import { shownColumns } from '../trash/index.ts';
 import { presentRoutineRun } from './present.ts';
 import type { RoutineRow } from './rows.ts';
 
@@ -20,7 +21,7 @@ export async function listRoutineRuns(
   const { payload } = routine_runs;
   const rows = tx
     .select({
-      ...getTableColumns(routine_runs),
+      ...shownColumns(routine_runs),
       payload: sql`case when length(${payload}::text) > ${LONGEST_PAYLOAD}
         then to_jsonb(left(${payload}::text, ${LONGEST_PAYLOAD})) else ${payload} end`.as('payload'),
     })

@@ -4,7 +4,8 @@ import { conflict, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { moveToTrash } from '../trash/index.ts';
-import { assertReferences } from './policy.ts';
+import { withoutUnchanged } from '../trash/index.ts';
+import { assertRoutineReferences } from './policy.ts';
 import { presentRoutine } from './present.ts';
 import { type RoutineRow, routineColumns } from './rows.ts';
 import { rescheduleTriggers } from './schedule-triggers.ts';
@@ -30,7 +31,7 @@ export async function insertRoutine(
   company_id: string,
   input: CreateRoutine,
 ): Promise<RoutineRow> {
-  await assertReferences(tx, actor, company_id, input);
+  await assertRoutineReferences(tx, actor, company_id, input);
   const [row] = await tx
     .insert(routines)
     .values({
@@ -55,9 +56,10 @@ export async function updateRoutine(
   tx: Tx,
   actor: Actor,
   routine: RoutineRow,
-  input: UpdateRoutine,
+  body: UpdateRoutine,
 ): Promise<Routine> {
-  await assertReferences(tx, actor, routine.company_id, input);
+  const input = withoutUnchanged('routines', routine, body);
+  await assertRoutineReferences(tx, actor, routine.company_id, input, routine.id);
   if (input.status === 'active' && routine.status !== 'active') await rescheduleTriggers(tx, routine.id);
   const { name, description, assignee_agent_id, project_id, goal_id, title_template, body_template } = input;
   const { priority, status, concurrency_policy } = input;

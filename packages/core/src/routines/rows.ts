@@ -1,6 +1,6 @@
 import { type Tx, schema } from '@acp/db';
 import { type Column, getTableColumns, sql } from 'drizzle-orm';
-import { inNoTrash } from '../trash/index.ts';
+import { shownColumns, shownRow } from '../trash/index.ts';
 
 const { routine_runs, routine_triggers, routines } = schema;
 
@@ -10,7 +10,7 @@ export type RoutineRunRow = typeof routine_runs.$inferSelect;
 
 /** The columns of a routine, and the earliest fire of its schedules. The names are those of an unaliased table. */
 export const routineColumns = {
-  ...getTableColumns(routines),
+  ...shownColumns(routines),
   next_fire_at: sql<Date | null>`(
     select min(t.next_fire_at) from routine_triggers t
     where t.routine_id = routines.id and t.enabled and routines.status = 'active')`
@@ -48,11 +48,8 @@ export interface LockedRoutine {
  */
 export async function lockRoutine(tx: Tx, id: string): Promise<LockedRoutine | undefined> {
   const { rows } = await tx.execute(sql`
-    select r.*, a.id as assignee_agent_id, p.id as project_id, g.id as goal_id, now() as locked_at from routines r
+    select ${shownRow('routines', 'r')}, now() as locked_at from routines r
     join companies c on c.id = r.company_id and c.deleted_at is null
-    left join agents a on a.id = r.assignee_agent_id and a.deleted_at is null
-    left join projects p on p.id = r.project_id and p.deleted_at is null
-    left join goals g on g.id = r.goal_id and ${inNoTrash('goals', 'g')}
     where r.id = ${id} and r.deleted_at is null for no key update of r`);
   const [raw] = rows;
   if (!raw) return undefined;

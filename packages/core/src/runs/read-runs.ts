@@ -1,5 +1,5 @@
 import { type Run, type RunEvent, runStatuses } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, invalid, isUuid } from '@acp/kernel';
 import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
 import { presentRun, presentRunEvent } from './present.ts';
@@ -77,17 +77,21 @@ function before(cursor: string) {
   return sql`(${heartbeat_runs.created_at}, ${heartbeat_runs.id}) < (${at}::timestamptz, ${id}::uuid)`;
 }
 
-/** The transcript after `after`, ascending: 200 entries unless said, 1000 at most. */
+/**
+ * The transcript after `after`, ascending: 200 entries unless said, 1000 at most, and fewer where they come to 4 MB: who
+ * reads on after the last one gets the rest.
+ */
 export async function listRunEvents(
   tx: Tx,
   run_id: string,
   query: { after?: number; limit?: number } = {},
 ): Promise<RunEvent[]> {
-  const rows = await tx
+  const listing = tx
     .select()
     .from(run_events)
     .where(and(eq(run_events.run_id, run_id), gt(run_events.seq, query.after ?? 0)))
     .orderBy(asc(run_events.seq))
     .limit(Math.min(query.limit ?? 200, 1000));
+  const { rows } = await readWithinBytes(tx, listing);
   return rows.map(presentRunEvent);
 }

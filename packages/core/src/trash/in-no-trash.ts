@@ -1,20 +1,46 @@
 import { type SQL, sql } from 'drizzle-orm';
 
 const parents = { issues: 'parent_issue_id', goals: 'parent_goal_id' } as const;
+export type Tree = keyof typeof parents;
+
+/** Levels that a tree may have. What makes or moves something refuses more, so that no walk has to go further. */
+export const DEEPEST = 64;
+
+/** The columns `id` and `deleted_at` of all that lies above a row, and `depth`: 1 is the parent. A circle ends it too. */
+function above(table: Tree, parent_id: SQL): SQL {
+  const [tree, parent] = [table, parents[table]].map((name) => sql.identifier(name));
+  return sql`above as (
+      select p.id, p.${parent}, p.deleted_at, 1 as depth from ${tree} p where p.id = ${parent_id}
+      union all
+      select p.id, p.${parent}, p.deleted_at, above.depth + 1 from above join ${tree} p on p.id = above.${parent}
+      where above.deleted_at is null and above.depth < ${DEEPEST}
+    )`;
+}
 
 /**
  * Condition on a row of a tree: neither in the trash nor under one that is (decisions 7.6: children are not trashed one by
- * one, they come back with their parent). A row without a parent costs nothing. `union` ends at a circle, which no command
- * makes.
+ * one, they come back with their parent). A row without a parent costs nothing.
  * @param row alias of the table in the statement
  */
-export function inNoTrash(table: keyof typeof parents, row: string = table): SQL {
-  const [tree, alias, parent] = [table, row, parents[table]].map((name) => sql.identifier(name));
+export function inNoTrash(table: Tree, row: string = table): SQL {
+  const [alias, parent] = [row, parents[table]].map((name) => sql.identifier(name));
   return sql`${alias}.deleted_at is null and (${alias}.${parent} is null or not exists (
-    with recursive above as (
-      select p.id, p.${parent}, p.deleted_at from ${tree} p where p.id = ${alias}.${parent}
-      union
-      select p.id, p.${parent}, p.deleted_at from above join ${tree} p on p.id = above.${parent}
-      where above.deleted_at is null
-    ) select from above where deleted_at is not null))`;
+    with recursive ${above(table, sql`${alias}.${parent}`)} select from above where deleted_at is not null))`;
+}
+
+/** Condition: something of so many levels may lie under the parent. */
+export function hasRoomBelow(table: Tree, parent_id: string, levels = 1): SQL {
+  return sql`(with recursive ${above(table, sql`${parent_id}::uuid`)}
+    select coalesce(max(depth), 0) + ${levels} <= ${DEEPEST} from above)`;
+}
+
+/** How many levels the row and what lies below it have: 1 for a row without children. */
+export function levelsFrom(table: Tree, id: string): SQL<number> {
+  const [tree, parent] = [table, parents[table]].map((name) => sql.identifier(name));
+  return sql<number>`(with recursive below as (
+      select ${id}::uuid as id, 1 as depth
+      union all
+      select child.id, below.depth + 1 from below join ${tree} child on child.${parent} = below.id
+      where below.depth <= ${DEEPEST}
+    ) select max(depth) from below)`;
 }

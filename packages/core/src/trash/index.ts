@@ -2,6 +2,15 @@
  * Owns `trash_entries`: who threw what away, and when (decisions 7.6). The thing itself keeps its row, with `deleted_at`
  * set, in the slice that owns it; restoring and purging are put together in the slice `admin`, which may know them all.
  */
-export { inNoTrash } from './in-no-trash.ts';
+export { DEEPEST, hasRoomBelow, inNoTrash, levelsFrom } from './in-no-trash.ts';
+export {
+  allKnown,
+  assertKnown,
+  assertReferences,
+  knownReferences,
+  shownColumns,
+  shownRow,
+  withoutUnchanged,
+} from './references.ts';
 export { forgetTrash, listTrash, lockOutlivedEntry, lockTrashEntry, moveToTrash } from './trash.ts';
 export type { Trashed, TrashRow } from './trash.ts';

@@ -1,9 +1,10 @@
 import type { Actor, CreateWorkProduct, UpdateWorkProduct, WorkProduct } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { invalid, isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findIssue, type IssueRow, issueUpdated, notTrashed } from '../issues/index.ts';
+import { shownColumns } from '../trash/index.ts';
 
 const { companies, work_products } = schema;
 
@@ -32,6 +33,9 @@ export function presentWorkProduct(row: WorkProductRow): WorkProduct {
   };
 }
 
+/** As clients see it: a project that lies in the trash is null. */
+const workProductColumns = shownColumns(work_products);
+
 /** Newest first; at most 1,000 or 4 MB unless a limit is given. Throws `invalid` for a bad cursor. */
 export async function listWorkProducts(
   tx: Tx,
@@ -40,7 +44,7 @@ export async function listWorkProducts(
 ): Promise<Page<WorkProduct>> {
   const page = newestFirst(work_products.created_at, work_products.id, query, null);
   const rows = tx
-    .select()
+    .select(workProductColumns)
     .from(work_products)
     .where(and(eq(work_products.issue_id, issue.id), page.where))
     .orderBy(...page.order)
@@ -52,7 +56,7 @@ export async function listWorkProducts(
 export async function findWorkProduct(tx: Tx, id: string): Promise<WorkProductRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(work_products))
+    .select(workProductColumns)
     .from(work_products)
     .innerJoin(companies, eq(companies.id, work_products.company_id))
     .where(
@@ -93,7 +97,7 @@ export async function createWorkProduct(
       summary: input.summary,
       metadata: input.metadata ?? {},
     })
-    .returning();
+    .returning(workProductColumns);
   await recordChanges(tx, actor, [changeOf(issue, row!, 'created', { type: row!.type, title: row!.title })]);
   return presentWorkProduct(row!);
 }
@@ -110,7 +114,7 @@ export async function updateWorkProduct(
     .update(work_products)
     .set({ ...changes, updated_at: sql`now()` })
     .where(eq(work_products.id, subject.id))
-    .returning();
+    .returning(workProductColumns);
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();
   const { summary: _text, ...details } = changes;
@@ -119,7 +123,10 @@ export async function updateWorkProduct(
 }
 
 export async function deleteWorkProduct(tx: Tx, actor: Actor, subject: WorkProductRow): Promise<void> {
-  const [row] = await tx.delete(work_products).where(eq(work_products.id, subject.id)).returning();
+  const [row] = await tx
+    .delete(work_products)
+    .where(eq(work_products.id, subject.id))
+    .returning(workProductColumns);
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();
   await recordChanges(tx, actor, [changeOf(issue, row, 'deleted', { title: row.title })]);
