@@ -143,6 +143,21 @@ describe('an agent’s file', () => {
 describe('an agent’s own skill', () => {
   const content = '---\nname: Binding\ndescription: How books are bound.\n---\n# Binding\n';
 
+  it('is added once however often its request is sent with one key, and leaves one file', async () => {
+    const skill = { slug: 'knots', content: '---\nname: knots\ndescription: Ties.\n---\nTie.' };
+    const before = (await stored()).length;
+    const send = async () =>
+      request(app).post(skills()).set(cast.admin.headers).set('Idempotency-Key', 'knots-1').send(skill);
+    const answers = [await send(), await send()];
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [201, expect.objectContaining({ slug: 'knots' })],
+      [201, answers[0]!.body],
+    ]);
+    expect(answers[1]!.headers['idempotency-replayed']).toBe('true');
+    expect((await stored()).length).toBe(before + 1);
+    await request(app).delete(`${skills()}/knots`).set(cast.admin.headers).expect(204);
+  });
+
   it('is added once, read, written again, and deleted', async () => {
     const added = { slug: 'binding', content };
     const create = async () => request(app).post(skills()).set(cast.agent.headers).send(added);

@@ -2,7 +2,16 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints } from '@acp/contract';
-import { admitLicense, createRoutine, fireDueSchedule, invokeAgent, systemActor } from '@acp/core';
+import {
+  admitLicense,
+  completeSetup,
+  createInvite,
+  createRoutine,
+  joinByInvite,
+  fireDueSchedule,
+  invokeAgent,
+  systemActor,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { createLogger, issueLicense, loadConfig, newId } from '@acp/kernel';
 import { databaseWithQueue, testDatabase, waitFor } from '@acp/testkit';
@@ -85,6 +94,22 @@ describe('on a read-only instance', () => {
     });
     const due = await transaction(database, async (tx) => fireDueSchedule(tx));
     expect(due?.fired?.run).toMatchObject({ status: 'failed', error: READ_ONLY.error, issue_id: null });
+  });
+
+  it('nobody joins by an invite or sets the instance up, by whatever page', async () => {
+    const newcomer = {
+      email: 'new@example.com',
+      display_name: 'New',
+      password_hash: null,
+      email_verified: true,
+    };
+    const { token } = await transaction(database, async (tx) =>
+      createInvite(tx, systemActor('test'), cast.company_id, { role: 'member' }),
+    );
+    const joined = transaction(database, async (tx) => joinByInvite(tx, token!, newcomer));
+    await expect(joined).rejects.toMatchObject({ kind: 'forbidden', message: READ_ONLY.error });
+    const set_up = transaction(database, async (tx) => completeSetup(tx, 'any', newcomer));
+    await expect(set_up).rejects.toMatchObject({ kind: 'forbidden', message: READ_ONLY.error });
   });
 
   it('the instance admin installs a license, and all goes on; a forged one is refused', async () => {

@@ -280,6 +280,16 @@ describe('bodies', () => {
     expect(body).toEqual({ error: expect.any(String) });
   });
 
+  it('anybody sends null for a field of what is created: it was left out, also where it is needed', async () => {
+    const sent = { name: 'x', config: null };
+    expect((await request(app).post('/api/test').send(sent)).body).toEqual({ name: 'x' });
+    const refused = await request(app).post('/api/test').send({ name: null });
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      { error: "body must have required property 'name'" },
+    ]);
+  });
+
   it('anybody sends no body where one is due: 400', async () => {
     await post().expect(400, { error: 'a JSON body is required' });
   });

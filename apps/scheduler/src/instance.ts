@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { admitEncryptionKey, knowsStorageMarker } from '@acp/core';
+import { admitEncryptionKey, admitEnvironmentLicense, knowsStorageMarker } from '@acp/core';
 import { type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
 
-/** The process's connections, once the database knows the encryption key as its own. */
+/** The process's connections, once the database knows the encryption key as its own, and license or trial. */
 export async function openPool(
   { url, direct_url }: { url: string; direct_url: string },
   config: Config,
@@ -21,6 +21,8 @@ export async function openPool(
     prepared_statements: url === direct_url,
   });
   await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
+  // A scheduler may be the first process of an instance, and the only one that is given the license.
+  await admitEnvironmentLicense(database, config, logger);
   return database;
 }
 

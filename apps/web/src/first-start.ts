@@ -1,33 +1,20 @@
 /** What the environment and the database must agree on before anybody is served, and how the first person gets in. */
 import {
   admitEncryptionKey,
-  admitLicense,
+  admitEnvironmentLicense,
   bootstrapAdmin,
   hashPassword,
   isCommonPassword,
   issueSetupToken,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, type License, type Logger, readGivenLicense, Vault } from '@acp/kernel';
+import { type Config, type Logger, Vault } from '@acp/kernel';
 import { InstanceState } from './http/instance-state.ts';
 
 /** @throws Error that says how to mend it: the environment's key is not the database's (decisions 7.29) */
 export async function admitKey(database: Database, config: Config): Promise<void> {
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
-}
-
-/** Begins the trial, and takes the environment's license. One that can't be read is told, and stops nothing. */
-async function admitEnvironmentLicense(database: Database, config: Config, logger: Logger): Promise<void> {
-  let license: License | null = null;
-  if (config.license_key !== null) {
-    try {
-      license = readGivenLicense(config.license_key, config.license_public_key);
-    } catch (error) {
-      logger.error('SERVICE_LICENSE_KEY is not used', { error });
-    }
-  }
-  await transaction(database, async (tx) => admitLicense(tx, license));
 }
 
 /**

@@ -54,7 +54,7 @@ export const agentFileEndpoints = {
     body: CreateFsSkill,
     response: FsSkill,
     status: 201,
-    tx: 'none',
+    tx: 'write',
     doc: 'Adds a skill by its SKILL.md; 409 where the slug is taken, 400 for what is no SKILL.md.',
   }),
   getSkill: endpoint({

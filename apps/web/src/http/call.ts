@@ -1,5 +1,6 @@
 import { type Actor, type EndpointRow, PATH_PARAM } from '@acp/contract';
 import type { Database, Tx } from '@acp/db';
+import { tooLarge } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import type { Context } from './handle.ts';
 import type { Answer } from './idempotency.ts';
@@ -11,6 +12,14 @@ import type { Services } from './services.ts';
 export interface CallDeps {
   readonly database: Database;
   readonly services: Services;
+}
+
+// Characters. Lists end at 4 MB of rows by themselves: this bounds what a single thing, or a mistake, can come to.
+const MAX_ANSWER = 16 * 1024 * 1024;
+
+/** What a preparation may answer, beside anything else. */
+export interface Held {
+  release(): Promise<void>;
 }
 
 /** Who calls a public row. */
@@ -76,6 +85,11 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#prepared = await this.mounted.prepare?.(this as Context<EndpointRow>);
   }
 
+  /** Lets go of what the preparation holds. */
+  async release(): Promise<void> {
+    await (this.#prepared as Partial<Held> | undefined)?.release?.();
+  }
+
   async run(): Promise<Answer> {
     const { row, handler, checkResponse } = this.mounted;
     const result = await handler(this as Context<EndpointRow>, this.#prepared);
@@ -83,6 +97,8 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
       return { status: this.#status, text: undefined };
     }
     const text = JSON.stringify(result);
+    if (text.length > MAX_ANSWER)
+      throw tooLarge('the answer would be too large: ask for fewer items by limit');
     // Before the commit: an answer that we may not give must not have happened.
     checkResponse?.(text);
     return { status: this.#status, text };

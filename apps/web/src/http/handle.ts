@@ -54,7 +54,8 @@ export interface Route {
 
 /**
  * @param prepare what is too slow for the row's transaction (hashing a password): done before it begins, on a valid
- * body; the handler gets the result
+ * body; the handler gets the result. One that holds something (stored bytes) has `release`, which is called when the
+ * transaction is over, however it ended and even where an `Idempotency-Key` spared the handler.
  */
 export function handle<const R extends EndpointRow>(row: R, handler: Handler<R, undefined>): Route;
 export function handle<const R extends EndpointRow, P>(

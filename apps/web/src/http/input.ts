@@ -40,10 +40,20 @@ export async function readBody(mounted: MountedRow, request: Request, response: 
   if (mounted.row.body_kind === 'multipart') throw invalid('the body must be multipart/form-data');
   if (mounted.row.body_kind === 'raw') return readRawBody(request, response, mounted.row.max_bytes);
   if (mounted.body === undefined) return undefined;
-  const body = await readJsonBody(request, response);
+  const sent = await readJsonBody(request, response);
+  const body = nullIsAbsent(mounted) ? withoutNulls(sent) : sent;
   if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);
   if (!mounted.row.body_optional) throw invalid('a JSON body is required');
   return undefined;
+}
+
+/** In what creates, a null field is one that was left out (decisions 10.5); free maps and JSON-RPC mean their nulls. */
+const nullIsAbsent = ({ row, bodyFields }: MountedRow): boolean =>
+  row.method === 'POST' && bodyFields !== undefined && row.errors !== 'json_rpc';
+
+function withoutNulls(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
 /** The text fields of a multipart body. */

@@ -5,7 +5,11 @@ import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
 /** What a request does once all is known of it: what is slow first, then the handler, in a transaction where its row says so. */
 export async function perform(database: Database, call: Call): Promise<Answer> {
   await call.prepare();
-  return call.mounted.row.tx === 'write' ? inTransaction(database, call) : call.run();
+  try {
+    return call.mounted.row.tx === 'write' ? await inTransaction(database, call) : await call.run();
+  } finally {
+    await call.release();
+  }
 }
 
 async function inTransaction(database: Database, call: Call): Promise<Answer> {

@@ -35,11 +35,6 @@ export function uiRouter(deps: UiDependencies): Router {
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signInRouter(deps, links));
   router.use(oauthRouter({ config, database, logger, providers }));
-  // An account is made by the form of an invite, which is no row of the table.
-  router.post('/invites/:token', (_request, _response, next) => {
-    services.instance.requireEntitlement({ method: 'POST', tx: 'write' });
-    next();
-  });
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
   const texts = new MarkdownRenderer();

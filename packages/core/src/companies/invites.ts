@@ -4,6 +4,7 @@ import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
+import { requireEntitlement } from '../settings/index.ts';
 import { addMember } from './members.ts';
 
 const { companies, invites } = schema;
@@ -125,7 +126,8 @@ export async function previewInvite(
 
 /**
  * Makes the user a member, with the invite's role.
- * @throws notFound for an expired, used or unknown token, conflict for a member: the invite then stays unused
+ * @throws notFound for an expired, used or unknown token, conflict for a member: the invite then stays unused;
+ * forbidden on a read-only instance
  */
 export async function acceptInvite(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<Membership> {
   const invite = await takeInvite(tx, actor.user_id, token);
@@ -151,8 +153,12 @@ const open = (token: string | TokenHash) =>
     gt(invites.expires_at, sql`now()`),
   );
 
-/** Of two that accept at once the second waits for the first, and finds the invite used. */
+/**
+ * Of two that accept at once the second waits for the first, and finds the invite used. The license is asked for here,
+ * where all doors meet: pages and sign-ins by a provider are no rows of the endpoint table.
+ */
 async function takeInvite(tx: Tx, user_id: string, token: string | TokenHash): Promise<InviteRow> {
+  await requireEntitlement(tx);
   const [invite] = await tx
     .update(invites)
     .set({ accepted_by: user_id, accepted_at: sql`now()` })

@@ -1,6 +1,7 @@
 import { type Tx, schema } from '@acp/db';
 import { forbidden, newToken, sha256Hex } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { requireEntitlement } from '../settings/index.ts';
 import type { UserRow } from './present.ts';
 import { bootstrapAdmin, type NewUser } from './users.ts';
 
@@ -28,12 +29,16 @@ export async function setupTokenValid(tx: Tx, token: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Makes the first instance admin and spends all tokens. @throws forbidden for a token that is unknown or spent. */
+/**
+ * Makes the first instance admin and spends all tokens.
+ * @throws forbidden for a token that is unknown or spent, and on a read-only instance: an operator installs the license
+ */
 export async function completeSetup(
   tx: Tx,
   token: string,
   admin: Omit<NewUser, 'instance_role'>,
 ): Promise<UserRow> {
+  await requireEntitlement(tx);
   if (!(await setupTokenValid(tx, token))) throw forbidden('the setup link is no longer valid');
   const user = await bootstrapAdmin(tx, admin);
   if (!user) throw forbidden('the setup link is no longer valid');

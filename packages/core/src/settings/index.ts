@@ -6,6 +6,7 @@ export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, disabledFlags, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
 export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';
 export {
+  admitEnvironmentLicense,
   admitLicense,
   installLicense,
   licenseState,

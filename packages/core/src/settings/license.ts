@@ -3,8 +3,8 @@
  * row that every process and every admission reads, so that nobody has to verify a signature at work.
  */
 import type { Actor, LicenseState } from '@acp/contract';
-import { signal, type Tx } from '@acp/db';
-import { forbidden, invalid, type License } from '@acp/kernel';
+import { type Database, signal, transaction, type Tx } from '@acp/db';
+import { type Config, forbidden, invalid, type License, type Logger, readGivenLicense } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 
@@ -35,6 +35,23 @@ export async function admitLicense(tx: Tx, license: License | null): Promise<voi
     values (${KEY}, jsonb_build_object('first_boot', now(), 'until', now() + make_interval(days => ${TRIAL_DAYS})))
     on conflict (key) do nothing`);
   if (license !== null) await extend(tx, license);
+}
+
+/** The same for a process: takes the environment's license. One that can't be read is told, and stops nothing. */
+export async function admitEnvironmentLicense(
+  database: Database,
+  config: Pick<Config, 'license_key' | 'license_public_key'>,
+  logger: Logger,
+): Promise<void> {
+  let license: License | null = null;
+  if (config.license_key !== null) {
+    try {
+      license = readGivenLicense(config.license_key, config.license_public_key);
+    } catch (error) {
+      logger.error('SERVICE_LICENSE_KEY is not used', { error });
+    }
+  }
+  await transaction(database, async (tx) => admitLicense(tx, license));
 }
 
 /**

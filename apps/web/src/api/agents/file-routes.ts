@@ -7,16 +7,21 @@ import {
   listAgentFiles,
   listFsSkills,
   putAgentFile,
+  putFsSkill,
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { sendFile } from '../../http/send-file.ts';
-import { storeSkill } from './store-skill.ts';
+import { type PlacedSkill, placeSkill, storeSkill } from './store-skill.ts';
 
 export const agentFileRoutes: Route[] = [
   handle(rows.listSkills, async (c) => paged(c, await listFsSkills(c.tx, c.subject, c.query))),
-  handle(rows.createSkill, (c) => storeSkill(c, c.body, true)),
+  handle(
+    rows.createSkill,
+    (c, { file }: PlacedSkill) => putFsSkill(c.tx, c.actor, c.subject, c.body, file, { fresh: true }),
+    (c) => placeSkill(c, c.body),
+  ),
   handle(rows.getSkill, (c) => findFsSkill(c.tx, c.subject, c.params.slug!)),
   handle(rows.putSkill, (c) => {
     const { slug = '' } = c.params;
@@ -24,7 +29,7 @@ export const agentFileRoutes: Route[] = [
       throw invalid('the slug must be of lower-case letters, digits and single hyphens');
     if (c.body.slug !== undefined && c.body.slug !== slug)
       throw invalid('body.slug is another one than the path’s');
-    return storeSkill(c, { slug, content: c.body.content }, false);
+    return storeSkill(c, { slug, content: c.body.content });
   }),
   handle(rows.deleteSkill, async ({ services, actor, subject, params }) => {
     const key = await services.transaction((tx) => deleteFsSkill(tx, actor, subject, params.slug!));

@@ -1,5 +1,7 @@
 import type { Actor, FsSkill } from '@acp/contract';
 import { type AgentRow, putFsSkill } from '@acp/core';
+import type { PlacedFile } from '@acp/storage';
+import type { Held } from '../../http/call.ts';
 import type { Services } from '../../http/services.ts';
 
 interface SkillCall {
@@ -8,14 +10,34 @@ interface SkillCall {
   services: Services;
 }
 
+interface Skill {
+  slug: string;
+  content: string;
+}
+
+export interface PlacedSkill extends Held {
+  file: PlacedFile;
+}
+
+const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
+
 /** The bytes first, as for every file. */
-export async function storeSkill(
-  { actor, subject, services }: SkillCall,
-  skill: { slug: string; content: string },
-  fresh: boolean,
-): Promise<FsSkill> {
-  const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
+export async function storeSkill({ actor, subject, services }: SkillCall, skill: Skill): Promise<FsSkill> {
   return services.files.putBytes(['agents', subject.id], Buffer.from(skill.content), about, async (file) =>
-    services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh })),
+    services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh: false })),
   );
+}
+
+/** The bytes of a new skill, stored before the row's transaction: what no row keeps is removed after it. */
+export async function placeSkill(
+  { subject, services }: Pick<SkillCall, 'subject' | 'services'>,
+  { content }: Skill,
+): Promise<PlacedSkill> {
+  const file = await services.files.putBytes(
+    ['agents', subject.id],
+    Buffer.from(content),
+    about,
+    async (placed) => Promise.resolve(placed),
+  );
+  return { file, release: async () => services.files.discard([file.storage_key]) };
 }
