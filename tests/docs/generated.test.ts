@@ -8,8 +8,8 @@ const root = resolve(import.meta.dirname, '../..');
 describe('generated files', () => {
   it.each(Object.entries(generated))(
     '%s says what the code says (else: npm run generate)',
-    (path, content) => {
-      expect(readFileSync(resolve(root, path), 'utf8')).toBe(content());
+    async (path, content) => {
+      expect(readFileSync(resolve(root, path), 'utf8')).toBe(await content());
     },
   );
 });

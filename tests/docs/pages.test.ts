@@ -12,7 +12,16 @@ const text = (page: string) => readFileSync(resolve(root, page), 'utf8');
 const variables = new Set(configReference().map(({ name }) => name));
 /** What a run's program finds in its environment, which nobody sets for the service. */
 const ofRuns = new Set(
-  ['API_KEY', 'BASE_URL', 'RUN_ID', 'AGENT_ID', 'ISSUE_ID'].map((name) => `SERVICE_${name}`),
+  [
+    'API_KEY',
+    'BASE_URL',
+    'RUN_ID',
+    'AGENT_ID',
+    'ISSUE_ID',
+    'PLUGIN_ID',
+    'COMPANY_ID',
+    'PLUGIN_WORKSPACE',
+  ].map((name) => `SERVICE_${name}`),
 );
 const isKnown = (name: string) =>
   ofRuns.has(name) ||

@@ -1,0 +1,178 @@
+/** The process of a plugin, driven as the host would: every line that it writes is looked at. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { HostMessage, PluginMessage, PluginMessageType } from '@acp/contract';
+import { LineCutter, readPluginMessage } from '@acp/plugin-protocol';
+import { type FakeServices, Refusal } from './services.ts';
+
+type Of<T extends PluginMessageType> = Extract<PluginMessage, { type: T }>['payload'];
+
+interface Waiting {
+  type: string;
+  accepts: (message: PluginMessage) => boolean;
+  resolve: (message: PluginMessage) => void;
+  reject: (error: Error) => void;
+}
+
+const STDERR_KEPT = 4000;
+/** What comes unasked and is looked at later: more than this is a flood. */
+const UNASKED_KEPT = 1000;
+
+export interface DrivenOptions {
+  services: FakeServices;
+  workspace: string;
+  plugin_id: string;
+  company_id: string;
+}
+
+export class DrivenPlugin {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Set<Waiting>();
+  readonly services: FakeServices;
+  /** What the plugin did that the protocol does not have, each once. */
+  readonly offences = new Set<string>();
+  /** Messages of levels that nobody waited for. */
+  readonly unasked: PluginMessage[] = [];
+  readonly exited: Promise<{ code: number | null; signal: string | null }>;
+  stderr = '';
+  #ended = false;
+  readonly #cutter = new LineCutter();
+
+  constructor(binary: string, options: DrivenOptions) {
+    this.services = options.services;
+    this.#child = spawn(binary, [], {
+      cwd: options.workspace,
+      // As the sandbox has it: nothing of the author's own environment.
+      env: {
+        PATH: process.env.PATH,
+        LANG: 'C.UTF-8',
+        HOME: options.workspace,
+        SERVICE_PLUGIN_ID: options.plugin_id,
+        SERVICE_COMPANY_ID: options.company_id,
+        SERVICE_PLUGIN_WORKSPACE: options.workspace,
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.exited = new Promise((resolve, reject) => {
+      this.#child.once('error', (error) => {
+        this.#end(error);
+        reject(error);
+      });
+      this.#child.once('exit', (code, signal) => {
+        this.#end(new Error(`it ended with ${signal ?? `exit status ${code}`}${this.#lastWords()}`));
+        resolve({ code, signal });
+      });
+    });
+    this.exited.catch(() => {});
+    // A pipe that it closed shows by the answers that are missing.
+    this.#child.stdin!.on('error', () => {});
+    this.#child.stdout!.on('data', (chunk: Buffer) => {
+      this.#take(chunk);
+    });
+    this.#child.stderr!.on('data', (chunk: Buffer) => {
+      this.stderr = (this.stderr + chunk.toString()).slice(-STDERR_KEPT);
+    });
+  }
+
+  get alive(): boolean {
+    return !this.#ended;
+  }
+
+  send(message: HostMessage | { type: string; payload?: unknown }): void {
+    this.write(`${JSON.stringify(message)}\n`);
+  }
+
+  write(text: string): void {
+    if (this.alive) this.#child.stdin!.write(text);
+  }
+
+  closeInput(): void {
+    this.#child.stdin!.end();
+  }
+
+  /** The next message of the type that `which` accepts. */
+  async next<T extends PluginMessageType>(
+    type: T,
+    ms: number,
+    which: (payload: Of<T>) => boolean = () => true,
+  ): Promise<Of<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<PluginMessage>();
+    const accepts = (message: PluginMessage) => message.type === type && which(message.payload as Of<T>);
+    const waiting = { type, accepts, resolve, reject };
+    this.#waiting.add(waiting);
+    if (this.#ended) reject(new Error(`it has ended${this.#lastWords()}`));
+    const timer = setTimeout(() => {
+      reject(new Error(`no ${type} within ${ms / 1000} s`));
+    }, ms);
+    try {
+      return (await promise).payload as Of<T>;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(waiting);
+    }
+  }
+
+  /** With all that it started. */
+  kill(): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // Nothing of it is left.
+    }
+  }
+
+  #lastWords(): string {
+    return this.stderr === '' ? '' : `; the end of its standard error:\n${this.stderr.trimEnd()}`;
+  }
+
+  #end(error: Error): void {
+    this.#ended = true;
+    for (const { reject } of this.#waiting) reject(error);
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      for (const line of this.#cutter.push(chunk)) this.#read(line);
+    } catch (error) {
+      // Where the next line begins is unknown: the host ends it as well.
+      this.offences.add(`it wrote what the host ends a plugin for: ${textOf(error)}`);
+      this.kill();
+    }
+  }
+
+  #read(line: string): void {
+    let message: PluginMessage;
+    try {
+      message = readPluginMessage(line);
+    } catch (error) {
+      this.offences.add(`it wrote what is no message: ${textOf(error)}`);
+      // Nothing better is going to come in its place.
+      const [, type] = /"type"\s*:\s*"(\w+)"/.exec(line) ?? [];
+      for (const waiting of this.#waiting)
+        if (waiting.type === type) waiting.reject(new Error(textOf(error)));
+      return;
+    }
+    if (message.type === 'host_request') void this.#serve(message.payload);
+    const waiting = [...this.#waiting].find(({ accepts }) => accepts(message));
+    if (waiting) {
+      this.#waiting.delete(waiting);
+      waiting.resolve(message);
+    } else if (this.unasked.length < UNASKED_KEPT) this.unasked.push(message);
+    else this.offences.add(`it wrote more than ${UNASKED_KEPT} messages that nobody asked for`);
+  }
+
+  async #serve({ service, args, request_id }: Of<'host_request'>): Promise<void> {
+    try {
+      const result = await this.services.answer(service, args);
+      this.send({ type: 'tool_result', payload: { request_id, result, error: null } });
+    } catch (error) {
+      const message = textOf(error);
+      const code = error instanceof Refusal ? error.code : 'invalid';
+      if (code === 'invalid') this.offences.add(`it asked the host wrongly: ${message}`);
+      this.send({ type: 'tool_result', payload: { request_id, result: null, error: { code, message } } });
+    }
+  }
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
