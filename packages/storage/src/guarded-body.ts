@@ -7,14 +7,19 @@ const SILENCE_MS = 30_000;
 /** Bodies of one owner that are read at once: each holds a connection, and there are not many. */
 const BODIES_PER_OWNER = 32;
 
-/** Counts the bodies of each owner, so that no one's readers take every connection. */
+/** Counts bodies by whose they are, or by who reads them, so that nobody takes every connection. */
 export class OpenBodies {
   readonly #counts = new Map<string, number>();
+  readonly #most: number;
 
-  /** @returns what gives the place back. Throws `unavailable` when the owner has enough. */
+  constructor(most = BODIES_PER_OWNER) {
+    this.#most = most;
+  }
+
+  /** @returns what gives the place back. Throws `unavailable` when there are enough of this owner or reader. */
   take(owner: string): () => void {
     const count = this.#counts.get(owner) ?? 0;
-    if (count >= BODIES_PER_OWNER) throw unavailable('too many files are being read at once');
+    if (count >= this.#most) throw unavailable('too many files are being read at once');
     this.#counts.set(owner, count + 1);
     let held = true;
     return () => {

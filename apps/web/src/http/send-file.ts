@@ -1,10 +1,13 @@
 /** Answers with stored bytes: streamed, never sniffed, never run. */
+import type { Actor } from '@acp/contract';
 import { notFound, unavailable } from '@acp/kernel';
-import type { ByteRange, Storage } from '@acp/storage';
+import type { ByteRange } from '@acp/storage';
 import type { Request, Response } from 'express';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
 import { byteRange } from './byte-range.ts';
+import type { Services } from './services.ts';
 
 /** A reader who takes nothing for so long has left; its connections are needed. */
 const IDLE_MS = 60_000;
@@ -19,15 +22,22 @@ export interface SentFile {
   readonly etag?: string;
 }
 
+/** Who reads, and where to. */
+export interface Reader {
+  readonly services: Pick<Services, 'storage' | 'downloads'>;
+  readonly request: Request;
+  readonly response: Response;
+  readonly actor: Actor;
+}
+
 /**
  * Whatever someone uploaded comes from our own origin: a browser must neither guess another type nor run it, not even
- * when it is opened in a tab of its own. Throws `notFound` where the bytes are missing.
+ * when it is opened in a tab of its own. Throws `notFound` where the bytes are missing, `unavailable` when the caller reads enough already.
  */
 export async function sendFile(
-  storage: Storage,
-  request: Request,
-  response: Response,
+  { services: { storage, downloads }, request, response, actor }: Reader,
   file: SentFile,
+  idle_ms = IDLE_MS,
 ): Promise<void> {
   const range = file.etag === undefined ? undefined : rangeOf(request, file.size_bytes, `"${file.etag}"`);
   if (range === 'unsatisfiable') {
@@ -40,10 +50,7 @@ export async function sendFile(
   const size = await storage.size(file.storage_key);
   if (size === undefined) throw notFound();
   if (size !== file.size_bytes) throw unavailable('the stored file is damaged');
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const body = isHead ? undefined : await storage.get(file.storage_key, range, gone.signal);
-  if (!isHead && body === undefined) throw notFound();
+  const body = isHead ? undefined : await open(range);
   setHeaders(response, file);
   if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end}/${file.size_bytes}`);
   response.setHeader('Content-Length', range ? range.end - range.start + 1 : file.size_bytes);
@@ -52,8 +59,29 @@ export async function sendFile(
   else
     await pipeline(
       body,
-      response.setTimeout(IDLE_MS, () => response.destroy()),
+      response.setTimeout(idle_ms, () => response.destroy()),
     );
+
+  async function open(part?: ByteRange): Promise<Readable> {
+    const reader = readerOf(actor);
+    const closed = reader === undefined ? undefined : downloads.take(reader);
+    const gone = new AbortController();
+    response.once('close', () => {
+      gone.abort();
+      closed?.();
+    });
+    const found = await storage.get(file.storage_key, part, gone.signal);
+    if (found === undefined) throw notFound();
+    return found;
+  }
+}
+
+/** Public files are bounded by whose they are alone: those who read them share addresses. */
+function readerOf(actor: Actor): string | undefined {
+  if (actor.kind === 'user') return actor.user_id;
+  if (actor.kind === 'board_user') return actor.key_id;
+  if (actor.kind === 'agent') return actor.agent_id;
+  return undefined;
 }
 
 function setHeaders(response: Response, file: SentFile): void {

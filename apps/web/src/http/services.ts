@@ -10,7 +10,7 @@ import {
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
 import { type Config, type License, type Logger, readGivenLicense, unavailable, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
-import { FileStore, LocalStorage, type Storage } from '@acp/storage';
+import { FileStore, LocalStorage, OpenBodies, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlertRing } from '../live/alert-ring.ts';
@@ -36,6 +36,8 @@ export interface Services {
   /** Bytes on their way to a row, or without one. */
   readonly files: FileStore;
   readonly upload_limits: UploadLimits;
+  /** Files on their way out, by who reads them. */
+  readonly downloads: OpenBodies;
   /** The last alerts that reached this process; null where no process told it of any. */
   readonly alerts: AlertRing | null;
   /**
@@ -84,6 +86,8 @@ export interface ServiceSources {
 
 const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
+/** Of one user or key, in this process: half of what one owner's files may be read by. */
+const DOWNLOADS_PER_READER = 16;
 
 export function createServices({ database, config, listener, logger, ...sources }: ServiceSources): Services {
   const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
@@ -91,6 +95,7 @@ export function createServices({ database, config, listener, logger, ...sources 
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   return {
     storage,
+    downloads: new OpenBodies(DOWNLOADS_PER_READER),
     alerts: sources.alerts ?? null,
     files,
     upload_limits: {

@@ -2,5 +2,12 @@
  * Owns `documents` and `document_revisions`: keyed texts of issues. Invariants: the history only grows, its numbers
  * have no gaps, and the latest revision is the one with the highest number, whoever writes at once.
  */
-export { findDocument, findRevision, listDocuments, listRevisions } from './read-documents.ts';
+export {
+  findDocument,
+  findRevision,
+  listDocuments,
+  listRevisionHeads,
+  listRevisions,
+} from './read-documents.ts';
+export type { RevisionHead } from './read-documents.ts';
 export { putDocument, restoreRevision } from './write-documents.ts';

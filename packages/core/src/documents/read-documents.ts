@@ -81,6 +81,31 @@ export async function listRevisions(
   };
 }
 
+/** A revision without its text. */
+export type RevisionHead = Pick<DocumentRevision, 'id' | 'revision_number' | 'title' | 'created_at'>;
+
+/** Those before the latest, newest first, for lists that show no texts. Throws `invalid` for a bad cursor. */
+export async function listRevisionHeads(
+  tx: Tx,
+  document: Document,
+  { cursor, limit }: { cursor?: string | undefined; limit: number },
+): Promise<Page<RevisionHead>> {
+  const [before] =
+    cursor === undefined ? [document.latest_revision_number] : decodeCursor(cursor, ['integer']);
+  const { id, revision_number, title, created_at } = document_revisions;
+  const rows = await tx
+    .select({ id, revision_number, title, created_at })
+    .from(document_revisions)
+    .where(and(eq(document_revisions.document_id, document.id), sql`${revision_number} < ${before}::bigint`))
+    .orderBy(desc(revision_number))
+    .limit(limit + 1);
+  const items = rows.slice(0, limit);
+  return {
+    items,
+    next_cursor: rows.length > limit ? encodeCursor([items.at(-1)!.revision_number]) : null,
+  };
+}
+
 /** One of the document's. Throws `notFound`. */
 export async function findRevision(
   tx: Tx,

@@ -40,9 +40,9 @@ export const agentFileRoutes: Route[] = [
     const [file] = files;
     return putAgentFile(tx, actor, subject, body.path ?? file!.filename, file!);
   }),
-  handle(rows.download, async ({ tx, subject, params, services, request, response }) => {
-    const file = await findAgentFile(tx, subject, params.path!);
-    await sendFile(services.storage, request, response, {
+  handle(rows.download, async (c) => {
+    const file = await findAgentFile(c.tx, c.subject, c.params.path!);
+    await sendFile(c, {
       storage_key: file.storage_key,
       size_bytes: file.size_bytes,
       content_type: 'application/octet-stream',

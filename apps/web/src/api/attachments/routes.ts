@@ -10,9 +10,7 @@ export const attachmentRoutes: Route[] = [
     const made = await createAttachments(c.tx, c.actor, c.subject, c.files);
     return made.length === 1 ? made[0]! : made;
   }),
-  handle(rows.download, ({ services, request, response, subject }) =>
-    sendFile(services.storage, request, response, { ...subject, etag: subject.sha256 }),
-  ),
+  handle(rows.download, (c) => sendFile(c, { ...c.subject, etag: c.subject.sha256 })),
   handle(rows.delete, async ({ services, actor, subject }) => {
     await services.transaction((tx) => deleteAttachment(tx, actor, subject));
     await services.files.discard([subject.storage_key]);

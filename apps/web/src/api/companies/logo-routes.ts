@@ -6,10 +6,10 @@ import { storeLogo } from './store-logo.ts';
 
 export const logoRoutes: Route[] = [
   handle(rows.get, (c) => findLogo(c.tx, c.company_id)),
-  handle(rows.image, async ({ tx, company_id, services, request, response }) => {
-    const image = await findLogoImage(tx, company_id);
-    response.setHeader('Cache-Control', 'public, max-age=3600');
-    await sendFile(services.storage, request, response, image);
+  handle(rows.image, async (c) => {
+    const image = await findLogoImage(c.tx, c.company_id);
+    c.response.setHeader('Cache-Control', 'public, max-age=3600');
+    await sendFile(c, image);
   }),
   handle(rows.put, ({ services, actor, company_id, files, body }) =>
     storeLogo(services, actor, company_id, files[0]!, body?.theme),

@@ -2,18 +2,19 @@
 import {
   type Attachment,
   type Document,
-  type DocumentRevision,
   type ExecutionDecision,
   type Label,
   type Relation,
   relationTypes,
   type WorkProduct,
 } from '@acp/contract';
+import type { RevisionHead } from '@acp/core';
+import type { Page } from '@acp/db';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { type Choice, formError, input, postButton, select, status, tabs, textarea } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 
 export function issueTabs(id: string, active: string): Html {
   const path = `/issues/${id}`;
@@ -218,14 +219,14 @@ function resultsPart({ products, decisions }: MaterialView): Html {
 export interface DocumentView {
   id: string;
   document: Document;
-  revisions: readonly DocumentRevision[];
+  /** Revisions before the latest, without their texts. */
+  older: Page<RevisionHead>;
   can_write: boolean;
   error: string | null;
 }
 
-export function documentBody({ id, document, revisions, can_write, error }: DocumentView): Html {
+export function documentBody({ id, document, older, can_write, error }: DocumentView): Html {
   const here = documentPath(id, document.key);
-  const older = revisions.filter((revision) => revision.id !== document.latest_revision_id);
   return html`!${formError(error)}
     <article class="card">!${markdown(document.latest_body)}</article>
     !${when(
@@ -239,22 +240,31 @@ export function documentBody({ id, document, revisions, can_write, error }: Docu
         </form>`,
     )}
     !${when(
-      older.length > 0,
+      older.items.length > 0,
       () =>
         html`<section class="card">
           <h2>Earlier</h2>
-          !${each(
-            older,
-            (revision) =>
-              html`<details>
-                <summary>
-                  Revision ${revision.revision_number}
-                  <span class="soft">!${timeAgo(revision.created_at)}</span>
-                </summary>
-                !${markdown(revision.body, `${here}/revisions/${revision.id}`)}
-                !${when(can_write, () => postButton(`${here}/revisions/${revision.id}/restore`, 'Bring this text back'))}
-              </details>`,
-          )}
+          !${table('Earlier revisions', revisionColumns(here, can_write), older.items)}!${moreLink(here, older.next_cursor, 'Older revisions')}
         </section>`,
     )}`;
+}
+
+function revisionColumns(here: string, can_write: boolean): Column<RevisionHead>[] {
+  const pathOf = ({ id }: RevisionHead): string => `${here}/revisions/${id}`;
+  return [
+    {
+      label: 'Revision',
+      cell: (revision) => html`<a href="${pathOf(revision)}">Revision ${revision.revision_number}</a>`,
+    },
+    { label: 'Title', cell: ({ title }) => html`${title}` },
+    { label: 'Written', cell: ({ created_at }) => timeAgo(created_at) },
+    {
+      label: 'Bring back',
+      kind: 'acts',
+      cell: (revision) =>
+        can_write
+          ? postButton(`${pathOf(revision)}/restore`, 'Bring this text back', { class: 'link small' })
+          : '',
+    },
+  ];
 }

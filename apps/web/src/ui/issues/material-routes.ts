@@ -8,13 +8,14 @@ import {
   listIssues,
   labelsByName,
   listRelations,
-  listRevisions,
+  listRevisionHeads,
   listWorkProducts,
   slugOf,
 } from '@acp/core';
 import { invalid, isUuid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
+import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { documentBody, materialBody } from './material-page.ts';
@@ -48,10 +49,10 @@ async function materialPage(context: IssueContext, error: string | null = null):
 }
 
 async function documentPage(context: IssueContext, error: string | null = null): Promise<Html> {
-  const { tx, subject, params } = context;
+  const { tx, subject, params, query } = context;
   const document = await findDocument(tx, subject, params.key!);
-  const { items: revisions } = await listRevisions(tx, subject, document.key, { limit: 50 });
-  const body = documentBody({ id: subject.id, document, revisions, can_write: mayWrite(context), error });
+  const older = await listRevisionHeads(tx, document, pageOf(query));
+  const body = documentBody({ id: subject.id, document, older, can_write: mayWrite(context), error });
   return framed(context, document.title, body, [{ label: subject.identifier, path: back(context) }]);
 }
 
