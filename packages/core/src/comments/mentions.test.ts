@@ -50,6 +50,11 @@ describe('findMentions', () => {
     expect(mentioned(text)).toEqual(expected);
   });
 
+  it('looks at the beginning of a text that has no end', () => {
+    expect(mentioned(`${' '.repeat(99_000)}@Ada`)).toEqual(['Ada']);
+    expect(mentioned(`${' '.repeat(100_000)}@Ada`)).toEqual([]);
+  });
+
   it('takes time in proportion to the text, whatever it is made of', () => {
     const many = Array.from({ length: 2000 }, (_, index) => ({
       id: `${index}`,

@@ -6,12 +6,15 @@ export interface Mentionable {
   name: string;
 }
 
+/** Characters from the beginning: what stands farther down in a text of a megabyte calls nobody. */
+const LOOKED_AT = 100_000;
+
 /** A letter before the sign makes it an e-mail address, one after the name another name. */
 const WORD = /[\p{L}\p{N}_]/u;
 
 /** First letters, in both cases, of the names that may be mentioned: what the look-up of agents goes by. */
 export function mentionInitials(markdown: string): string[] {
-  const text = fold(withoutCode(markdown));
+  const text = lookedAt(markdown);
   const initials = new Set<string>();
   for (const at of signs(text)) {
     const start = text[at + 1] === '"' ? at + 2 : at + 1;
@@ -27,13 +30,17 @@ export function mentionInitials(markdown: string): string[] {
  */
 export function findMentions(markdown: string, agents: readonly Mentionable[]): string[] {
   const names = nameTree(agents);
-  const text = fold(withoutCode(markdown));
+  const text = lookedAt(markdown);
   const found = new Set<string>();
   for (const at of signs(text)) {
     const ids = text[at + 1] === '"' ? quoted(names, text, at + 2) : longest(names, text, at + 1);
     for (const id of ids) found.add(id);
   }
   return [...found];
+}
+
+function lookedAt(markdown: string): string {
+  return markdown.includes('@') ? fold(withoutCode(markdown.slice(0, LOOKED_AT))) : '';
 }
 
 /** Case does not matter, and a hyphen stands for a space. */

@@ -10,6 +10,7 @@ import {
   detachSkill,
   findSkill,
   parseSkillMarkdown,
+  readYaml,
   skillTree,
   slugOf,
   updateSkill,
@@ -82,6 +83,19 @@ describe('SKILL.md', () => {
       'arger-mit-umlauten',
       '',
     ]);
+  });
+});
+
+describe('a body in YAML', () => {
+  it('is refused where it is long, before it is read; as JSON it may be', () => {
+    for (const part of ['[', '{a: ', '- ', 'a: b\n', '"', '&a *a '])
+      expect(() => readYaml(part.repeat(60_000), 'the body')).toThrow(
+        'the body: YAML may be 50000 characters long',
+      );
+    const long = { name: 'x', system_prompt: 'word '.repeat(100_000) };
+    expect(readYaml(JSON.stringify(long), 'the body')).toEqual(long);
+    expect(readYaml('{name: x}', 'the body')).toEqual({ name: 'x' });
+    expect(() => readYaml('[1]', 'the body')).toThrow('must be a map');
   });
 });
 
