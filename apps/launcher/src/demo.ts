@@ -7,12 +7,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { childEnvironment, ConfigError, loadConfig, newToken, type Config } from '@acp/kernel';
+import { childEnvironment, ConfigError, loadConfig, newToken, ONE_WISH_MS, type Config } from '@acp/kernel';
 import { Client } from './demo/client.ts';
 import { createDemoCompany, createDemoIssues, listDemoIssues, type DemoCompany } from './demo/company.ts';
 import { Narrator } from './demo/narrator.ts';
 import { Stage, TierEnded } from './demo/stage.ts';
-import { ONE_WISH_MS } from './stop-signals.ts';
 
 const EXIT_CONFIG = 78;
 /** `--exit` gives up then; without it people decide. */

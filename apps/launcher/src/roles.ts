@@ -1,17 +1,11 @@
 /** The role table. Tiers are imported only where they run: a web process never loads an adapter. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config, Logger } from '@acp/kernel';
+import type { Config, Logger, StopOptions } from '@acp/kernel';
 
 interface Tier {
   /** Where it listens; null where another tier of the process serves HTTP. */
   url: string | null;
   stop(options?: StopOptions): Promise<void>;
-}
-
-/** How much time there is for requests and runs to end by themselves; `hurry` says that there is none any more. */
-export interface StopOptions {
-  drain_ms: number;
-  hurry: AbortSignal;
 }
 
 type Start = (config: Config, logger: Logger) => Promise<Tier>;

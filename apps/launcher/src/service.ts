@@ -7,14 +7,14 @@ import {
   loadConfig,
   Scrubber,
   serviceVersion,
+  Stopper,
   type Config,
   type Logger,
+  type Stoppable,
 } from '@acp/kernel';
 import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { migrateInstance } from './migrate-instance.ts';
 import { startTiers } from './roles.ts';
-import { Stopper } from './stop-signals.ts';
-import type { Stoppable } from './stop-signals.ts';
 
 /** A process that can't get up says why in one line and ends; the operator's supervisor tries again. */
 const EXIT_CONFIG = 78;

@@ -8,6 +8,14 @@ export { containerName, labelledContainers, removeContainer } from './container/
 export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
 export { visibleFiles } from './sandbox/visible-files.ts';
+export { containerSpec } from './operator/container-spec.ts';
+export { engineEnvironment, isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
+export { localSandbox } from './operator/local-sandbox.ts';
+export { fetchFor } from './operator/provider-fetch.ts';
+export type { ReachConfig } from './operator/provider-fetch.ts';
+export { secretsOf } from './operator/provider-secrets.ts';
+export { inline, quoted } from './words/untrusted.ts';
+export type { Tag } from './words/untrusted.ts';
 export { callLimit } from './llm/usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
 import { licenseVariables } from './config-license.ts';
 import { signInVariables } from './config-sign-in.ts';
+import { workerVariables } from './config-worker.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 const lenient = { lenient: true };
@@ -248,6 +249,9 @@ export const configSchema = Type.Object({
 
   // Programs, containers and cloud functions
   ...adapterVariables,
+
+  // The reference remote worker
+  ...workerVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
   SERVICE_METRICS_TOKEN: Type.Optional(

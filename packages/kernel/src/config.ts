@@ -65,6 +65,24 @@ export function loadConfig(env: Environment = process.env): Config {
   return values;
 }
 
+/** The configuration of a remote worker: what it can't do without is set. */
+export type WorkerConfig = Config & { server_url: string; worker_key: string };
+
+/** Throws ConfigError. */
+export function loadWorkerConfig(env: Environment = process.env): WorkerConfig {
+  const config = loadConfig(env);
+  const { server_url, worker_key } = config;
+  if (server_url !== null && worker_key !== null) return { ...config, server_url, worker_key };
+  const missing = { SERVICE_SERVER_URL: server_url, SERVICE_WORKER_KEY: worker_key };
+  throw new ConfigError(
+    new Map(
+      Object.entries(missing)
+        .filter(([, value]) => value === null)
+        .map(([name]) => [name, 'must be set for a worker']),
+    ),
+  );
+}
+
 /** The environment for a child process: this one's, with what is given in its place; undefined takes a variable away. */
 export function childEnvironment(changes: Environment): Record<string, string | undefined> {
   return { ...process.env, ...changes };

@@ -27,23 +27,27 @@ export { decodeCursor, encodeCursor } from './cursors.ts';
 export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { parseBytes } from './bytes.ts';
-export { cutText, mapTexts, MAX_JSON_DEPTH, storableText } from './text.ts';
+export { bounded, cutText, mapTexts, MAX_JSON_DEPTH, storableText } from './text.ts';
 export {
   childEnvironment,
   ConfigError,
   configReference,
   configSecrets,
   loadConfig,
+  loadWorkerConfig,
   pickEnvironment,
 } from './config.ts';
-export type { Config, Environment } from './config.ts';
+export type { Config, Environment, WorkerConfig } from './config.ts';
 export { createLogger } from './logger.ts';
 export type { LogFields, Logger, LoggerOptions, LogLevel } from './logger.ts';
 export { requestContext } from './request-context.ts';
 export type { RequestContext } from './request-context.ts';
 export { Scrubber, ScrubberStream } from './scrubber.ts';
+export { scrubbedJson } from './scrubbed-json.ts';
 export { canonicalAddress, clientAddress, parseTrustedProxies } from './trusted-proxies.ts';
 export type { TrustedProxies } from './trusted-proxies.ts';
+export { ONE_WISH_MS, Stopper } from './stopper.ts';
+export type { Stoppable, StopOptions, StopSettings } from './stopper.ts';
 export { serviceVersion } from './version.ts';
 export type { ServiceVersion } from './version.ts';
 export { repositoryRoot } from './config-read.ts';

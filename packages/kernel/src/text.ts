@@ -32,3 +32,10 @@ export function mapTexts(value: unknown, clean: (text: string) => string, depth 
     Object.entries(value).map(([name, inner]) => [clean(name), mapTexts(inner, clean, depth + 1)]),
   );
 }
+
+/** At most `limit` characters; what is cut off is said. Never tears a surrogate pair. */
+export function bounded(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const kept = text.slice(0, limit).replace(/[\ud800-\udbff]$/, '');
+  return `${kept}\n[… ${text.length - kept.length} more characters left out]`;
+}

@@ -1,4 +1,11 @@
-import { probeIdentity, probeModels, type Probe, type ProviderSpec, smokeTest } from '@acp/adapters';
+import {
+  fetchFor,
+  probeIdentity,
+  probeModels,
+  type Probe,
+  type ProviderSpec,
+  smokeTest,
+} from '@acp/adapters';
 import {
   type CommandCatalogue,
   type InstanceProviderTests,
@@ -9,7 +16,7 @@ import { findProvider, openProvider } from '@acp/core';
 import { type Config, notFound } from '@acp/kernel';
 import type { CommandHandlers } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
-import { defaultProvider, fetchFor, specOf } from '../execution/provider.ts';
+import { defaultProvider, specOf } from '../execution/provider.ts';
 
 type Handlers = CommandHandlers<CommandCatalogue>;
 

@@ -1,7 +1,7 @@
 import type { AppliedAction } from '../verbs/apply.ts';
 import { parse } from '../verbs/parse.ts';
 import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
-import { bounded } from './clean-text.ts';
+import { bounded } from '@acp/kernel';
 import type { HeldRun } from './held-run.ts';
 import type { Transcript } from './transcript.ts';
 

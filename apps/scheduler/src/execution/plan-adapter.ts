@@ -1,3 +1,11 @@
+import {
+  containerSpec,
+  isCli,
+  localSandbox,
+  passedSecrets,
+  programEnvironment,
+  secretsOf,
+} from '@acp/adapters';
 import type { AdapterTask, ProgramSpec, ProviderSpec } from '@acp/adapters';
 import { adapterTraits, assertAdapterConfig } from '@acp/contract';
 import { agentPlace, namesOutside, resolveSecrets } from '@acp/core';
@@ -7,11 +15,9 @@ import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
 import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
-import { engineEnvironment, isCli, passedSecrets, programEnvironment } from '../programs/environment.ts';
-import { localSandbox } from '../programs/local-sandbox.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './kinds/execution-kind.ts';
-import { chooseModel, MAX_OUTPUT_TOKENS, secretsOf } from './provider.ts';
+import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 
 export interface PlanSettings {
@@ -58,7 +64,7 @@ export function isHandedOver({ adapter_type }: Pick<Planned, 'adapter_type'>): b
 
 /**
  * Chooses the adapter of a run (specification, behaviour rule 2; the claim has settled which) and lays out what it needs.
- * Throws RunFailure `config`, in words for the agent's owner.
+ * Throws RunFailure or AdapterError `config`, in words for the agent's owner.
  */
 export async function planAdapter(
   settings: PlanSettings,
@@ -158,7 +164,7 @@ async function wallsOf(
   company: AgentPlace['company'],
   adapter_config: AdapterConfig,
 ): Promise<Walls> {
-  if (adapterTraits(adapter_type).container) return { container: containerOf(config, adapter_config) };
+  if (adapterTraits(adapter_type).container) return { container: containerSpec(config, adapter_config) };
   return { container: null, sandbox: await localSandbox(config, adapter_type, company) };
 }
 
@@ -182,21 +188,6 @@ function programOf(
     timeout_sec,
     session: cli === null ? null : sessionOf(place.session),
     ...walls,
-  };
-}
-
-function containerOf(config: Config, { image }: AdapterConfig): ProgramSpec['container'] {
-  const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
-  if (chosen === null)
-    throw new RunFailure('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
-  return {
-    cli: config.container_cli,
-    cli_env: engineEnvironment(),
-    image: chosen,
-    memory: config.sandbox_memory_limit,
-    cpus: config.sandbox_cpu_limit,
-    pids: config.sandbox_pids_limit,
-    network: config.sandbox_network,
   };
 }
 

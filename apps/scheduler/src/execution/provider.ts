@@ -1,16 +1,14 @@
-import type { ProviderSpec } from '@acp/adapters';
-import { parseCloudCredentials } from '@acp/contract';
+import { fetchFor } from '@acp/adapters';
+import type { ProviderSpec, ReachConfig } from '@acp/adapters';
 import { openProvider } from '@acp/core';
 import type { PromptAgent, UsableProvider } from '@acp/core';
 import type { Tx } from '@acp/db';
-import { createGuardedFetch, ServiceError } from '@acp/kernel';
+import { ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
 import { RunFailure } from './run-failure.ts';
 
 /** Always sent: what a turn may cost at most is known before it begins (decisions 8.4). */
 export const MAX_OUTPUT_TOKENS = 8192;
-
-type ReachConfig = Pick<Config, 'provider_egress' | 'llm_allowed_hosts'>;
 
 /** The instance's own provider (SERVICE_DEFAULT_LLM_*); null where none is configured. */
 export function defaultProvider(config: Config): ProviderSpec | null {
@@ -19,47 +17,10 @@ export function defaultProvider(config: Config): ProviderSpec | null {
   return { family, api_key: config.default_llm_api_key, base_url, fetch: fetchFor(config, base_url) };
 }
 
-// Each has connections of its own: one for every address in use, the longest unused of too many given up.
-const fetches = new Map<string, typeof fetch>();
-const MAX_FETCHES = 100;
-
-/** A key goes to its own base URL, or where the operator says (decisions 7.33); redirects are held to it too. */
-export function fetchFor(
-  { provider_egress, llm_allowed_hosts }: ReachConfig,
-  base_url: string | null,
-): typeof fetch {
-  const host = base_url === null ? null : new URL(base_url).host;
-  const name = `${provider_egress} ${host ?? ''} ${llm_allowed_hosts.join()}`;
-  const only = host === null ? {} : { only_hosts: [host, ...llm_allowed_hosts] };
-  const known = fetches.get(name) ?? createGuardedFetch({ egress: provider_egress, ...only });
-  fetches.delete(name);
-  fetches.set(name, known);
-  const [oldest] = fetches.keys();
-  if (fetches.size > MAX_FETCHES && oldest !== undefined) fetches.delete(oldest);
-  return known;
-}
-
 /** A company's provider as the adapters take it. */
 export function specOf(provider: UsableProvider, config: ReachConfig): ProviderSpec {
   const { family, api_key, base_url, custom_headers } = provider;
   return { family, api_key, base_url, custom_headers, fetch: fetchFor(config, base_url) };
-}
-
-/** All that must not be told of a provider: for the Scrubber. */
-export function secretsOf({ family, api_key, custom_headers = {} }: ProviderSpec): string[] {
-  const headers = Object.values(custom_headers);
-  if (api_key === null) return headers;
-  return [api_key, ...headers, ...(family === 'family_cloud' ? cloudSecrets(api_key) : [])];
-}
-
-function cloudSecrets(blob: string): string[] {
-  try {
-    const { access_key_id, secret_access_key, session_token } = parseCloudCredentials(blob);
-    return [access_key_id, secret_access_key, session_token].filter((value) => value !== undefined);
-  } catch {
-    // No credentials: the call fails for it, and tells why.
-    return [];
-  }
 }
 
 export interface ModelChoice {

@@ -1,10 +1,9 @@
 import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
 import { verbByName, verbLine } from '@acp/contract';
-import { storableText } from '@acp/kernel';
+import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import type { ParsedAction } from '../verbs/parse.ts';
 import { applyTexts } from './apply-texts.ts';
-import { bounded } from './clean-text.ts';
 import type { Prompt } from './kinds/execution-kind.ts';
 import { failureOf } from './run-failure.ts';
 import type { RunFailure } from './run-failure.ts';

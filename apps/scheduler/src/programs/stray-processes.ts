@@ -1,5 +1,6 @@
 import {
   containerName,
+  engineEnvironment,
   killMarked,
   labelledContainers,
   markedProcesses,
@@ -10,7 +11,6 @@ import { adapterTraits } from '@acp/contract';
 import { endedAmong } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
-import { engineEnvironment } from './environment.ts';
 
 interface Sweeper {
   config: Pick<Config, 'container_cli'>;

@@ -4,10 +4,9 @@ import { beginAction, completeAction, keyLedger, recordAction } from '@acp/core'
 import type { ClaimedRun, RunAction, ToolRegistry } from '@acp/core';
 import { asServiceError, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
-import { invalid } from '@acp/kernel';
+import { bounded, invalid } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
 import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
-import { bounded } from '../execution/clean-text.ts';
 import { RunStopped } from '../execution/held-run.ts';
 import type { HeldRun } from '../execution/held-run.ts';
 import { persist } from '../execution/persist.ts';

@@ -1,5 +1,5 @@
 import { qualifiedName, type Tool } from '@acp/core';
-import { inline } from '../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 
 // In characters and fields: they stand in every prompt, and others wrote them.
 const LONGEST_DOC = 300;

@@ -5,7 +5,7 @@ import type { AgentPermission } from '@acp/contract';
 import { agentNamed, findIssue, projectNamed, resolveIssueRef } from '@acp/core';
 import type { IssueRow } from '@acp/core';
 import { forbidden, invalid, isUuid, notFound } from '@acp/kernel';
-import { inline } from '../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import type { VerbContext } from './verb.ts';
 
 type Named = { id: string; name: string };

@@ -1,7 +1,7 @@
 import { adapterTraits, createValidator, CreateWorkProduct } from '@acp/contract';
 import { checkFilePath, createAttachments, createWorkProduct, findAgent, putAgentFile } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
-import { inline } from '../../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import { issueOf, textOf, words } from '../resolve.ts';
 import type { VerbContext, VerbFile, VerbGroup, VerbOutcome } from '../verb.ts';
 

@@ -1,7 +1,7 @@
 import { permits } from '@acp/contract';
 import { hasFrontMatter, readYaml, requestInstallApproval } from '@acp/core';
 import { isUuid } from '@acp/kernel';
-import { inline } from '../../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import { type InstallableKind, installs as table } from '../../installs/installs.ts';
 import { agentOf, words } from '../resolve.ts';
 import type { Verb, VerbContext, VerbGroup } from '../verb.ts';

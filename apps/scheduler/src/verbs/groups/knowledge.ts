@@ -1,6 +1,6 @@
 import { putUserModel, skillOf } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
-import { inline, quoted } from '../../execution/untrusted.ts';
+import { inline, quoted } from '@acp/adapters';
 import { issueOf, words } from '../resolve.ts';
 import type { VerbGroup } from '../verb.ts';
 

@@ -2,7 +2,7 @@ import { createValidator, CreateNote, ListNotes, UpdateNote } from '@acp/contrac
 import type { NoteKind } from '@acp/contract';
 import { archiveNote, createNote, listNotes, noteNamed, unarchiveNote, updateNote } from '@acp/core';
 import type { NoteRow } from '@acp/core';
-import { inline, quoted } from '../../execution/untrusted.ts';
+import { inline, quoted } from '@acp/adapters';
 import { limitOf, textOf, words } from '../resolve.ts';
 import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
 

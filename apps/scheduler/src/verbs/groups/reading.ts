@@ -3,7 +3,7 @@ import type { Issue } from '@acp/contract';
 import { listIssues, promptFacts } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { renderIssue } from '../../execution/kinds/heartbeat/render-issue.ts';
-import { inline } from '../../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import { agentOf, issueOf, limitOf, projectOf, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 

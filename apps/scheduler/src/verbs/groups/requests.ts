@@ -1,7 +1,7 @@
 import { CreateApproval, createValidator } from '@acp/contract';
 import { requestApproval } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { inline } from '../../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import { textOf } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 

@@ -1,6 +1,6 @@
 import { createValidator, PromoteRoutine } from '@acp/contract';
 import { fireRoutine, promoteRoutine, routineNamed } from '@acp/core';
-import { inline } from '../../execution/untrusted.ts';
+import { inline } from '@acp/adapters';
 import { issueOf, textOf } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 

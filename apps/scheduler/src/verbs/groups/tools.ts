@@ -1,6 +1,6 @@
 import type { ToolCall, ToolProvider } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { quoted } from '../../execution/untrusted.ts';
+import { quoted } from '@acp/adapters';
 import type { Commit, PrepareContext, VerbGroup } from '../verb.ts';
 
 /** In characters of JSON. */

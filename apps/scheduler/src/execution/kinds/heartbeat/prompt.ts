@@ -2,7 +2,7 @@ import { verbLine } from '@acp/contract';
 import { defaultPrompt } from '@acp/core';
 import type { PromptAction, PromptFacts } from '@acp/core';
 import { verbsManual } from '../../../verbs/manual.ts';
-import { inline, quoted } from '../../untrusted.ts';
+import { inline, quoted } from '@acp/adapters';
 import { MAX_TURNS, type Prompt, type PromptReader } from '../execution-kind.ts';
 import { renderIssue, leftOut } from './render-issue.ts';
 

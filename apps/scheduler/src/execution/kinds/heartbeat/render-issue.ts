@@ -1,5 +1,5 @@
 import { type PromptAttachment, type PromptIssue, withinBounds } from '@acp/core';
-import { inline, quoted } from '../../untrusted.ts';
+import { inline, quoted } from '@acp/adapters';
 
 /** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
 const BODY_LIMIT = 20_000;

@@ -1,7 +1,6 @@
 /** From a signal to the end of the process: politely, in a bounded time, and never leaving something running. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@acp/kernel';
-import type { StopOptions } from './roles.ts';
+import type { Logger } from './logger.ts';
 
 /**
  * One Ctrl-C arrives more than once: the terminal tells the whole process group, npm passes it on to its child, and a
@@ -12,6 +11,12 @@ export const ONE_WISH_MS = 1000;
 const CLOSE_MS = 5000;
 /** Of them, for what is done when all that did not come to an end. */
 const LAST_RESORT_MS = 500;
+
+/** How much time there is for requests and runs to end by themselves; `hurry` says that there is none any more. */
+export interface StopOptions {
+  drain_ms: number;
+  hurry: AbortSignal;
+}
 
 export interface Stoppable {
   stop(options: StopOptions): Promise<void>;

@@ -1,4 +1,4 @@
-import { bounded } from './clean-text.ts';
+import { bounded } from '@acp/kernel';
 
 const tags = [
   'issue_body',

@@ -1,10 +1,10 @@
-import type { EgressPlace, SandboxSpec } from '@acp/adapters';
 import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment, repositoryRoot } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 import { isIP } from 'node:net';
-import { RunFailure } from '../execution/run-failure.ts';
+import { AdapterError } from '../adapter-error.ts';
+import type { EgressPlace, SandboxSpec } from '../task.ts';
 
-type LocalConfig = Pick<
+export type LocalConfig = Pick<
   Config,
   | 'cli_env_passthrough'
   | 'home'
@@ -17,7 +17,7 @@ type LocalConfig = Pick<
 
 /**
  * The walls around a CLI that runs on this machine (decisions 10.9); undefined where the operator wants none for the
- * company. Throws RunFailure `config` where it may not run, or can't be shut in.
+ * company. Throws AdapterError `config` where it may not run, or can't be shut in.
  */
 export async function localSandbox(
   config: LocalConfig,
@@ -25,11 +25,11 @@ export async function localSandbox(
   company: { id: string; slug: string },
 ): Promise<SandboxSpec | undefined> {
   if (config.local_cli === 'off')
-    throw new RunFailure('config', `${adapter_type} is switched off on this instance (SERVICE_LOCAL_CLI)`);
+    throw new AdapterError('config', `${adapter_type} is switched off on this instance (SERVICE_LOCAL_CLI)`);
   if (config.local_cli === 'host' && isTrusted(config.local_cli_host_companies, company)) return undefined;
   const found = await findBubblewrap();
   if ('reason' in found)
-    throw new RunFailure('config', `${adapter_type} can’t be shut in: ${found.reason}; ${BUBBLEWRAP_MEND}`);
+    throw new AdapterError('config', `${adapter_type} can’t be shut in: ${found.reason}; ${BUBBLEWRAP_MEND}`);
   const { service, given } = placesOf(config);
   return {
     bubblewrap: found.file,
