@@ -15,6 +15,7 @@ export const mayImport: Record<string, readonly string[]> = {
   testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
   web: ['kernel', 'contract', 'db', 'queue', 'core', 'storage'],
   scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters', 'plugin-protocol', 'storage'],
+  worker: ['kernel', 'contract', 'adapters'],
   ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage'],
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };

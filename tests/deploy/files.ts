@@ -74,8 +74,8 @@ export interface Instruction {
 }
 
 /** Instructions of the Dockerfile in order. */
-export function readDockerfile(): Instruction[] {
-  const text = withoutComments(readText('deploy/container/Dockerfile')).replaceAll(/\\\n/g, ' ');
+export function readDockerfile(file = 'deploy/container/Dockerfile'): Instruction[] {
+  const text = withoutComments(readText(file)).replaceAll(/\\\n/g, ' ');
   let stage = '';
   return text
     .split('\n')

@@ -11,7 +11,7 @@ const why = analyze === undefined ? ' (skipped: no systemd-analyze)' : '';
 const unitOf = (tier: string) => `agent-control-plane-${tier}.service`;
 
 withSystemd(`each unit, judged by systemd itself${why}`, () => {
-  it.each(['web', 'scheduler'])('of the %s tier is taken without a warning', (tier) => {
+  it.each(['web', 'scheduler', 'worker'])('of the %s is taken without a warning', (tier) => {
     const file = `deploy/systemd/${unitOf(tier)}`;
     const folder = mkdtempSync(path.join(tmpdir(), 'acp-units-'));
     const unit = path.join(folder, unitOf(tier));
@@ -30,7 +30,7 @@ withSystemd(`each unit, judged by systemd itself${why}`, () => {
   });
 });
 
-describe.each(['web', 'scheduler'])('the unit of the %s tier', (tier) => {
+describe.each(['web', 'scheduler', 'worker'])('the unit of the %s', (tier) => {
   const file = `deploy/systemd/${unitOf(tier)}`;
 
   it('starts the service from a checkout, with the Node.js that the lock file names', () => {
@@ -39,8 +39,8 @@ describe.each(['web', 'scheduler'])('the unit of the %s tier', (tier) => {
     const checkout = unit.get('WorkingDirectory')![0]!;
     expect(path.relative(checkout, node!)).toBe('node_modules/.bin/node');
     expect([existsSync(path.join(root, main!)), rest]).toEqual([true, []]);
-    // sysexits' EX_CONFIG, with which the launcher ends on an unusable environment.
-    expect(unit.get('RestartPreventExitStatus')).toEqual(['78']);
+    // sysexits' EX_CONFIG, with which processes end on an unusable environment; and a worker's EX_NOPERM.
+    expect(unit.get('RestartPreventExitStatus')).toEqual([tier === 'worker' ? '77 78' : '78']);
     expect(unit.get('NoNewPrivileges')).toEqual(['true']);
     expect(unit.get('ProtectSystem')).toEqual(['strict']);
   });

@@ -55,6 +55,7 @@ export * from './run-endpoints.ts';
 export * from './shared-models.ts';
 export * from './workers.ts';
 export * from './worker-endpoints.ts';
+export * from './worker-files.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';
 export { verbByName, verbForm, verbLine, verbTable } from './verbs.ts';

@@ -30,8 +30,10 @@ export {
 export { createRunningRun } from './running-run.ts';
 export type { RunningRun } from './running-run.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
-export { killServices, processesIn, spawnService, startService } from './processes.ts';
+export { killServices, processesIn, spawnService, spawnWorker, startService } from './processes.ts';
 export type { LogLine, ProcessExit, Program, ServiceProcess } from './processes.ts';
+export { fakeTaskPayload, startFakeControlPlane } from './fake-control-plane.ts';
+export type { FakeControlPlane, FakeControlPlaneRequest, FakeTask, Fault } from './fake-control-plane.ts';
 export { startS3Server } from './s3-server.ts';
 export type { S3Server } from './s3-server.ts';
 export { SoftwareAuthenticator, totpCode } from './software-authenticator.ts';

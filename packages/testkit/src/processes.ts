@@ -51,7 +51,7 @@ let guard: ChildProcess | undefined;
 const GUARD = `
 while read -r pid; do pids="$pids $pid"; done
 for pid in $pids; do
-  if grep -aqs launcher/src/main.ts "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
+  if grep -aqsE '(launcher|worker)/src/main.ts' "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
 done
 `;
 
@@ -131,6 +131,13 @@ export function spawnService(
   alive.add(self);
   tellGuard(pid);
   return self;
+}
+
+const workerMain = path.resolve(import.meta.dirname, '../../../apps/worker/src/main.ts');
+
+/** `npm run worker`, in the same way. Returns at once. */
+export function spawnWorker(env: Env): ServiceProcess {
+  return spawnService(env, { command: [process.execPath, workerMain] });
 }
 
 /** Resolves once the process is ready, migrations done. */

@@ -1,0 +1,59 @@
+/** A worker's whole life as a process: configuration, log, signals, exit codes. */
+import { secretsOf } from '@acp/adapters';
+import {
+  ConfigError,
+  configSecrets,
+  createLogger,
+  loadWorkerConfig,
+  Scrubber,
+  ServiceError,
+  serviceVersion,
+  Stopper,
+} from '@acp/kernel';
+import { ownProvider } from './task/provider.ts';
+import { startWorker } from './worker.ts';
+
+/** The supervisor need not try again: the environment has to be mended first, or an admin has turned the worker away. */
+const EXIT_CONFIG = 78;
+const EXIT_TURNED_AWAY = 77;
+
+async function main(): Promise<void> {
+  const config = loadWorkerConfig();
+  const provider = ownProvider(config);
+  const logger = createLogger({
+    level: config.log_level,
+    format: config.log_format,
+    role: 'worker',
+    scrubber: new Scrubber([...configSecrets(), ...(provider === null ? [] : secretsOf(provider))]),
+  });
+  if (config.unknown_variables.length > 0)
+    logger.warn('unknown environment variables, perhaps misspelt', { variables: config.unknown_variables });
+  const drain_ms = config.drain_timeout_sec * 1000;
+  const stopper = new Stopper({ logger, drain_ms, exit: (code) => process.exit(code) });
+  stopper.listen();
+  const onDefect = (what: string) => (error: unknown) => {
+    logger.error(what, { error });
+    stopper.crash();
+  };
+  process.on('unhandledRejection', onDefect('unhandled rejection'));
+  process.on('uncaughtException', onDefect('uncaught exception'));
+  const worker = await startWorker({ config, logger });
+  stopper.started(worker);
+  logger.info('ready', { url: config.server_url, ...serviceVersion() });
+  await worker.turnedAway;
+  await worker.stop({ drain_ms: 0, hurry: AbortSignal.abort() });
+  process.exit(EXIT_TURNED_AWAY);
+}
+
+/** Runs until it is told to stop. A configuration that can't be used ends the process. */
+export async function runWorker(): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    // Of the contract's readers: shared models.
+    const isConfiguration = error instanceof ConfigError || error instanceof ServiceError;
+    if (!isConfiguration) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CONFIG);
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  createValidator,
+  RemoteTask,
+  TaskControl,
+  WorkerRegistration,
+  type RegisterWorker,
+  type TaskEvents,
+  type TaskResult,
+} from '@acp/contract';
+import { ServiceError } from '@acp/kernel';
+
+/** The service answered, and not with what was asked for; the message is what it said. */
+export class Refusal extends Error {
+  readonly status: number;
+  /** What it asks to wait. */
+  readonly retry_after_ms: number | null;
+
+  constructor(status: number, message: string, retry_after_ms: number | null = null) {
+    super(message);
+    this.name = 'Refusal';
+    this.status = status;
+    this.retry_after_ms = retry_after_ms;
+  }
+
+  /** Whether the same request may succeed later. */
+  get passing(): boolean {
+    return this.status >= 500 || this.status === 429 || this.status === 408;
+  }
+}
+
+/** No answer: the network, or a service that is down. */
+export class Unreachable extends Error {
+  override name = 'Unreachable';
+}
+
+type Method = 'GET' | 'POST';
+/** Longer than any of the service's answers takes, short enough for a cut connection to be noticed. */
+const TIMEOUT_MS = 20_000;
+const LONGEST_REASON = 500;
+
+const readRegistration = createValidator(WorkerRegistration, 'registration');
+const readTask = createValidator(RemoteTask, 'task');
+const readControl = createValidator(TaskControl, 'control');
+
+/** The worker's side of the service's routes. Its key goes nowhere else: redirects are not followed. */
+export class ControlPlane {
+  readonly #url: string;
+  readonly #timeoutMs: number;
+  #key: string;
+
+  constructor({ url, key, timeout_ms = TIMEOUT_MS }: { url: string; key: string; timeout_ms?: number }) {
+    this.#url = url;
+    this.#key = key;
+    this.#timeoutMs = timeout_ms;
+  }
+
+  /** From now on the worker is known by this key. */
+  useKey(key: string): void {
+    this.#key = key;
+  }
+
+  async register(body: RegisterWorker, signal: AbortSignal): Promise<WorkerRegistration> {
+    return readRegistration(await this.#json('POST', '/register', signal, body));
+  }
+
+  /** @param running tasks in the worker's hands: claims that are missing here go back to the queue */
+  async heartbeat(running: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.#json('POST', '/heartbeat', signal, { running });
+  }
+
+  /** Null where there is none for this worker. */
+  async claim(signal: AbortSignal): Promise<RemoteTask | null> {
+    const answer = await this.#json('POST', '/tasks/claim', signal, {});
+    return answer === null ? null : readTask(answer);
+  }
+
+  async complete(task_id: string, result: TaskResult, signal: AbortSignal): Promise<void> {
+    await this.#json('POST', `/tasks/${task_id}/complete`, signal, result);
+  }
+
+  async fail(task_id: string, error: string, signal: AbortSignal): Promise<void> {
+    await this.#json('POST', `/tasks/${task_id}/fail`, signal, { error });
+  }
+
+  async isCalledOff(task_id: string, signal: AbortSignal): Promise<boolean> {
+    return readControl(await this.#json('GET', `/tasks/${task_id}/control`, signal)).cancel;
+  }
+
+  async sendEvents(task_id: string, events: TaskEvents['events'], signal: AbortSignal): Promise<void> {
+    await this.#json('POST', `/tasks/${task_id}/events`, signal, { events });
+  }
+
+  /** The answer's body; null where it has none. Throws Refusal or Unreachable, or the signal's reason. */
+  async #json(method: Method, path: string, signal: AbortSignal, body?: unknown): Promise<unknown> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${this.#url}/api/workers${path}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${this.#key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: limit,
+      });
+      text = await response.text();
+    } catch (err) {
+      signal.throwIfAborted();
+      throw new Unreachable(reasonOf(err), { cause: err });
+    }
+    if (!response.ok) throw new Refusal(response.status, spoken(text), retryAfter(response));
+    if (text === '') return null;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Refusal(502, 'the answer is no JSON: is SERVICE_SERVER_URL the service’s?');
+    }
+  }
+}
+
+/** What an error body says; other bodies are a proxy's, and say nothing that is ours. */
+function spoken(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    if (typeof error === 'string') return error.slice(0, LONGEST_REASON);
+  } catch {
+    // Said below.
+  }
+  return 'an answer that is not the service’s';
+}
+
+function retryAfter(response: Response): number | null {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function reasonOf(err: unknown): string {
+  if (!(err instanceof Error)) return 'unknown error';
+  if (err.name === 'TimeoutError') return 'no answer in time';
+  const { cause } = err;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return code ?? (cause instanceof Error ? cause.message : err.message);
+}
+
+/** Whether it is the service's answer and not its absence, or a defect of an answer. */
+export function isTrouble(err: unknown): err is Refusal | Unreachable | ServiceError {
+  return err instanceof Refusal || err instanceof Unreachable || err instanceof ServiceError;
+}

@@ -1,0 +1,142 @@
+/** The events of one task on their way into its transcript: in order, in batches, bounded, and never in its way. */
+import type { AdapterEvent } from '@acp/adapters';
+import type { TaskEvents } from '@acp/contract';
+import { scrubbedJson, type Scrubber, ScrubberStream } from '@acp/kernel';
+import { Backoff, pause } from './backoff.ts';
+import { type ControlPlane, Refusal } from './control-plane.ts';
+import type { Link } from './link.ts';
+
+type TaskEvent = TaskEvents['events'][number];
+
+export interface EventBatchSettings {
+  task_id: string;
+  plane: Pick<ControlPlane, 'sendEvents'>;
+  link: Pick<Link, 'works' | 'fails'>;
+  scrubber: Scrubber;
+  /** Between two batches. */
+  batch_ms: number;
+}
+
+/** Of one request, in characters of JSON; well below the service's 1 MiB, whatever the text is. */
+const BATCH_LENGTH = 200_000;
+const BATCH_EVENTS = 500;
+/** Of one text; a longer one goes in pieces. */
+const PIECE = 16_000;
+/** Kept while the service can't be reached; what comes then is counted and left out. */
+const MOST_EVENTS = 5000;
+const MOST_LENGTH = 4_000_000;
+
+export class EventBatch {
+  readonly #set: EventBatchSettings;
+  readonly #stop = new AbortController();
+  readonly #output: ScrubberStream;
+  #queue: TaskEvent[] = [];
+  #length = 0;
+  #leftOut = 0;
+  #given = false;
+  #wake = new AbortController();
+  readonly #sending: Promise<void>;
+
+  constructor(settings: EventBatchSettings) {
+    this.#set = settings;
+    this.#output = new ScrubberStream(settings.scrubber);
+    this.#sending = this.#send();
+  }
+
+  add(event: AdapterEvent): void {
+    if (event.kind === 'output') {
+      this.#addOutput(this.#output.push(event.text));
+      return;
+    }
+    this.#addOutput(this.#output.end());
+    if (event.kind === 'tool' || event.kind === 'log') {
+      const { kind, ...payload } = event;
+      this.#add({ kind, payload: scrubbedJson(payload, this.#set.scrubber) });
+    }
+  }
+
+  /** Sends what is left, for as long as that may take, and ends. Never rejects but for a defect. */
+  async close(within_ms: number): Promise<void> {
+    this.#addOutput(this.#output.end());
+    const timer = setTimeout(() => this.#stop.abort(), within_ms);
+    this.#given = true;
+    this.#wake.abort();
+    await this.#sending;
+    clearTimeout(timer);
+  }
+
+  /** Nothing more is sent: the task is nobody's of ours any more. */
+  drop(): void {
+    this.#stop.abort();
+  }
+
+  #addOutput(text: string): void {
+    for (let at = 0; at < text.length; at += PIECE) {
+      const piece = text.slice(at, at + PIECE);
+      const last = this.#queue.at(-1);
+      // Streams come in words; a row for each would be most of the transcript.
+      if (last?.kind === 'output' && String(last.payload.text).length + piece.length <= PIECE) {
+        last.payload.text = `${String(last.payload.text)}${piece}`;
+        this.#length += piece.length;
+      } else this.#add({ kind: 'output', payload: { text: piece } });
+    }
+  }
+
+  #add(event: TaskEvent): void {
+    const length = lengthOf(event);
+    if (this.#queue.length >= MOST_EVENTS || this.#length + length > MOST_LENGTH) this.#leftOut += 1;
+    else {
+      this.#queue.push(event);
+      this.#length += length;
+    }
+  }
+
+  async #send(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      if (!this.#given) await pause(this.#set.batch_ms, AbortSignal.any([signal, this.#wake.signal]));
+      const batch = this.#take();
+      if (batch.length > 0) await this.#deliver(batch, signal);
+      else if (this.#given) return;
+    }
+  }
+
+  #take(): TaskEvent[] {
+    if (this.#leftOut > 0 && this.#queue.length < MOST_EVENTS) {
+      const message = `${this.#leftOut} entries were left out while the service could not be reached`;
+      this.#queue.push({ kind: 'log', payload: { message } });
+      this.#leftOut = 0;
+    }
+    let length = 0;
+    let count = 0;
+    for (const event of this.#queue) {
+      length += lengthOf(event);
+      if (count > 0 && (length > BATCH_LENGTH || count >= BATCH_EVENTS)) break;
+      count += 1;
+    }
+    const batch = this.#queue.splice(0, count);
+    this.#length = this.#queue.reduce((sum, event) => sum + lengthOf(event), 0);
+    return batch;
+  }
+
+  async #deliver(batch: TaskEvent[], signal: AbortSignal): Promise<void> {
+    const { plane, link, task_id } = this.#set;
+    const backoff = new Backoff();
+    while (!signal.aborted) {
+      try {
+        await plane.sendEvents(task_id, batch, signal);
+        link.works();
+        return;
+      } catch (err) {
+        if (signal.aborted) return;
+        // What the service will never take: the transcript is poorer, the task goes on.
+        if (err instanceof Refusal && !err.passing && err.status !== 403) return;
+        await pause(backoff.next(link.fails(err)), signal);
+      }
+    }
+  }
+}
+
+function lengthOf({ payload }: TaskEvent): number {
+  return typeof payload.text === 'string' ? payload.text.length : JSON.stringify(payload).length;
+}

@@ -1,0 +1,65 @@
+/** Folders of tasks: each has a home of its own, which goes with it. Nothing of one task is there for the next. */
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  containerName,
+  engineEnvironment,
+  killMarked,
+  labelledContainers,
+  removeContainer,
+  sweepRunFolders,
+} from '@acp/adapters';
+import { isUuid, type Config, type Logger } from '@acp/kernel';
+
+const run = promisify(execFile);
+const TEMP = '.service-tmp';
+
+export interface TaskFolders {
+  home: string;
+  cwd: string;
+  remove(): Promise<void>;
+}
+
+/** @param root of all tasks */
+export async function makeTaskFolders(root: string, run_id: string): Promise<TaskFolders> {
+  const home = join(root, run_id);
+  const cwd = join(home, 'work');
+  await rm(home, { recursive: true, force: true });
+  await mkdir(cwd, { recursive: true, mode: 0o700 });
+  await mkdir(join(home, TEMP), { mode: 0o700 });
+  return { home, cwd, remove: async () => removeTree(home) };
+}
+
+/** Links go, not what they lead to. Never rejects: the next start comes by again. */
+async function removeTree(folder: string): Promise<void> {
+  const tried = await rm(folder, { recursive: true, force: true }).then(
+    () => true,
+    () => false,
+  );
+  if (tried) return;
+  // A program may have taken its own folders' rights away; `chmod -R` follows no links on its way.
+  await run('chmod', ['-R', 'u+rwX', folder]).catch(() => undefined);
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+}
+
+/** What a process before this one has left when it was killed: programs, containers, folders. */
+export async function sweepTaskFolders(
+  root: string,
+  config: Pick<Config, 'container_cli'>,
+  logger: Logger,
+): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const run_ids = (await readdir(root)).filter((name) => isUuid(name));
+  if (run_ids.length === 0) return;
+  logger.warn('tasks of a worker that was killed are cleaned up', { run_ids });
+  const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
+  const containers = new Set(await labelledContainers(engine));
+  for (const run_id of run_ids) {
+    await killMarked(run_id);
+    if (containers.has(run_id)) await removeContainer(engine, containerName(run_id));
+    await removeTree(join(root, run_id));
+  }
+  await sweepRunFolders(async (ids) => Promise.resolve(ids.filter((id) => run_ids.includes(id))));
+}

@@ -1,0 +1,45 @@
+import { AdapterError, fetchFor, type ProviderSpec } from '@acp/adapters';
+import type { WorkerConfig } from '@acp/kernel';
+
+/** The worker's own model endpoint (SERVICE_DEFAULT_LLM_*); null where none is configured. */
+export function ownProvider(config: WorkerConfig): ProviderSpec | null {
+  const { default_llm_provider: family, default_llm_base_url: base_url } = config;
+  if (family === null) return null;
+  return {
+    family,
+    api_key: config.default_llm_api_key,
+    base_url,
+    fetch: fetchFor({ ...config, llm_allowed_hosts: [] }, base_url),
+  };
+}
+
+/**
+ * The endpoint of a task: the worker's own, or the base URL that its agent is configured with. The worker's key goes to
+ * that one only where the operator has listed its host (SERVICE_WORKER_LLM_ALLOWED_HOSTS), redirects included. Throws
+ * AdapterError `config`.
+ */
+export function providerOf(config: WorkerConfig, base_url: unknown): ProviderSpec {
+  const own = ownProvider(config);
+  if (own === null)
+    throw new AdapterError(
+      'config',
+      'this worker has no model endpoint: SERVICE_DEFAULT_LLM_PROVIDER is not set',
+    );
+  if (base_url === undefined || base_url === null || base_url === '') return own;
+  const url = typeof base_url === 'string' && URL.canParse(base_url) ? new URL(base_url) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new AdapterError('config', 'adapter_config.base_url is no http(s) URL');
+  const ownUrl = own.base_url === null ? null : new URL(own.base_url);
+  if (url.origin !== ownUrl?.origin && !isAllowed(url, config.worker_llm_allowed_hosts))
+    throw new AdapterError(
+      'config',
+      `adapter_config.base_url: the worker’s key is not sent to ${url.host}, which SERVICE_WORKER_LLM_ALLOWED_HOSTS does not name`,
+    );
+  return { ...own, base_url: url.href, fetch: fetchFor({ ...config, llm_allowed_hosts: [] }, url.href) };
+}
+
+/** A host that is listed without a port is allowed on any. */
+function isAllowed({ hostname, port, protocol }: URL, hosts: readonly string[]): boolean {
+  const withPort = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  return hosts.includes(hostname) || hosts.includes(withPort);
+}

@@ -1,0 +1,77 @@
+/** The reference remote worker (specification, Remote workers): an HTTP client of the service, and adapters. */
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { parseSharedModels, WORKER_HEARTBEAT_SEC } from '@acp/contract';
+import type { Logger, StopOptions, WorkerConfig } from '@acp/kernel';
+import { pause } from './service/backoff.ts';
+import { ControlPlane } from './service/control-plane.ts';
+import { openIdentity } from './service/identity.ts';
+import { Link } from './service/link.ts';
+import { Outbox } from './service/outbox.ts';
+import { Shift, type WorkerPace } from './shift.ts';
+import { sweepTaskFolders } from './task/folders.ts';
+
+export interface WorkerOptions {
+  config: WorkerConfig;
+  logger: Logger;
+  pace?: Partial<WorkerPace>;
+}
+
+export interface RunningWorker {
+  /** Resolves when the service does not know the worker any more. */
+  turnedAway: Promise<void>;
+  /** No new tasks; those in hand end and are delivered, until the time is over or there is a hurry. */
+  stop(options: StopOptions): Promise<void>;
+  kill(): Promise<void>;
+}
+
+const usual: WorkerPace = {
+  heartbeat_ms: WORKER_HEARTBEAT_SEC * 1000,
+  control_ms: 3000,
+  batch_ms: 500,
+  most_wait_ms: 30_000,
+  request_timeout_ms: 20_000,
+};
+
+/** Resolves before the registration: that and the work go on by themselves. Throws for a configuration that can't be used. */
+export async function startWorker({ config, logger, pace: given }: WorkerOptions): Promise<RunningWorker> {
+  const pace = { ...usual, ...given };
+  const { server_url, worker_key, home, worker_tags: tags } = config;
+  const shared_models = parseSharedModels(config.worker_shared_models ?? '');
+  const name = config.worker_name ?? hostname();
+  const identity = await openIdentity({ home, server_url, worker_key, name });
+  const away = Promise.withResolvers<void>();
+  const link = new Link(logger, server_url, () => {
+    logger.error('the service does not accept this worker’s key: it was deleted, or is no worker’s key');
+    away.resolve();
+  });
+  const plane = new ControlPlane({ url: server_url, key: identity.key, timeout_ms: pace.request_timeout_ms });
+  const root = join(identity.folder, 'tasks');
+  await sweepTaskFolders(root, config, logger);
+  const most_wait_ms = pace.most_wait_ms;
+  const outbox = await Outbox.open({
+    folder: join(identity.folder, 'outbox'),
+    plane,
+    link,
+    logger,
+    most_wait_ms,
+  });
+  const enlisting = { identity, name, tags, shared_models };
+  const shift = new Shift({ config, logger, pace, plane, link, outbox, enlisting, root });
+
+  return {
+    turnedAway: away.promise,
+    async stop({ drain_ms, hurry }) {
+      const task_ids = shift.drain();
+      if (task_ids.length > 0) logger.info('draining: no new tasks, waiting for these', { task_ids });
+      if (!hurry.aborted && drain_ms > 0) await Promise.race([shift.ended, pause(drain_ms, hurry)]);
+      await shift.breakOff();
+      await shift.ended;
+      identity.release();
+    },
+    async kill() {
+      shift.cutOff();
+      return Promise.resolve();
+    },
+  };
+}
