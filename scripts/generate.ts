@@ -5,8 +5,10 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
+  type EndpointRow,
   endpoints,
   eventTable,
+  exampleBody,
   jobCatalogue,
   liveName,
   toolFields,
@@ -52,6 +54,12 @@ function liveCell(type: string): string {
   return name === null ? '–' : `\`${name}\``;
 }
 
+/** A body that the row takes; nothing where it takes none. */
+function bodyCell(endpoint: EndpointRow): string {
+  const body = exampleBody(endpoint);
+  return body === undefined ? '' : `\`${JSON.stringify(body)}\``;
+}
+
 function endpointPage(): string {
   const rows = endpoints.map((endpoint) =>
     row(
@@ -60,6 +68,7 @@ function endpointPage(): string {
       endpoint.auth.length === 0 ? 'public' : endpoint.auth.join(', '),
       endpoint.role === 'none' ? '' : endpoint.role.replace('_', ' '),
       endpoint.doc,
+      bodyCell(endpoint),
     ),
   );
   const events = Object.entries(eventTable).map(([type, event]) =>
@@ -71,8 +80,8 @@ function endpointPage(): string {
     '',
     `${NOTE} Shapes are in \`/api/openapi.json\`; a browsable page is at \`/api/docs\`.`,
     '',
-    row('Method', 'Path', 'Who', 'Least role', ''),
-    '| --- | --- | --- | --- | --- |',
+    row('Method', 'Path', 'Who', 'Least role', '', 'A body, for example'),
+    '| --- | --- | --- | --- | --- | --- |',
     ...rows,
     '',
     '## Events of the live stream',

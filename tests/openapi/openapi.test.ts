@@ -9,6 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as contract from '@acp/contract';
 import { type EndpointRow, endpoints, openApiDocument } from '@acp/contract';
 import * as fc from 'fast-check';
 import { validOf } from '../http/arbitraries.ts';
@@ -18,7 +19,7 @@ import { createStage, pathOn, type Stage } from '../http/stage.ts';
 
 const bin = (name: string) => path.resolve(import.meta.dirname, '../../node_modules/.bin', name);
 const folder = mkdtempSync(path.join(tmpdir(), 'acp-openapi-'));
-const written = openApiDocument(endpoints, '0.0.0') as { paths: Record<string, unknown> };
+const written = openApiDocument(endpoints, '0.0.0', contract) as { paths: Record<string, unknown> };
 const document = path.join(folder, 'openapi.json');
 writeFileSync(document, JSON.stringify(written));
 

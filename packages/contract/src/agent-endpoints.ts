@@ -12,6 +12,7 @@ import {
 } from './agents.ts';
 import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import { Nullable, PageQuery, Text } from './schema-kit.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
@@ -50,6 +51,7 @@ export const agentEndpoints = {
     also: [202],
     tx: 'write',
     issues_secret: 'raw_key',
+    example: { name: 'Grace', role: 'engineer', title: 'Backend' },
     doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once (null in a run, which mints no keys); one without `agents.create` gets 202 and the pending `hire_agent` approval.',
   }),
   getMe: endpoint({
@@ -76,6 +78,7 @@ export const agentEndpoints = {
     response: Agent,
     status: 200,
     tx: 'write',
+    example: { title: 'Backend', heartbeat_interval_sec: 600 },
     doc: 'Changes an agent; `status: running` by hand is 409.',
   }),
   delete: endpoint({
@@ -104,6 +107,7 @@ export const agentEndpoints = {
     response: Agent,
     status: 200,
     tx: 'write',
+    example: { reason: 'Waits for the new keys.' },
     doc: 'Pauses the agent: it is not woken until resumed.',
   }),
   resume: endpoint({
@@ -182,6 +186,7 @@ export const agentEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'raw_key',
+    example: { agent_id: EXAMPLE_ID, label: 'laptop' },
     doc: 'Mints an agent key and shows it once. An agent can’t mint one for an agent that may do more than itself.',
   }),
   listKeys: endpoint({

@@ -55,6 +55,10 @@ export const agentFileEndpoints = {
     response: FsSkill,
     status: 201,
     tx: 'write',
+    example: {
+      slug: 'knots',
+      content: '---\nname: knots\ndescription: Ties.\n---\nTie a bowline.',
+    },
     doc: 'Adds a skill by its SKILL.md; 409 where the slug is taken, 400 for what is no SKILL.md.',
   }),
   getSkill: endpoint({
@@ -73,6 +77,7 @@ export const agentFileEndpoints = {
     response: FsSkill,
     status: 200,
     tx: 'none',
+    example: { content: '---\nname: knots\ndescription: Ties.\n---\nTie a bowline.' },
     doc: 'Writes a skill, be it there or not.',
   }),
   deleteSkill: endpoint({

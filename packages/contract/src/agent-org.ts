@@ -62,6 +62,7 @@ export const agentOrgEndpoints = {
     body: UpdateAgentDefaults,
     response: AgentDefaults,
     tx: 'write',
+    example: { heartbeat_enabled: true, heartbeat_interval_sec: 600 },
     doc: 'Changes the defaults; agents that exist keep what they have.',
   }),
   orgTree: endpoint({

@@ -69,6 +69,7 @@ export const agentSettingsEndpoints = {
     response: AgentPermissions,
     status: 200,
     tx: 'write',
+    example: { 'agents.create': true },
     doc: 'Sets permissions; an unknown key is 400. People only, and only admins may give `secrets.use`.',
   }),
   configuration: endpoint({

@@ -131,6 +131,7 @@ export const approvalEndpoints = {
     response: Approval,
     status: 201,
     tx: 'write',
+    example: { type: 'plan', title: 'Move to the new host', description: 'On Sunday night.' },
     doc: 'Asks for an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` `{kind, body}`.',
   }),
   get: endpoint({
@@ -149,18 +150,21 @@ export const approvalEndpoints = {
     ...resolution,
     id: 'approvals.approve',
     path: '/api/approvals/{approvalId}/approve',
+    example: { note: 'Go ahead.' },
     doc: 'Approves; a hire or an install is carried out right after. Repeats one that could not be carried out (`apply_error`); resolved otherwise: 409. Agents: 403.',
   }),
   reject: endpoint({
     ...resolution,
     id: 'approvals.reject',
     path: '/api/approvals/{approvalId}/reject',
+    example: { note: 'Not this year.' },
     doc: 'Rejects. Resolved already, or not as it was at `updated_at`: 409. Agents: 403.',
   }),
   requestRevision: endpoint({
     ...resolution,
     id: 'approvals.request-revision',
     path: '/api/approvals/{approvalId}/request-revision',
+    example: { note: 'What does it cost?' },
     doc: 'Asks the requester for changes. Resolved already: 409. Agents: 403.',
   }),
   resubmit: endpoint({
@@ -175,6 +179,7 @@ export const approvalEndpoints = {
     response: Approval,
     status: 200,
     tx: 'write',
+    example: { description: 'On Sunday night, for 20 USD.' },
     doc: 'The requester alone asks again, after a request for revision or where the approved could not be carried out.',
   }),
   listComments: endpoint({
@@ -202,6 +207,7 @@ export const approvalEndpoints = {
     response: ApprovalComment,
     status: 201,
     tx: 'write',
+    example: { body_markdown: 'What does it cost?' },
     doc: 'Comments on an approval.',
   }),
 };

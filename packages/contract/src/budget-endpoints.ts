@@ -43,6 +43,7 @@ export const budgetEndpoints = {
     response: BudgetPolicy,
     status: 201,
     tx: 'write',
+    example: { scope_type: 'company', window: 'month', limit_usd: 100, warn_percent: 80 },
     doc: 'Bounds the spending of the company, a project or an agent. What the window has spent already counts.',
   }),
   updatePolicy: endpoint({
@@ -56,6 +57,7 @@ export const budgetEndpoints = {
     response: BudgetPolicy,
     status: 200,
     tx: 'write',
+    example: { limit_usd: 2000 },
     doc: 'Changes a policy. A limit above what is spent resolves its breach.',
   }),
   deletePolicy: endpoint({
@@ -96,6 +98,7 @@ export const budgetEndpoints = {
     response: BudgetIncident,
     status: 200,
     tx: 'write',
+    example: { note: 'Expected.' },
     doc: 'With `limit_usd` the policy’s limit is raised; without, the breach is waived until the window rolls over.',
   }),
   listCostEvents: endpoint({
@@ -123,6 +126,13 @@ export const budgetEndpoints = {
     response: CostEvent,
     status: 201,
     tx: 'write',
+    example: {
+      provider: 'family_chat_a',
+      model: 'large-1',
+      input_tokens: 1200,
+      output_tokens: 300,
+      cost_usd: 0.02,
+    },
     doc: 'Reports spending outside of the service’s own runs; it counts towards the budgets. An agent reports its own.',
   }),
   summary: endpoint({

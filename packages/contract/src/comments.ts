@@ -52,6 +52,7 @@ export const commentEndpoints = {
     response: Comment,
     status: 201,
     tx: 'write',
+    example: { body_markdown: 'The first backup is done.' },
     doc: 'Comments. Mentioned agents and the assignee are woken, never the author; `resume_after` by a human moves a blocked issue to in_progress.',
   }),
   pin: endpoint({
@@ -66,6 +67,7 @@ export const commentEndpoints = {
     response: Type.Object({ id: Uuid, is_pinned: Type.Boolean() }),
     status: 200,
     tx: 'write',
+    example: { pinned: true },
     doc: 'Pins or unpins; toggles without a body.',
   }),
 };

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
@@ -92,6 +93,7 @@ export const companyEndpoints = {
     response: Company,
     status: 201,
     tx: 'write',
+    example: { name: 'Harbour Books', slug: 'harbour' },
     doc: 'Creates a company; the creator becomes its admin.',
   }),
   update: endpoint({
@@ -105,6 +107,7 @@ export const companyEndpoints = {
     response: Company,
     status: 200,
     tx: 'write',
+    example: { name: 'Harbour Books', default_worker_tags: ['linux'] },
     doc: 'Changes name, slug, default worker tags or home directory, which must lie in a folder of the company.',
   }),
   delete: endpoint({
@@ -144,6 +147,7 @@ export const companyEndpoints = {
     response: Membership,
     status: 201,
     tx: 'write',
+    example: { user_id: EXAMPLE_ID, role: 'member' },
     doc: 'Makes a user a member; 409 when the user already is one, 404 when there is no such user.',
   }),
   changeMember: endpoint({
@@ -157,6 +161,7 @@ export const companyEndpoints = {
     response: Membership,
     status: 200,
     tx: 'write',
+    example: { role: 'member' },
     doc: "Changes a member's role.",
   }),
   removeMember: endpoint({
@@ -196,6 +201,7 @@ export const companyEndpoints = {
     response: Membership,
     status: 201,
     tx: 'write',
+    example: { user_id: EXAMPLE_ID, role: 'member' },
     doc: 'Makes a user a member; the role defaults to `member`.',
   }),
   changeUser: endpoint({
@@ -209,6 +215,7 @@ export const companyEndpoints = {
     response: Membership,
     status: 200,
     tx: 'write',
+    example: { role: 'member' },
     doc: "Changes a member's role.",
   }),
   removeUser: endpoint({

@@ -63,6 +63,7 @@ export const documentEndpoints = {
     response: Document,
     status: 200,
     tx: 'write',
+    example: { title: 'Plan', body: '1. Choose a place.\n2. Copy.' },
     doc: 'Writes a new revision; the first one makes the document.',
   }),
   get: endpoint({

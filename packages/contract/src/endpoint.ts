@@ -124,7 +124,7 @@ export interface EndpointRow {
    * `sse`: `{"error"}` too until the stream is open, an `error` event from then on.
    */
   readonly errors?: 'json_rpc' | 'sse';
-  /** A body that the row takes as it stands, but for ids: OpenAPI, the docs and the matrix test use it. */
+  /** A body that the row takes as it stands, but for ids: OpenAPI and the docs show it. Made from the schema where absent. */
   readonly example?: unknown;
   readonly doc: string;
 }

@@ -62,6 +62,7 @@ export const goalEndpoints = {
     response: Goal,
     status: 201,
     tx: 'write',
+    example: { title: 'Sell twice as much', description: 'Until the end of the year.' },
     doc: 'Creates a goal, of the company and active unless said.',
   }),
   get: endpoint({
@@ -83,6 +84,7 @@ export const goalEndpoints = {
     response: Goal,
     status: 200,
     tx: 'write',
+    example: { description: 'Until the end of the year.' },
     doc: 'Changes a goal; 400 where its new parent lies below it.',
   }),
   delete: endpoint({

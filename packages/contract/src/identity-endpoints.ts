@@ -38,6 +38,7 @@ export const identityEndpoints = {
     body: UpdateMe,
     response: MyProfile,
     tx: 'none',
+    example: { display_name: 'Ada Lovelace' },
     doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. It needs `current_password` or a sign-in of the last 15 minutes, else 403.',
   }),
   changePassword: endpoint({
@@ -48,6 +49,7 @@ export const identityEndpoints = {
     body: ChangePassword,
     response: Type.Object({ message: Type.String() }),
     tx: 'none',
+    example: { current_password: 'what it was so far', new_password: 'seven sails at dawn' },
     doc: 'Sets a new password and ends all other sessions; 403 when the current password is wrong, 429 after five wrong ones.',
   }),
   listUsers: endpoint({
@@ -71,6 +73,7 @@ export const identityEndpoints = {
     response: User,
     status: 201,
     tx: 'write',
+    example: { email: 'ada@example.com', password: 'seven sails at dawn', display_name: 'Ada Lovelace' },
     doc: 'Creates a user, who can sign in at once; 409 when the e-mail is in use.',
   }),
   getUser: endpoint({
@@ -92,6 +95,7 @@ export const identityEndpoints = {
     response: User,
     status: 200,
     tx: 'write',
+    example: { display_name: 'Ada King' },
     doc: 'Changes a user. A new e-mail or role and a deactivation end the user’s sessions, a deactivation the chat pairings too. Demoting or deactivating oneself or the last active instance admin is 409.',
   }),
   deleteUser: endpoint({
@@ -113,6 +117,7 @@ export const identityEndpoints = {
     response: Type.Object({ message: Type.String() }),
     status: 200,
     tx: 'none',
+    example: { new_password: 'seven sails at dawn' },
     doc: 'Sets a user’s password and ends the user’s sessions.',
   }),
   listInstanceRoles: endpoint({
@@ -136,6 +141,7 @@ export const identityEndpoints = {
     response: UserRole,
     status: 200,
     tx: 'write',
+    example: { role: 'member' },
     doc: 'Makes a user an instance admin or a member; demoting oneself or the last active instance admin is 409.',
   }),
 };

@@ -65,6 +65,8 @@ export * from './jobs.ts';
 export * from './admin.ts';
 export * from './reference-texts.ts';
 export * from './docs-endpoints.ts';
+export { exampleAnswer, exampleBody } from './examples.ts';
+export { EXAMPLE_ID } from './example-id.ts';
 export { openApiDocument, takesIdempotencyKey } from './openapi.ts';
 export * from './webhooks.ts';
 export * from './plugins.ts';

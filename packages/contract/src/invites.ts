@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { Membership } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import { KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Invite = Type.Object({
@@ -93,6 +94,7 @@ export const inviteEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'token',
+    example: { role: 'member', expires_in_hours: 24 },
     doc: 'Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.',
   }),
   revoke: endpoint({
@@ -145,6 +147,7 @@ export const inviteEndpoints = {
     status: 201,
     also: [200],
     tx: 'write',
+    example: { company_id: EXAMPLE_ID, message: 'I keep your books.' },
     doc: 'Asks to join: 404 for an unknown company, 409 for a member, 200 with the pending request where there is one.',
   }),
   resolveJoinRequest: endpoint({
@@ -158,6 +161,7 @@ export const inviteEndpoints = {
     response: JoinRequest,
     status: 200,
     tx: 'write',
+    example: { status: 'approved' },
     doc: 'Approves (the user becomes a member) or rejects; 409 when that was done already.',
   }),
 };
@@ -189,6 +193,7 @@ export const boardUserKeyEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'raw_key',
+    example: { role: 'member', label: 'integration', expires_in_days: 90 },
     doc: 'Mints a key for an integration, with a role in this company; `raw_key` is shown this once.',
   }),
   delete: endpoint({

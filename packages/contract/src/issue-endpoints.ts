@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { filesOfIssue, IssueWithAttachments } from './attachments.ts';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import {
   CreateIssue,
   CreateLabel,
@@ -47,6 +48,7 @@ export const issueEndpoints = {
     response: Type.Union([Issue, IssueWithAttachments]),
     status: 201,
     tx: 'write',
+    example: { title: 'Set up backups', body_markdown: 'Nightly at 02:00.', priority: 'high' },
     doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]}`, the errors null where there are none. Files too large or too many: 413, and there is no issue.',
   }),
   get: endpoint({
@@ -73,6 +75,7 @@ export const issueEndpoints = {
     response: Issue,
     status: 200,
     tx: 'write',
+    example: { status: 'in_progress', priority: 'high' },
     doc: 'Changes an issue. A terminal status frees the checkout and unblocks what waited for it.',
   }),
   delete: endpoint({
@@ -175,6 +178,7 @@ export const issueEndpoints = {
     response: Label,
     status: 201,
     tx: 'write',
+    example: { name: 'urgent', color: '#c53030' },
     doc: 'Creates a label; a name that is taken is 409.',
   }),
   deleteLabel: endpoint({
@@ -215,6 +219,7 @@ export const issueEndpoints = {
     response: Relation,
     status: 201,
     tx: 'write',
+    example: { target_issue_id: EXAMPLE_ID, relation_type: 'blocks' },
     doc: 'Relates two issues of one company (`relates_to` unless said); to itself is 400, a cycle of `blocks` is 400, a relation that exists is 409.',
   }),
   deleteRelation: endpoint({

@@ -74,6 +74,7 @@ export const noteEndpoints = {
     body: CreateNote,
     response: Note,
     status: 201,
+    example: { title: 'Where backups lie', body_markdown: 'In the cellar.', tags: ['backup'] },
     doc: 'Writes a note.',
   }),
   get: endpoint({ ...one, ...read, id: 'notes.get', response: Note, doc: 'The note.' }),
@@ -85,6 +86,7 @@ export const noteEndpoints = {
     body: UpdateNote,
     response: Note,
     status: 200,
+    example: { body_markdown: 'In the attic.' },
     doc: 'Changes a note.',
   }),
   delete: endpoint({

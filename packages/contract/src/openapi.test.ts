@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './endpoints.ts';
+import { exampleAnswer, exampleBody } from './examples.ts';
+import * as contract from './index.ts';
+import { createValidator } from './validator.ts';
 import { openApiDocument } from './openapi.ts';
 
 interface Operation {
@@ -15,7 +18,7 @@ interface Document {
   components: { responses: object; schemas: object };
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, '1.2.3'))) as Document;
+const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, '1.2.3', contract))) as Document;
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 
 describe('the OpenAPI document', () => {
@@ -59,5 +62,40 @@ describe('the OpenAPI document', () => {
     expect(list?.get?.responses['200']).toHaveProperty(['headers', 'X-Next-Cursor']);
     expect(list?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
     expect(document.paths['/api/agents/{agentId}/pause']?.post?.requestBody?.required).toBe(false);
+  });
+
+  it('names the shapes, so that a generated client has types: everywhere the same, with their own parts named too', () => {
+    const schemas = document.components.schemas as Record<string, { properties: Record<string, unknown> }>;
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining(['Issue', 'Agent', 'CreateIssue', 'Error']));
+    const issue = { $ref: '#/components/schemas/Issue' };
+    const text = JSON.stringify(document.paths['/api/companies/{companyId}/issues']?.get?.responses['200']);
+    expect(text).toContain(`"items":${JSON.stringify(issue)}`);
+    expect(schemas.IssueDetail?.properties.labels).toEqual({
+      type: 'array',
+      items: { $ref: '#/components/schemas/Label' },
+    });
+  });
+});
+
+describe('the examples', () => {
+  const withBody = endpoints.filter((row) => exampleBody(row) !== undefined);
+
+  it.each(withBody.map((row) => [row.id, row] as const))('%s takes its body', (_id, row) => {
+    createValidator(row.body!, 'body')(structuredClone(exampleBody(row)));
+    const known = Object.keys((row.body as { properties?: object }).properties ?? {});
+    if (known.length > 0)
+      expect(known).toEqual(expect.arrayContaining(Object.keys(exampleBody(row) as object)));
+  });
+
+  const answering = endpoints.filter((row) => row.response !== null);
+
+  it.each(answering.map((row) => [row.id, row] as const))('%s may answer so', (_id, row) => {
+    createValidator(row.response!, 'answer')(JSON.parse(JSON.stringify(exampleAnswer(row))));
+  });
+
+  it('stand in the document beside their schemas', () => {
+    const create = document.paths['/api/companies/{companyId}/issues']?.post;
+    expect(JSON.stringify(create?.requestBody)).toContain('"example":{"title":"Set up backups"');
+    expect(JSON.stringify(create?.responses['201'])).toContain('"example":{');
   });
 });

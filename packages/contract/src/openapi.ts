@@ -1,6 +1,7 @@
 /** OpenAPI 3.1 out of the endpoint table: the document can't say anything else than what the routes do. */
-import type { TSchema } from 'typebox';
 import { type AuthKind, type EndpointRow, type FileRule, pathParams } from './endpoint.ts';
+import { Components } from './components.ts';
+import { exampleAnswer, exampleBody } from './examples.ts';
 import { ErrorBody } from './schema-kit.ts';
 import { tagDescriptions } from './openapi-tags.ts';
 
@@ -37,13 +38,16 @@ const errorTexts: Record<number, string> = {
   503: 'A dependency is unavailable.',
 };
 
-export function openApiDocument(rows: readonly EndpointRow[], version: string): Json {
+/** @param shapes what the contract exports: those that rows refer to are named components */
+export function openApiDocument(rows: readonly EndpointRow[], version: string, shapes: object): Json {
+  const components = new Components(shapes);
   const paths: Record<string, Json> = {};
   for (const row of rows) {
     // OpenAPI knows no rest of a path: its slashes come percent-encoded from clients that go by this document.
     const path = (paths[row.path.replace('*}', '}')] ??= {});
-    path[row.method.toLowerCase()] = operation(row);
+    path[row.method.toLowerCase()] = operation(row, components);
   }
+  const error = jsonContent(components.refer(ErrorBody));
   return {
     openapi: '3.1.0',
     info: {
@@ -58,11 +62,11 @@ export function openApiDocument(rows: readonly EndpointRow[], version: string): 
     tags: [...new Set(rows.map(tagOf))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
-      schemas: { Error: plain(ErrorBody) },
+      schemas: components.schemas,
       responses: Object.fromEntries(
         Object.entries(errorTexts).map(([status, description]) => [
           `Error${status}`,
-          { description, content: jsonContent({ $ref: '#/components/schemas/Error' }) },
+          { description, content: error },
         ]),
       ),
       securitySchemes,
@@ -70,19 +74,21 @@ export function openApiDocument(rows: readonly EndpointRow[], version: string): 
   };
 }
 
-function operation(row: EndpointRow): Json {
+function operation(row: EndpointRow, components: Components): Json {
   return {
     operationId: row.id,
     tags: [tagOf(row)],
     summary: row.doc,
     description: `Least role: ${row.role}.`,
     security: securityOf(row.auth),
-    parameters: parametersOf(row),
+    parameters: parametersOf(row, components),
     ...((row.body || row.files || row.body_kind === 'raw') && {
-      requestBody: { required: row.body_optional !== true, content: bodyContent(row) },
+      requestBody: { required: row.body_optional !== true, content: bodyContent(row, components) },
     }),
     responses: {
-      ...Object.fromEntries([row.status, ...(row.also ?? [])].map((status) => [status, successOf(row)])),
+      ...Object.fromEntries(
+        [row.status, ...(row.also ?? [])].map((status) => [status, successOf(row, components)]),
+      ),
       ...Object.fromEntries(
         errorStatuses(row).map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
       ),
@@ -99,14 +105,14 @@ function securityOf(auth: readonly AuthKind[]): Json[] {
   return [...schemes].map((scheme) => ({ [scheme]: [] }));
 }
 
-function parametersOf(row: EndpointRow): Json[] {
+function parametersOf(row: EndpointRow, components: Components): Json[] {
   const inPath = pathParams(row.path).map((name) => ({
     name,
     in: 'path',
     required: true,
     schema: /id$/i.test(name) ? { type: 'string', format: 'uuid' } : { type: 'string' },
   }));
-  const query = plain(row.query ?? { type: 'object' });
+  const query = components.inline(row.query ?? { type: 'object' });
   const required = Array.isArray(query.required) ? query.required : [];
   const inQuery = Object.entries((query.properties ?? {}) as Json).map(([name, schema]) => ({
     name,
@@ -131,15 +137,19 @@ export function takesIdempotencyKey(row: EndpointRow): boolean {
   );
 }
 
-function bodyContent(row: EndpointRow): Json {
+function bodyContent(row: EndpointRow, components: Components): Json {
   if (row.body_kind === 'raw') return { '*/*': { schema: { type: 'string', format: 'binary' } } };
-  const json = row.body && row.body_kind !== 'multipart' && jsonContent(plain(row.body));
-  return { ...json, ...(row.files && { 'multipart/form-data': { schema: formOf(row, row.files) } }) };
+  const json =
+    row.body && row.body_kind !== 'multipart' && jsonContent(components.refer(row.body), exampleBody(row));
+  return {
+    ...json,
+    ...(row.files && { 'multipart/form-data': { schema: formOf(row, row.files, components) } }),
+  };
 }
 
 /** The text fields beside the files; files of any name are additional properties. */
-function formOf(row: EndpointRow, { field, limit, required }: FileRule): Json {
-  const fields = row.body ? plain(row.body) : {};
+function formOf(row: EndpointRow, { field, limit, required }: FileRule, components: Components): Json {
+  const fields: Json = row.body ? components.inline(row.body) : {};
   const file = { type: 'string', contentMediaType: 'application/octet-stream' };
   const demanded = Array.isArray(fields.required) ? fields.required : [];
   const several = { anyOf: [file, { type: 'array', items: file }] };
@@ -154,7 +164,7 @@ function formOf(row: EndpointRow, { field, limit, required }: FileRule): Json {
   };
 }
 
-function successOf(row: EndpointRow): Json {
+function successOf(row: EndpointRow, components: Components): Json {
   const headers = row.paged && {
     'X-Next-Cursor': { description: 'Where a next page exists.', schema: { type: 'string' } },
     Link: { description: 'The next page, `rel="next"`.', schema: { type: 'string' } },
@@ -162,7 +172,7 @@ function successOf(row: EndpointRow): Json {
   return {
     description: row.response === null ? 'Done.' : 'The answer.',
     ...(headers && { headers }),
-    ...(row.response && { content: jsonContent(plain(row.response)) }),
+    ...(row.response && { content: jsonContent(components.refer(row.response), exampleAnswer(row)) }),
     ...(row.streams === 'bytes' && { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }),
   };
 }
@@ -185,11 +195,6 @@ function errorStatuses(row: EndpointRow): number[] {
   ];
 }
 
-function jsonContent(schema: unknown): Json {
-  return { 'application/json': { schema } };
-}
-
-/** TypeBox schemas are JSON Schema, as OpenAPI 3.1 wants it; what the library hangs on beside is left out. */
-function plain(schema: TSchema): Json {
-  return JSON.parse(JSON.stringify(schema));
+function jsonContent(schema: unknown, example?: unknown): Json {
+  return { 'application/json': { schema, ...(example !== undefined && { example }) } };
 }

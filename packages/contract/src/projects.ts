@@ -89,6 +89,7 @@ export const projectEndpoints = {
     response: Project,
     status: 201,
     tx: 'write',
+    example: { name: 'Shop', description: 'The shop on the web.', status: 'active' },
     doc: 'Creates a project.',
   }),
   get: endpoint({
@@ -110,6 +111,7 @@ export const projectEndpoints = {
     response: Project,
     status: 200,
     tx: 'write',
+    example: { description: 'The shop on the web.' },
     doc: 'Changes a project.',
   }),
   delete: endpoint({

@@ -129,6 +129,7 @@ export const providerEndpoints = {
     response: Provider,
     status: 201,
     tx: 'write',
+    example: { name: 'Models', adapter_type: 'family_chat_a', api_key: 'the key itself' },
     doc: 'Adds a provider; 409 where the name is taken, 503 for a key without an encryption key, 400 for a base URL that may not be reached.',
   }),
   get: endpoint({
@@ -148,6 +149,7 @@ export const providerEndpoints = {
     response: Provider,
     status: 200,
     tx: 'write',
+    example: { enabled: true },
     doc: 'Changes a provider. Another family or base URL needs what is secret again, lest it go elsewhere; `enabled: true` ends a pause.',
   }),
   delete: endpoint({

@@ -44,6 +44,7 @@ export const routineEndpoints = {
     body: CreateRoutine,
     response: Routine,
     status: 201,
+    example: { name: 'Backups', title_template: 'Check the backups of {{now}}' },
     doc: 'Creates a routine. Its templates know `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`.',
   }),
   get: endpoint({
@@ -63,6 +64,7 @@ export const routineEndpoints = {
     body: UpdateRoutine,
     response: Routine,
     status: 200,
+    example: { description: 'Every night.', priority: 'high' },
     doc: 'Changes a routine. Triggers of one that is paused or archived do not fire.',
   }),
   delete: endpoint({
@@ -85,6 +87,7 @@ export const routineEndpoints = {
     body_optional: true,
     response: FiredRoutine,
     status: 200,
+    example: { payload: { host: 'db-1' } },
     doc: 'Fires the routine by hand: its concurrency policy decides between a new issue, a comment on the open one, and nothing. 409 while it is not active.',
   }),
   listRuns: endpoint({
@@ -117,6 +120,7 @@ export const routineEndpoints = {
     response: NewRoutineTrigger,
     status: 201,
     issues_secret: 'secret',
+    example: { kind: 'schedule', cron_expression: '0 2 * * *', timezone: 'Europe/Berlin' },
     doc: 'Adds a webhook or a schedule. The secret of a signed webhook is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
   }),
   promote: endpoint({
@@ -130,6 +134,7 @@ export const routineEndpoints = {
     body_optional: true,
     response: Routine,
     status: 201,
+    example: { cron_expression: '0 2 * * *', timezone: 'Europe/Berlin' },
     doc: 'Makes a recurring routine of the issue: `0 9 * * 1` in UTC, called as the issue is, unless said.',
   }),
 };
@@ -144,6 +149,7 @@ export const routineTriggerEndpoints = {
     body: UpdateRoutineTrigger,
     response: RoutineTrigger,
     status: 200,
+    example: { label: 'Every night' },
     doc: 'Changes a trigger; its signing mode stays.',
   }),
   delete: endpoint({

@@ -95,6 +95,7 @@ export const secondFactorEndpoints = {
     body: SecondFactorCode,
     response: RecoveryCodes,
     issues_secret: 'recovery_codes',
+    example: { code: '287082' },
     doc: 'Confirms the app by its first code (403 for a wrong one) and ends the other sessions; the recovery codes are shown this once.',
   }),
   removeTotp: endpoint({
@@ -133,6 +134,10 @@ export const secondFactorEndpoints = {
     response: AddedPasskey,
     status: 201,
     issues_secret: 'recovery_codes',
+    example: {
+      name: 'Laptop',
+      response: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {}, clientExtensionResults: {} },
+    },
     doc: 'Adds the passkey that the browser has made, and ends the other sessions.',
   }),
   removePasskey: endpoint({

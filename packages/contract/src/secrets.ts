@@ -62,6 +62,7 @@ export const secretEndpoints = {
     response: Secret,
     status: 201,
     tx: 'write',
+    example: { name: 'DEPLOY_TOKEN', value: 'the token itself', description: 'For deployments.' },
     doc: 'Stores a secret; 409 where the name is taken, 503 without an encryption key.',
   }),
   update: endpoint({
@@ -72,6 +73,7 @@ export const secretEndpoints = {
     response: Secret,
     status: 200,
     tx: 'write',
+    example: { value: 'another token' },
     doc: 'Changes the description or the value; a new value is a new version.',
   }),
   delete: endpoint({

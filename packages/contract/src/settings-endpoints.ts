@@ -46,6 +46,7 @@ export const settingsEndpoints = {
     body: UpdateInstanceSettings,
     response: InstanceSettings,
     tx: 'write',
+    example: { instance_name: 'Harbour', trash_retention_days: 30 },
     doc: 'Sets settings; null goes back to the environment’s default, an unknown key is 400.',
   }),
   listFlags: endpoint({
@@ -70,6 +71,7 @@ export const settingsEndpoints = {
     method: 'PUT',
     body: PutFlag,
     tx: 'write',
+    example: { value: true, description: 'Rolled out to everybody.' },
     doc: 'Overrides the flag.',
   }),
   deleteFlag: endpoint({

@@ -89,6 +89,7 @@ export const skillEndpoints = {
     body: CreateSkill,
     response: Skill,
     status: 201,
+    example: { slug: 'knots', name: 'Knots', description: 'Ties.', body_markdown: 'Tie a bowline.' },
     doc: 'Creates a skill of its fields, or of a SKILL.md in `content`; 409 where the slug is taken.',
   }),
   get: endpoint({ ...one, ...read, id: 'skills.get', response: Skill, doc: 'The skill.' }),
@@ -100,6 +101,7 @@ export const skillEndpoints = {
     body: UpdateSkill,
     response: Skill,
     status: 200,
+    example: { description: 'Ties and unties.' },
     doc: 'Changes a skill; another text is a new version.',
   }),
   delete: endpoint({

@@ -1,6 +1,7 @@
 /** Task sessions: an agent's work on an issue over several runs (specification, Agent, Task session). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import { Nullable, OneOf, PageQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const taskSessionStatuses = ['active', 'completed', 'abandoned'] as const;
@@ -58,6 +59,7 @@ export const taskSessionEndpoints = {
     response: TaskSession,
     status: 201,
     tx: 'write',
+    example: { issue_id: EXAMPLE_ID },
     doc: 'Opens a session of the agent on an issue, or gives the one that is active. An agent opens its own only.',
   }),
   update: endpoint({
@@ -71,6 +73,7 @@ export const taskSessionEndpoints = {
     response: TaskSession,
     status: 200,
     tx: 'write',
+    example: { status: 'completed', summary: 'All backups are green.' },
     doc: 'Sets status, summary and run. An agent changes its own only.',
   }),
 };

@@ -87,6 +87,7 @@ export const webhookEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'secret',
+    example: { url: 'https://example.com/hook', events: ['issue.*'] },
     doc: 'Sends the events that match one of the patterns to the URL, from now on. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
   }),
   update: endpoint({
@@ -97,6 +98,7 @@ export const webhookEndpoints = {
     response: Webhook,
     status: 200,
     tx: 'write',
+    example: { enabled: true },
     doc: 'Changes a webhook. One that is switched on again gets what happens from then on.',
   }),
   delete: endpoint({

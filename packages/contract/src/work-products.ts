@@ -122,6 +122,7 @@ export const workProductEndpoints = {
     response: WorkProduct,
     status: 201,
     tx: 'write',
+    example: { title: 'Backup script', url: 'https://git.example.com/harbour/shop/pull/7' },
     doc: 'Adds a work product: an active `artifact` without review unless said. Project and run must be the company’s.',
   }),
   update: endpoint({
@@ -136,6 +137,7 @@ export const workProductEndpoints = {
     response: WorkProduct,
     status: 200,
     tx: 'write',
+    example: { summary: 'Ready to be merged.' },
     doc: 'Changes a work product.',
   }),
   delete: endpoint({
@@ -177,6 +179,7 @@ export const workProductEndpoints = {
     response: ExecutionDecision,
     status: 201,
     tx: 'write',
+    example: { decision_type: 'auto_assign', reason: 'The only one who knows the cellar.' },
     doc: 'Records a decision.',
   }),
 };

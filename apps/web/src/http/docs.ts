@@ -1,5 +1,6 @@
 /** The description of the API, made from the table that the routes are made from. */
-import { docsEndpoints, endpoints, openApiDocument } from '@acp/contract';
+import * as contract from '@acp/contract';
+import { docsEndpoints, endpoints, exampleBody, openApiDocument } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 import { serviceVersion } from '@acp/kernel';
 import { html } from 'ghtml';
@@ -13,7 +14,7 @@ export function docsRoutes(): Route[] {
   let page: string | undefined;
   return [
     handle(docsEndpoints.openapi, ({ response }) => {
-      document ??= JSON.stringify(openApiDocument(endpoints, serviceVersion().version));
+      document ??= JSON.stringify(openApiDocument(endpoints, serviceVersion().version, contract));
       sendJson(response, 200, document);
     }),
     handle(docsEndpoints.page, ({ response }) => {
@@ -58,6 +59,7 @@ function renderRow(row: EndpointRow): string {
       Callers: ${callers}. Least role: ${row.role}. Answers ${[row.status, ...(row.also ?? [])].join(', ')}.
     </p>
     !${renderSchema('Query', row.query)} !${renderSchema('Body', row.body)}
+    !${renderSchema('For example', exampleBody(row) as object | undefined)}
     !${renderSchema('Response', row.response ?? undefined)}
   </details>`;
 }
