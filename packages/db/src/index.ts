@@ -17,4 +17,10 @@ export { asServiceError, isConnectionError, isUniqueViolation } from './errors.t
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
+export {
+  actionableIssueStatuses,
+  liveRunStatuses,
+  terminalIssueStatuses,
+  wakeableAgentStatuses,
+} from './status-lists.ts';
 export * as schema from './schema/index.ts';

@@ -1,4 +1,4 @@
-import { type Tx, schema } from '@acp/db';
+import { type Tx, schema, wakeableAgentStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 
 const { agents } = schema;
@@ -34,7 +34,7 @@ export function dueHeartbeatsStatement(limit: number): SQL {
     with due as materialized (
       select id from agents
       where next_heartbeat_at is not null and deleted_at is null
-        and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()
+        and status in ${wakeableAgentStatuses} and next_heartbeat_at <= now()
       order by next_heartbeat_at limit ${limit}
       for no key update skip locked
     ), beaten as (

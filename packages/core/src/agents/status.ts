@@ -1,7 +1,7 @@
 /** Pure rules of an agent's status (decisions 2, Agent; 7.36). */
 import type { AgentStatus } from '@acp/contract';
 
-/** Statuses in which an agent may be woken; `active` is woken like `idle`. The partial index of the timer says the same. */
+/** Statuses in which an agent may be woken; `active` is woken like `idle`. In SQL: `wakeableAgentStatuses`. */
 export const wakeableStatuses = ['idle', 'active', 'running', 'error'] as const;
 
 export function isWakeable(status: string): boolean {

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -46,7 +46,7 @@ export async function sweepBudgets(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     select distinct a.company_id from budget_incidents open_breach
     join agents a on a.company_id = open_breach.company_id and a.deleted_at is null
-      and a.status in ('idle', 'active', 'running', 'error')
+      and a.status in ${wakeableAgentStatuses}
     where open_breach.status = 'open' and open_breach.kind = 'breach' and ${held}
     union
     select a.company_id from agents a

@@ -1,5 +1,5 @@
 import type { Actor, Run } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { type Tx, liveRunStatuses } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { humanActor } from '../activity/index.ts';
@@ -18,7 +18,7 @@ import { readWork, type Work } from './plan-runs.ts';
 export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): Promise<Run> {
   const work = await readWork(tx, agent.id, 1);
   if (work === undefined) throw notFound();
-  const wanted = chosenWork(work, actor);
+  const wanted = selectWork(work, actor);
   if (wanted.issue_id === null && work.busy_run_id !== null) {
     const busy = await findRun(tx, work.busy_run_id);
     if (busy) return presentRun(busy);
@@ -39,7 +39,7 @@ export async function triggerIssue(
   const { rows } = await tx.execute<TriggerFacts>(sql`
     select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
       coalesce(i.checked_out_by_agent_id, a.id) <> a.id as held_by_other,
-      (select r.id from heartbeat_runs r where r.issue_id = i.id and r.status in ('queued', 'running') limit 1) as live_run_id,
+      (select r.id from heartbeat_runs r where r.issue_id = i.id and r.status in ${liveRunStatuses} limit 1) as live_run_id,
       w.id as wakeup_id, coalesce(w.depth, 0) as wakeup_depth
     from agents a join issues i on i.id = ${issue.id}
     left join wakeup_requests w on w.agent_id = a.id and w.status = 'pending' and w.run_id is null
@@ -76,7 +76,7 @@ type TriggerFacts = { [K in keyof AgentFacts]: AgentFacts[K] } & {
   wakeup_depth: number;
 };
 
-function chosenWork(work: Work, actor: Actor): WantedHeartbeat {
+function selectWork(work: Work, actor: Actor): WantedHeartbeat {
   const [wakeup] = work.wakeups;
   const [issue] = work.issues;
   const chosen = wakeup?.issue_id ? { id: wakeup.issue_id, stalled_runs: wakeup.stalled_runs } : issue;
@@ -106,7 +106,7 @@ async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedH
   if (refusal) throw conflict(refusal.reason);
   // Another transaction has just made the issue's live run: the unique index let ours out.
   const { rows } = await tx.execute<{ id: string }>(sql`
-    select id from heartbeat_runs where live_key = ${issueKey(wanted.issue_id)} and status in ('queued', 'running')`);
+    select id from heartbeat_runs where live_key = ${issueKey(wanted.issue_id)} and status in ${liveRunStatuses}`);
   const other = rows[0] && (await findRun(tx, rows[0].id));
   if (!other) throw conflict('a run of the issue has just ended');
   return presentRun(other);

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, actionableIssueStatuses, liveRunStatuses } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
 import { actionableFor, mostUrgentFirst, notTrashed } from '../issues/index.ts';
@@ -34,7 +34,7 @@ export interface Work extends AgentFacts {
   unclaimed: string[];
 }
 
-const live = sql`status in ('queued', 'running')`;
+const live = sql`status in ${liveRunStatuses}`;
 
 // One live run per issue: other work on it waits for the end of that run.
 const withoutRun = sql`not exists (select from heartbeat_runs r where r.issue_id = i.id and r.${live})`;
@@ -63,7 +63,7 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
           order by place limit ${limit} + a.max_issues_per_run
         ) assigned), '[]') as issues,
       (select r.id from heartbeat_runs r join issues i on i.id = r.issue_id
-        where r.agent_id = a.id and r.${live} and i.assignee_agent_id = a.id and i.status in ('todo', 'in_progress')
+        where r.agent_id = a.id and r.${live} and i.assignee_agent_id = a.id and i.status in ${actionableIssueStatuses}
         order by r.created_at, r.id limit 1) as busy_run_id,
       coalesce((
         select jsonb_agg(id) from (

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, liveRunStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
@@ -15,7 +15,7 @@ export async function sweepUnsettled(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ kind: 'agent' | 'issue' | 'company'; id: string }>(sql`
     with live as materialized (
       select agent_id, issue_id, company_id from heartbeat_runs
-      where status in ('queued', 'running') and cancel_requested_at is null
+      where status in ${liveRunStatuses} and cancel_requested_at is null
       union all
       select agent_id, issue_id, company_id from wakeup_requests where status = 'pending'
     )

@@ -1,5 +1,5 @@
 import type { IssueSummary } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { type Tx, actionableIssueStatuses, terminalIssueStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
@@ -14,7 +14,7 @@ export const mostUrgentFirst = sql`
  * routing or that the loop breaker has stopped.
  */
 export function actionableFor(agentId: SQL | string): SQL {
-  return sql`i.assignee_agent_id = ${agentId} and i.status in ('todo', 'in_progress') and ${notTrashed('i')}
+  return sql`i.assignee_agent_id = ${agentId} and i.status in ${actionableIssueStatuses} and ${notTrashed('i')}
     and not i.needs_routing and not i.needs_human_attention and i.stalled_runs < ${MAX_STALLED_RUNS}
     and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}`;
 }
@@ -37,7 +37,7 @@ export async function openIssuesOf(
     tx,
     sql`select ${shownIssue} from issues i
         where i.company_id = ${agent.company_id} and i.assignee_agent_id = ${agent.id}
-          and i.status not in ('done', 'cancelled') and ${notTrashed('i')}
+          and i.status not in ${terminalIssueStatuses} and ${notTrashed('i')}
         order by ${mostUrgentFirst} limit ${limit}`,
   );
   return rows.map(summarizeIssue);

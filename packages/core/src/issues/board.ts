@@ -1,5 +1,5 @@
 import { type Issue, type IssueStatus, issueStatuses, type Label } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { type Tx, terminalIssueStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentIssue } from './present.ts';
 import { notTrashed, shownIssue, toIssueRow } from './rows.ts';
@@ -73,7 +73,7 @@ async function selectCards(tx: Tx, where: SQL): Promise<{ card: BoardCard; count
       coalesce((select jsonb_agg(jsonb_build_object('id', l.id, 'name', l.name, 'color', l.color) order by l.name)
         from issue_labels il join labels l on l.id = il.label_id where il.issue_id = i.id), '[]') as card_labels
     from ranked r join issues i on i.id = r.id left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
-    where r.place <= case when i.status in ('done', 'cancelled') then ${MOST_CARDS.ended}::int else ${MOST_CARDS.open}::int end
+    where r.place <= case when i.status in ${terminalIssueStatuses} then ${MOST_CARDS.ended}::int else ${MOST_CARDS.open}::int end
     order by r.place`);
   return rows.map((raw) => {
     const { body_markdown: _, ...issue } = presentIssue(toIssueRow(raw));

@@ -1,12 +1,12 @@
 /** "Parent auto-unblocked" (decisions 2): who waited for an issue that is over goes on. */
-import type { Tx } from '@acp/db';
+import { type Tx, terminalIssueStatuses } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, selectIssues, shownIssue } from './rows.ts';
 
-export interface LockedIssue {
+interface LockedIssue {
   issue: IssueRow | undefined;
   /** Ids of the parent and of what the issue blocks; empty unless asked for. */
   dependents: string[];
@@ -82,5 +82,5 @@ export async function unblockDependents(
 
 function open(issue: string) {
   const i = sql.identifier(issue);
-  return sql`${i}.deleted_at is null and ${i}.status not in ('done', 'cancelled')`;
+  return sql`${i}.deleted_at is null and ${i}.status not in ${terminalIssueStatuses}`;
 }

@@ -1,6 +1,6 @@
 /** One fire of a routine: its concurrency policy decides what becomes of it (decisions 3, Routines). */
 import type { Actor, FiredRoutine, Issue, RoutineSource } from '@acp/contract';
-import { asServiceError, savepoint, type Tx } from '@acp/db';
+import { asServiceError, savepoint, type Tx, terminalIssueStatuses } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
@@ -113,7 +113,7 @@ async function activeIssue(
     select i.* from issues i
     join routine_runs r on r.issue_id = i.id and r.status = 'enqueued' and r.routine_id = ${routine.id}
     where i.company_id = ${routine.company_id} and i.deleted_at is null and i.origin_kind = 'routine'
-      and i.status not in ('done', 'cancelled')
+      and i.status not in ${terminalIssueStatuses}
     order by i.created_at desc, i.id desc limit 1
     for no key update of i`);
   return rows[0] && toIssueRow(rows[0]);

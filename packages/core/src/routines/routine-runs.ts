@@ -1,5 +1,5 @@
 import type { IssueStatus, RoutineRun, Run } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { newestFirst, type Page, type PageRequest, schema, type Tx, terminalIssueStatuses } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 import { shownColumns } from '../trash/index.ts';
@@ -68,7 +68,7 @@ export async function deleteRoutineRunsBefore(tx: Tx, days: number, limit: numbe
   const result = await tx.execute(sql`
     delete from routine_runs where id in (
       select r.id from routine_runs r
-      left join issues i on i.id = r.issue_id and i.deleted_at is null and i.status not in ('done', 'cancelled')
+      left join issues i on i.id = r.issue_id and i.deleted_at is null and i.status not in ${terminalIssueStatuses}
       where r.created_at < now() - make_interval(days => ${days}) and i.id is null
       order by r.created_at limit ${limit})`);
   return result.rowCount ?? 0;

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { rolloverDue } from '../budgets/index.ts';
 
@@ -37,7 +37,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
   const { rows } = await tx.execute<{ [K in keyof DueWork]: DueWork[K] }>(sql`
     select
       exists (select from agents where next_heartbeat_at is not null and deleted_at is null
-        and status in ('idle', 'active', 'running', 'error') and next_heartbeat_at <= now()) as heartbeats,
+        and status in ${wakeableAgentStatuses} and next_heartbeat_at <= now()) as heartbeats,
       exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs,
       ${rolloverDue} as budget_windows,
       exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())

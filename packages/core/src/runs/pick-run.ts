@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
@@ -63,7 +63,7 @@ export function pickStatement(wait: boolean): SQL {
         select r.id, r.agent_id, r.created_at
         from heartbeat_runs r join agents a on a.id = r.agent_id
         where r.company_id = load.company_id and r.status = 'queued' and r.kind in (${knownKinds()}) and a.deleted_at is null
-          and a.status in ('idle', 'active', 'running', 'error') and r.agent_id not in (select id from full_agent)
+          and a.status in ${wakeableAgentStatuses} and r.agent_id not in (select id from full_agent)
           and not ${budgetHeld(scopesOfRun('r'))}
         order by r.created_at, r.id limit ${PER_COMPANY}
       ) q

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, liveRunStatuses, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
@@ -34,14 +34,14 @@ export async function sweepWakeups(tx: Tx, limit = 500, waited_sec = 60): Promis
       select distinct wakeup.agent_id
       from wakeup_requests wakeup
       join agents on agents.id = wakeup.agent_id and agents.deleted_at is null
-        and agents.status in ('idle', 'active', 'running', 'error')
+        and agents.status in ${wakeableAgentStatuses}
       join companies on companies.id = agents.company_id and companies.deleted_at is null
       where wakeup.status = 'pending' and wakeup.run_id is null
         and wakeup.created_at < now() - make_interval(secs => ${waited_sec})
-        and (select count(*) from heartbeat_runs run where run.agent_id = agents.id and run.status in ('queued', 'running'))
+        and (select count(*) from heartbeat_runs run where run.agent_id = agents.id and run.status in ${liveRunStatuses})
           < agents.max_concurrent_runs
         and (wakeup.issue_id is null or not exists (
-          select from heartbeat_runs run where run.issue_id = wakeup.issue_id and run.status in ('queued', 'running')))
+          select from heartbeat_runs run where run.issue_id = wakeup.issue_id and run.status in ${liveRunStatuses}))
     ) stuck order by random() limit ${limit}`);
   await enqueueMany(tx, 'dispatch-agent', rows);
   return rows.length;

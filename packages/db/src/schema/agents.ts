@@ -12,6 +12,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
+import { wakeableAgentStatuses } from '../status-lists.ts';
 
 export const agents = pgTable(
   'agents',
@@ -71,7 +72,7 @@ export const agents = pgTable(
     index('agents_next_heartbeat')
       .on(t.next_heartbeat_at)
       .where(
-        sql`${t.next_heartbeat_at} is not null and ${t.deleted_at} is null and ${t.status} in ('idle', 'active', 'running', 'error')`,
+        sql`${t.next_heartbeat_at} is not null and ${t.deleted_at} is null and ${t.status} in ${wakeableAgentStatuses}`,
       ),
   ],
 );

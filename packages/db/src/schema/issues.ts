@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
+import { actionableIssueStatuses, terminalIssueStatuses } from '../status-lists.ts';
 
 export const issues = pgTable(
   'issues',
@@ -63,7 +64,7 @@ export const issues = pgTable(
       .where(sql`${t.deleted_at} is null and (${t.awaiting_input} or ${t.needs_human_attention})`),
     index('issues_assignee_actionable')
       .on(t.assignee_agent_id, t.created_at)
-      .where(sql`${t.deleted_at} is null and ${t.status} in ('todo', 'in_progress')`),
+      .where(sql`${t.deleted_at} is null and ${t.status} in ${actionableIssueStatuses}`),
     index('issues_parent')
       .on(t.parent_issue_id)
       .where(sql`${t.parent_issue_id} is not null`),
@@ -74,7 +75,7 @@ export const issues = pgTable(
     index('issues_routine_open')
       .on(t.company_id)
       .where(
-        sql`${t.deleted_at} is null and ${t.origin_kind} = 'routine' and ${t.status} not in ('done', 'cancelled')`,
+        sql`${t.deleted_at} is null and ${t.origin_kind} = 'routine' and ${t.status} not in ${terminalIssueStatuses}`,
       ),
     index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
   ],

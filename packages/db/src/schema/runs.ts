@@ -14,6 +14,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
 import { createdAt, id, instant } from './columns.ts';
+import { liveRunStatuses } from '../status-lists.ts';
 
 /** The run row is the queue; its lease is liveness; its fence is the right to write (decisions 8.1). */
 export const heartbeat_runs = pgTable(
@@ -64,10 +65,10 @@ export const heartbeat_runs = pgTable(
   (t) => [
     uniqueIndex('heartbeat_runs_live_key')
       .on(t.live_key)
-      .where(sql`${t.live_key} is not null and ${t.status} in ('queued', 'running')`),
+      .where(sql`${t.live_key} is not null and ${t.status} in ${liveRunStatuses}`),
     index('heartbeat_runs_live_issue')
       .on(t.issue_id)
-      .where(sql`${t.issue_id} is not null and ${t.status} in ('queued', 'running')`),
+      .where(sql`${t.issue_id} is not null and ${t.status} in ${liveRunStatuses}`),
     index('heartbeat_runs_queued')
       .on(t.company_id, t.created_at, t.id)
       .where(sql`${t.status} = 'queued'`),
@@ -76,7 +77,7 @@ export const heartbeat_runs = pgTable(
       .where(sql`${t.status} = 'running'`),
     index('heartbeat_runs_live_agent')
       .on(t.agent_id)
-      .where(sql`${t.status} in ('queued', 'running')`),
+      .where(sql`${t.status} in ${liveRunStatuses}`),
     index('heartbeat_runs_lease')
       .on(t.lease_expires_at)
       .where(sql`${t.status} = 'running'`),

@@ -1,0 +1,20 @@
+/**
+ * Status lists that partial indexes and statements have to spell alike: the planner uses a partial index only where
+ * the statement repeats its predicate in literals. In SQL: `status in ${liveRunStatuses}`.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+
+const list = (...statuses: string[]): SQL =>
+  sql.raw(`(${statuses.map((status) => `'${status}'`).join(', ')})`);
+
+/** A run that has not ended. */
+export const liveRunStatuses = list('queued', 'running');
+
+/** An agent that may be woken: `wakeableStatuses` of core, in SQL. */
+export const wakeableAgentStatuses = list('idle', 'active', 'running', 'error');
+
+/** An issue that an agent works on: `actionableStatuses` of the contract, in SQL. */
+export const actionableIssueStatuses = list('todo', 'in_progress');
+
+/** An issue that is over: `terminalStatuses` of the contract, in SQL. */
+export const terminalIssueStatuses = list('done', 'cancelled');
