@@ -85,12 +85,11 @@ describe('the web tier', () => {
 
   it('stops while a live stream is open: the stream ends well and the port is free', async () => {
     cast ??= await createCast(kit.database);
-    const tier = await start();
+    // Were the stream waited for, the test would run into its own time limit.
+    const tier = await start({ SERVICE_DRAIN_TIMEOUT_SEC: '3600' });
     const stream = await fetch(`${tier.url}/api/live/events`, { headers: cast.agent.headers });
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
-    const startedAt = performance.now();
     await running.pop()!.stop();
-    expect(performance.now() - startedAt).toBeLessThan(1900);
     await expect(stream.text()).resolves.toContain('retry:');
     await expect(fetch(`${tier.url}/healthz`)).rejects.toThrow('fetch failed');
   });

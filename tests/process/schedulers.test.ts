@@ -137,12 +137,10 @@ describe('a scheduler killed in the middle of runs', () => {
     await startSchedulers(1);
     killed = true;
     doomed!.kill('SIGKILL');
-    const at = Date.now();
     await waitFor(async () => (await openTasks(first)) + (await openTasks(second)) === 0, {
       timeout_ms: TAKE_OVER_MS,
       what: 'every issue being done',
     });
-    const tookMs = Date.now() - at;
     for (const { id } of second.agents)
       await api.call('PATCH', `/api/agents/${id}`, { heartbeat_enabled: false });
     const isOver = async () =>
@@ -150,7 +148,6 @@ describe('a scheduler killed in the middle of runs', () => {
         ({ status }) => !/queued|running/.test(status),
       );
     await waitFor(isOver, { what: 'the end of all runs' });
-    expect(tookMs).toBeLessThan(TAKE_OVER_MS);
 
     for (const team of [first, second]) {
       const runs = await runsOf(team);

@@ -205,7 +205,8 @@ describe('a run', () => {
   });
 
   it('that is cancelled stops in the middle of its answer and does nothing of it', async () => {
-    await start();
+    // The lease is renewed after twenty minutes: only the notification can bring the cancel in time.
+    await start({ SERVICE_RUN_LEASE_SEC: '3600' });
     const set = await scene();
     model.setScript(() => ({
       // More than the scrubber holds back.
@@ -220,10 +221,7 @@ describe('a run', () => {
     );
     const row = await read(id);
     await transaction(db.database, async (tx) => cancelRun(tx, set.human, row));
-    const asked = performance.now();
     expect(await ended(id)).toMatchObject({ status: 'cancelled', usage_missing: true });
-    // By the notification, not by the renewal of the lease ten seconds later.
-    expect(performance.now() - asked).toBeLessThan(3000);
     await waitFor(() => request.state === 'aborted');
     expect(await findIssue(db.database.db, set.issue.id)).toMatchObject({
       status: 'todo',

@@ -137,9 +137,8 @@ describe('stopping', () => {
     const server = await start(hello);
     const agent = new Agent({ keepAlive: true });
     await fetchText(server.url, agent);
-    const startedAt = performance.now();
-    await server.stop(10_000);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    // Were the connection waited for, the test would run into its own time limit.
+    await server.stop(3_600_000);
     agent.destroy();
   });
 
