@@ -20,12 +20,12 @@ export async function endRuns(running: Running, timeoutMs: number, hurry?: Abort
   const { pool } = running;
   if (await pool.drain(timeoutMs, hurry)) return;
   // Their programs go although the database may not hear of it.
-  await Promise.race([handBack(running), delay(ABORT_TIMEOUT_MS)]);
+  await Promise.race([releaseLeases(running), delay(ABORT_TIMEOUT_MS)]);
   await pool.drain(ABORT_TIMEOUT_MS);
 }
 
 /** Aborts what still runs and ends it as lost right away, so that another scheduler need not wait for the leases. */
-async function handBack({ database, leases, logger }: Running): Promise<void> {
+async function releaseLeases({ database, leases, logger }: Running): Promise<void> {
   try {
     await leases.release();
     while (await transaction(database, async (tx) => sweepLostRun(tx))) {

@@ -1,7 +1,7 @@
 import type { Logger } from '@acp/kernel';
 import type { TickCounters } from './tick-counters.ts';
 
-export interface TimerSettings {
+interface TimerSettings {
   name: string;
   interval_sec: number;
   /** Safe with several schedulers at once: rows are locked, or the statement is its own judge. */

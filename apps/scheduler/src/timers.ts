@@ -32,8 +32,8 @@ import {
   warnOfExpiringKeys,
 } from '@acp/core';
 import { type Listener, transaction } from '@acp/db';
-import { forgetCommands } from '@acp/queue';
-import { catchUp } from './catch-up.ts';
+import { deleteOldCommands } from '@acp/queue';
+import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
@@ -53,7 +53,7 @@ const EVENT_BATCH = 2000;
 
 export const timerTable: readonly TimerRow[] = [
   // The only one that an idle instance feels: one statement a second for all that is due to the second.
-  { name: 'due-work', interval_sec: 1, work: doDueWork },
+  { name: 'due-work', interval_sec: 1, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
@@ -108,10 +108,10 @@ export const timerTable: readonly TimerRow[] = [
   },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
-  { name: 'security-retention', interval_sec: 3600, work: forgetSecurityEvents },
-  { name: 'event-retention', interval_sec: 300, work: forgetEvents },
-  { name: 'trash-retention', interval_sec: 3600, work: forgetTrash },
-  { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
+  { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },
+  { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
+  { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
+  { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
 ];
 
 export function startTimers(context: TimerContext, listener: Pick<Listener, 'onReconnect'>): Timer[] {
@@ -122,15 +122,15 @@ export function startTimers(context: TimerContext, listener: Pick<Listener, 'onR
   );
   for (const timer of timers) timer.start();
   // The database was away: answers to fetches of jobs may have been lost with the connections.
-  listener.onReconnect(() => void catchUp(context));
+  listener.onReconnect(() => void reofferLostJobs(context));
   return timers;
 }
 
-async function doDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
+async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
   const due = await dueWork(context.database.db);
   if (due.events) context.database.notifier?.push('events', ['']);
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
-  if (due.heartbeats) await beatHearts(context, signal);
+  if (due.heartbeats) await fireHeartbeats(context, signal);
   if (due.remote_tasks) await endDueTasks(context, signal);
   if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.webhooks) context.webhooks.kick();
@@ -157,12 +157,12 @@ async function sweepLostRuns({ config, database, logger }: TimerContext, signal:
     }
   }
   // Who lost runs has died, and perhaps with jobs in its hands.
-  if (ended > 0) await catchUp({ database, logger });
+  if (ended > 0) await reofferLostJobs({ database, logger });
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} lost runs could not be ended`);
 }
 
-async function beatHearts({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+async function fireHeartbeats({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let due = HEARTBEAT_BATCH;
   while (due === HEARTBEAT_BATCH && !signal.aborted) {
     due = await transaction(database, async (tx) => startDueHeartbeats(tx, HEARTBEAT_BATCH));
@@ -175,7 +175,7 @@ async function reportTicks(context: TimerContext): Promise<void> {
 }
 
 async function forget({ database: { db } }: TimerContext): Promise<void> {
-  await forgetCommands(db);
+  await deleteOldCommands(db);
   await deleteOldIdempotencyKeys(db);
   await deleteOldLoginFailures(db);
   await deleteExpiredSessions(db);
@@ -186,7 +186,10 @@ async function announceExpiringKeys({ database }: TimerContext): Promise<void> {
   await transaction(database, async (tx) => warnOfExpiringKeys(tx));
 }
 
-async function forgetSecurityEvents({ database: { db } }: TimerContext, signal: AbortSignal): Promise<void> {
+async function deleteOldSecurityEvents(
+  { database: { db } }: TimerContext,
+  signal: AbortSignal,
+): Promise<void> {
   const days = (await getSetting(db, 'security_event_retention_days')) ?? SECURITY_EVENTS_KEPT_DAYS;
   let deleted = EVENT_BATCH;
   while (deleted === EVENT_BATCH && !signal.aborted)
@@ -195,7 +198,7 @@ async function forgetSecurityEvents({ database: { db } }: TimerContext, signal: 
 }
 
 /** Events and what webhooks made of them, in bites: a busy instance makes a lot in five minutes. */
-async function forgetEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
   for (const forgetBatch of [deleteEventsBefore, deleteDeliveriesBefore]) {
@@ -206,7 +209,7 @@ async function forgetEvents({ database }: TimerContext, signal: AbortSignal): Pr
 }
 
 /** In small bites, so that no statement holds rows for long. */
-async function forgetRuns({ database: { db }, config }: TimerContext, signal: AbortSignal): Promise<void> {
+async function deleteOldRuns({ database: { db }, config }: TimerContext, signal: AbortSignal): Promise<void> {
   const days = (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
   let deleted = RUN_BATCH;
   while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);
@@ -219,7 +222,7 @@ async function forgetRuns({ database: { db }, config }: TimerContext, signal: Ab
 const TRASH_KEPT_DAYS = 30;
 
 /** One thing a transaction. */
-async function forgetTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+async function purgeOldTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const days = (await getSetting(database.db, 'trash_retention_days')) ?? TRASH_KEPT_DAYS;
   let purged = true;
   while (purged && !signal.aborted)

@@ -7,7 +7,7 @@ import { apiRoutes } from './api/index.ts';
 import { createApp, createHealthApp } from './app.ts';
 import { admitKey, openInstanceState, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
-import { createCredentials, forgettingAtOnce } from './http/credentials.ts';
+import { createCredentials, dropRevokedAtOnce } from './http/credentials.ts';
 import { listen } from './http/server.ts';
 import type { WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
@@ -43,7 +43,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const url = directUrl(config);
   const listener = createListener({ url, logger, application_name: 'web-listener' });
   const credentials = createCredentials({ database, logger, listener });
-  const notifier = forgettingAtOnce(
+  const notifier = dropRevokedAtOnce(
     createNotifier({ url, logger, application_name: 'web-notifier', poll_ms: OUTBOX_POLL_MS }),
     credentials,
   );

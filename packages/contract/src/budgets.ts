@@ -19,12 +19,9 @@ export type Pricing = Static<typeof Pricing>;
 const Money = Type.Number({ minimum: 0, maximum: 1_000_000_000 });
 
 export const budgetScopes = ['company', 'project', 'agent'] as const;
-export type BudgetScope = (typeof budgetScopes)[number];
 /** In UTC; weeks begin on Monday (decisions 8.4). */
 export const budgetWindows = ['day', 'week', 'month', 'lifetime'] as const;
-export type BudgetWindow = (typeof budgetWindows)[number];
 export const budgetActions = ['notify', 'pause'] as const;
-export type BudgetAction = (typeof budgetActions)[number];
 
 export const BudgetPolicy = Type.Object({
   id: Uuid,

@@ -128,9 +128,6 @@ export type ToolName = Rows['name'];
 /** What the tool of that name takes. */
 export type ToolInput<N extends ToolName> = Static<Extract<Rows, { name: N }>['input']>;
 
-/** Own names only: `constructor` is none. */
-export const toolByName: ReadonlyMap<string, ToolRow> = new Map(toolTable.map((row) => [row.name, row]));
-
 /** `title, body_markdown?`: what the tool takes, those that may be left out with a mark. */
 export function toolFields({ input }: Pick<ToolRow, 'input'>): string {
   const required = new Set<string>(input.required ?? []);

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@acp/kernel';
 
-export interface LinkOptions {
+interface LinkOptions {
   /** The direct address: the session must stay ours (LISTEN). */
   url: string;
   application_name: string;
@@ -43,7 +43,7 @@ function ping(client: Client | null): void {
 }
 
 /** Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines. */
-function isWorthTelling(failures: number): boolean {
+function shouldLog(failures: number): boolean {
   return failures >= WARN_FROM && Number.isInteger(Math.log2(failures));
 }
 
@@ -98,7 +98,7 @@ export function openLink(options: LinkOptions): Link {
       } catch (err) {
         const error = err instanceof Error ? err.message : String(err);
         failures += 1;
-        if (isWorthTelling(failures))
+        if (shouldLog(failures))
           logger?.warn('database link: no connection', { link: options.application_name, error });
         await delay(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);

@@ -26,7 +26,7 @@ export async function chooseAccount(folder: Folder): Promise<Account> {
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const account = await nobody();
   // A copy that root has put back, from a backup for one.
-  if (owner !== undefined) await giveAway(folder.data, account);
+  if (owner !== undefined) await changeOwner(folder.data, account);
   return account;
 }
 
@@ -41,7 +41,7 @@ async function nobody(): Promise<Required<Account>> {
   return uid > 0 && gid > 0 ? { uid, gid } : NOBODY;
 }
 
-async function giveAway(folder: string, { uid, gid }: Required<Account>): Promise<void> {
+async function changeOwner(folder: string, { uid, gid }: Required<Account>): Promise<void> {
   await chown(folder, uid, gid);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isSymbolicLink()) await chown(path.join(entry.parentPath, entry.name), uid, gid);

@@ -41,7 +41,7 @@ export async function postgresProcessesIn(folder: string): Promise<ProcessState[
 }
 
 /** False when `condition` has not come true within the time. */
-export async function becomesTrue(condition: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+export async function pollUntil(condition: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline) return false;

@@ -5,7 +5,7 @@ import type { Logger } from '@acp/kernel';
 import { dataArgument } from './account.ts';
 import type { Account } from './account.ts';
 import type { Folder } from './folder.ts';
-import { becomesTrue, isStillRunning, postgresProcessesIn, runningProcess, sendSignal } from './processes.ts';
+import { pollUntil, isStillRunning, postgresProcessesIn, runningProcess, sendSignal } from './processes.ts';
 import type { ProcessState } from './processes.ts';
 
 export interface Server {
@@ -45,10 +45,10 @@ async function readPidFile(
  */
 export async function clearRemains(folder: Folder, logger: Logger): Promise<void> {
   const noneLeft = async (): Promise<boolean> => (await postgresProcessesIn(folder.data)).length === 0;
-  if (!(await becomesTrue(noneLeft, HARD_STOP_MS))) {
+  if (!(await pollUntil(noneLeft, HARD_STOP_MS))) {
     logger.warn('killing the backends that a dead PostgreSQL left behind', { data_dir: folder.data });
     for (const { pid } of await postgresProcessesIn(folder.data)) sendSignal(pid, 'SIGKILL');
-    await becomesTrue(noneLeft, HARD_STOP_MS);
+    await pollUntil(noneLeft, HARD_STOP_MS);
   }
   await rm(path.join(folder.data, 'postmaster.pid'), { force: true });
 }
@@ -76,7 +76,7 @@ export async function launchServer(
     child.once('error', (err) => (ended = err.message));
     child.once('exit', (code, how) => (ended = `it ended with ${code ?? how}`));
     child.unref();
-    const ready = await becomesTrue(
+    const ready = await pollUntil(
       async () => ended !== undefined || signal?.aborted === true || (await isReady(folder, child.pid)),
       START_TIMEOUT_MS,
     );
@@ -95,14 +95,14 @@ export async function launchServer(
 export async function waitUntilReady(folder: Folder, server: Server): Promise<void> {
   const settled = async (): Promise<boolean> =>
     (await isReady(folder, server.pid)) || !(await isStillRunning(server));
-  if (!(await becomesTrue(settled, START_TIMEOUT_MS)) || !(await isStillRunning(server))) {
+  if (!(await pollUntil(settled, START_TIMEOUT_MS)) || !(await isStillRunning(server))) {
     throw await startError(folder, 'the running one did not become ready');
   }
 }
 
 /** Waits for it a moment: the signal that ends a server and the refusal to talk come before its end. */
 export async function hasEnded(server: Server): Promise<boolean> {
-  return becomesTrue(async () => !(await isStillRunning(server)), HARD_STOP_MS);
+  return pollUntil(async () => !(await isStillRunning(server)), HARD_STOP_MS);
 }
 
 async function isReady(folder: Folder, pid: number | undefined): Promise<boolean> {
@@ -136,10 +136,10 @@ export async function shutDown(
   if (await gone()) return;
   if (how === 'fast') {
     sendSignal(server.pid, 'SIGINT');
-    if (await becomesTrue(gone, FAST_STOP_MS)) return;
+    if (await pollUntil(gone, FAST_STOP_MS)) return;
   }
   sendSignal(server.pid, 'SIGQUIT');
-  if (await becomesTrue(gone, HARD_STOP_MS)) return;
+  if (await pollUntil(gone, HARD_STOP_MS)) return;
   for (const { pid } of await postgresProcessesIn(folder.data)) sendSignal(pid, 'SIGKILL');
-  await becomesTrue(gone, HARD_STOP_MS);
+  await pollUntil(gone, HARD_STOP_MS);
 }

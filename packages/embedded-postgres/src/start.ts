@@ -55,7 +55,7 @@ export interface EmbeddedPostgres {
   kill(): Promise<void>;
 }
 
-export const DATABASE = 'service';
+const DATABASE = 'service';
 const PORT_ATTEMPTS = 5;
 
 /**

@@ -8,7 +8,7 @@ export const BOSS_SCHEMA = 'pgboss';
  * client: fetches nothing, sweeps nothing, migrates nothing; consumer: sweeps as well (expiry, deletion); migrator:
  * installs and upgrades pg-boss's own tables.
  */
-export type BossRole = 'client' | 'consumer' | 'migrator';
+type BossRole = 'client' | 'consumer' | 'migrator';
 
 const DAY_SEC = 24 * 60 * 60;
 

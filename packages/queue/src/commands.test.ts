@@ -5,7 +5,7 @@ import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { Type } from 'typebox';
 import { callRow } from './call-command.ts';
-import { forgetCommands, migrateQueue, openQueue } from './index.ts';
+import { deleteOldCommands, migrateQueue, openQueue } from './index.ts';
 import type { CommandContext, CommandHandlers, Queue } from './index.ts';
 
 const row = { payload: Type.Any(), result: Type.Any(), deadline_sec: 5, taken_by: 'any', doc: '' } as const;
@@ -193,7 +193,7 @@ describe('a command', () => {
     await test.database.db.execute(
       sql`update commands set created_at = now() - interval '61 min' where name = 'nothing'`,
     );
-    expect(await forgetCommands(test.database.db)).toBe(1);
-    expect(await forgetCommands(test.database.db)).toBe(0);
+    expect(await deleteOldCommands(test.database.db)).toBe(1);
+    expect(await deleteOldCommands(test.database.db)).toBe(0);
   });
 });

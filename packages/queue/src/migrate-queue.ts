@@ -8,7 +8,7 @@ import { openDatabase } from '@acp/db';
 import type { Tx } from '@acp/db';
 import { BOSS_SCHEMA, createBoss } from './boss.ts';
 
-export type Catalogue = Readonly<Record<string, JobRow>>;
+type Catalogue = Readonly<Record<string, JobRow>>;
 
 // Finished jobs serve nobody: what they did is in their effects. Failed ones are also in the log.
 const KEEP_FINISHED_SEC = 900;

@@ -72,7 +72,7 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
       ? createListener({ url: options.direct_url, logger, application_name: 'queue-listener' })
       : undefined;
   const listener = options.listener ?? ownListener;
-  const unsubscribe = role === 'consumer' ? kickBy(listener, consumers) : () => undefined;
+  const unsubscribe = role === 'consumer' ? kickOnSignal(listener, consumers) : () => undefined;
   const leased: LeasedCommands[] = [];
 
   const tell = (job: JobName, moment: number) => database.notifier?.push('jobs', [kickOf(job, moment)]);
@@ -118,7 +118,7 @@ function assertComplete(table: CommandTable, handlers: object): void {
     throw new Error(`commands and handlers disagree: ${rows.join(', ')}; ${handled.join(', ')}`);
 }
 
-function kickBy(listener: Listener | undefined, consumers: readonly Kickable[]): () => void {
+function kickOnSignal(listener: Listener | undefined, consumers: readonly Kickable[]): () => void {
   if (listener === undefined) throw new Error('a consumer needs a listener or a direct_url');
   const offItems = listener.on('jobs', (items) => {
     for (const { job, at } of items.map(parseKick)) {

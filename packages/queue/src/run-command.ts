@@ -127,7 +127,7 @@ function describe(err: unknown): CommandError {
 }
 
 /** Results are kept for an hour (decisions 6). Gives back how many rows went; a timer of the scheduler calls it. */
-export async function forgetCommands(tx: Tx): Promise<number> {
+export async function deleteOldCommands(tx: Tx): Promise<number> {
   const { rowCount } = await tx.execute(
     sql`delete from commands where created_at < now() - interval '1 hour'`,
   );

@@ -7,7 +7,7 @@ export interface KeyLedger {
   /** Before the first byte. */
   reserve(keys: readonly string[]): Promise<void>;
   /** Claims those that no row took. @returns the ones whose bytes the caller now deletes */
-  doom(keys: readonly string[]): Promise<string[]>;
+  claim(keys: readonly string[]): Promise<string[]>;
   /** After their bytes are gone. */
   forget(keys: readonly string[]): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface PlacedFile extends StoredObject {
 }
 
 /** Texts on their way from one process to another. */
-export interface PassingTexts {
+interface PassingTexts {
   /** @returns the key for `get` */
   put(text: string): Promise<string>;
   /** Undefined when there is nothing. */
@@ -110,9 +110,9 @@ export class FileStore {
   async discard(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     try {
-      const doomed = await this.#ledger.doom(keys);
-      for (const key of doomed) await this.#storage.delete(key);
-      await this.#ledger.forget(doomed);
+      const claimed = await this.#ledger.claim(keys);
+      for (const key of claimed) await this.#storage.delete(key);
+      await this.#ledger.forget(claimed);
     } catch (error) {
       this.#logger?.warn('stored files are left to the sweep', { keys, error });
     }

@@ -43,7 +43,7 @@ export function guardedBody(body: Readable, { fault, closed, silence_ms = SILENC
   return guarded;
 }
 
-export interface BodyGuard {
+interface BodyGuard {
   fault: (error: unknown) => Error;
   /** Once, at the end, whatever it was. */
   closed: () => void;

@@ -17,7 +17,7 @@ import { Meter } from './metered.ts';
 import { checkFolder, checkKey } from './storage.ts';
 import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
-export interface S3Settings {
+interface S3Settings {
   bucket: string;
   region: string;
   endpoint: string | null;

@@ -275,7 +275,7 @@ it('a text in passing lies under a key that is written down as an orphan’s bef
   const reserved: string[] = [];
   const ledger = {
     reserve: async (keys: readonly string[]) => Promise.resolve(void reserved.push(...keys)),
-    doom: async () => Promise.resolve([]),
+    claim: async () => Promise.resolve([]),
     forget: async () => Promise.resolve(),
   };
   const texts = new FileStore({ storage: stores.get('local')!, ledger }).passing('commands');

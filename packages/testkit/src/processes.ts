@@ -55,7 +55,7 @@ for pid in $pids; do
 done
 `;
 
-function tellGuard(pid: number): void {
+function notifyGuard(pid: number): void {
   if (guard === undefined) {
     guard = spawn('/bin/sh', ['-c', GUARD], {
       detached: true,
@@ -129,7 +129,7 @@ export function spawnService(
     },
   };
   alive.add(self);
-  tellGuard(pid);
+  notifyGuard(pid);
   return self;
 }
 

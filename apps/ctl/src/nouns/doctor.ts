@@ -29,14 +29,14 @@ async function find(
   context: CommandContext,
 ): Promise<Finding> {
   const missing = (await Promise.all(before)).find(({ ok }) => !ok);
-  const verdict = missing === undefined ? await carryOut(check, context) : notChecked(missing);
+  const verdict = missing === undefined ? await runCheck(check, context) : notChecked(missing);
   return { check: name, ...verdict };
 }
 
 const notChecked = ({ check }: Finding): Verdict => wrong('not checked', `mend ${check} first`);
 
 /** A check that throws is a finding too: what it threw is the detail. */
-async function carryOut(check: Check, context: CommandContext): Promise<Verdict> {
+async function runCheck(check: Check, context: CommandContext): Promise<Verdict> {
   try {
     return await check.run(context);
   } catch (error) {

@@ -11,7 +11,7 @@ export interface Colleague {
 }
 
 /** An issue as a line of another one's prompt names it. */
-export interface NamedIssue {
+interface NamedIssue {
   identifier: string;
   status: string;
   assignee: string | null;

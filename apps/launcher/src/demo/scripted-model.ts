@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { answer } from './answers.ts';
 import type { ChatMessage } from './read-prompt.ts';
 
-export const SCRIPTED_MODEL = 'scripted-model';
+const SCRIPTED_MODEL = 'scripted-model';
 /** Between two words: as fast as one can just follow. */
 const WORD_DELAY_MS = 12;
 const CHARACTERS_PER_TOKEN = 4;

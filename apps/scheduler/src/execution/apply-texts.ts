@@ -5,14 +5,14 @@ import { bounded } from '@acp/kernel';
 import type { HeldRun } from './held-run.ts';
 import type { Transcript } from './transcript.ts';
 
-export interface ApplyTextsSettings {
+interface ApplyTextsSettings {
   held: HeldRun;
   transcript: Transcript;
   apply: (action: ParsedAction) => Promise<AppliedAction>;
 }
 
 /** What became of the messages of one turn, as far as it went. */
-export interface AppliedTexts {
+interface AppliedTexts {
   /** The last message that says something is the answer; what came before was said on the way. */
   prose: string;
   actions: AppliedAction[];

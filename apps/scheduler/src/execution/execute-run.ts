@@ -16,7 +16,7 @@ import { writeEnd } from './write-end.ts';
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
   const parts = partsOf(settings, held);
-  await unlessGivenUp(settings, run, async () => {
+  await logUnlessWritten(settings, run, async () => {
     const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
     if (result !== 'handed over') await writeEnd(settings, run, parts, result);
   });
@@ -34,7 +34,7 @@ export async function endWithResult(
 ): Promise<void> {
   const { run } = taken;
   const parts = partsOf(settings, held, taken.next_seq);
-  await unlessGivenUp(settings, run, async () => {
+  await logUnlessWritten(settings, run, async () => {
     const result = await applyBroughtResult(settings, taken, parts, brought);
     await writeEnd(settings, run, parts, result);
   });
@@ -45,7 +45,7 @@ function partsOf({ database, logger }: ExecutionSettings, held: HeldRun, first_s
   return { held, scrubber, transcript: new Transcript({ database, held, scrubber, logger, first_seq }) };
 }
 
-async function unlessGivenUp(
+async function logUnlessWritten(
   { logger }: ExecutionSettings,
   { run_id }: ClaimedRun,
   work: () => Promise<void>,

@@ -11,7 +11,7 @@ import { persist } from './persist.ts';
 import { RunFailure } from './run-failure.ts';
 import type { Transcript } from './transcript.ts';
 
-export interface RemoteSettings {
+interface RemoteSettings {
   database: Database;
   logger: Logger;
   held: HeldRun;

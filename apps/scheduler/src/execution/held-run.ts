@@ -1,7 +1,7 @@
 import type { RunAudience, RunLease } from '@acp/core';
 
 /** Why a run ends before its time. After `lost` and `stopping` the run is someone else's: nothing more is written. */
-export type StopCause = 'cancelled' | 'lost' | 'stopping';
+type StopCause = 'cancelled' | 'lost' | 'stopping';
 
 /** Reason of the abort signal, and what the assertions throw. */
 export class RunStopped extends Error {

@@ -4,7 +4,7 @@ import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 import type { HeldRun } from './held-run.ts';
 
-export interface LeaseKeeperSettings {
+interface LeaseKeeperSettings {
   database: Database;
   listener: Listener;
   logger: Logger;

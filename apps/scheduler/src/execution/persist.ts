@@ -18,7 +18,7 @@ export async function persist<T>(held: HeldRun, logger: Logger, work: () => Prom
     try {
       return await work();
     } catch (err) {
-      if (!isPassing(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
+      if (!isTransient(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
       if (attempt === 1) logger.warn('a write of a run is repeated', { run_id: held.run_id, error: err });
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
       await delay(pause * (0.5 + Math.random()));
@@ -27,7 +27,7 @@ export async function persist<T>(held: HeldRun, logger: Logger, work: () => Prom
 }
 
 /** The database's troubles, which carry their cause; a command that answers `unavailable` by itself means it. */
-export function isPassing(err: unknown): boolean {
+export function isTransient(err: unknown): boolean {
   const known = asServiceError(err);
   return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined);
 }

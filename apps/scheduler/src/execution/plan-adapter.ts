@@ -20,7 +20,7 @@ import { MAX_TURNS } from './kinds/execution-kind.ts';
 import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 
-export interface PlanSettings {
+interface PlanSettings {
   database: Database;
   config: Config;
   provider: ProviderSpec | null;
@@ -28,7 +28,7 @@ export interface PlanSettings {
 }
 
 /** For whom it is planned: a run, or a test of the adapter. */
-export type Planned = Pick<
+type Planned = Pick<
   ClaimedRun,
   'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key' | 'adapter_type'
 > & {
@@ -133,7 +133,7 @@ async function planProgram(
   if (stored === undefined) throw new RunFailure('internal', 'the agent is gone');
   const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
-  const walls = await wallsOf(config, run, place.company, adapter_config);
+  const walls = await sandboxOf(config, run, place.company, adapter_config);
   const folders = await makeFolders(config, run.agent_id, place, run.run_id);
   return {
     task: {
@@ -158,7 +158,7 @@ async function planProgram(
 
 type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
-async function wallsOf(
+async function sandboxOf(
   config: Config,
   { adapter_type }: Planned,
   company: AgentPlace['company'],

@@ -30,7 +30,7 @@ export interface ModelChoice {
   provider_id: string | null;
 }
 
-export interface ModelSources {
+interface ModelSources {
   tx: Tx;
   config: Config;
   vault: Vault;

@@ -15,7 +15,7 @@ import { RunFailure } from './run-failure.ts';
 import { totalUsage } from './usage.ts';
 import type { TurnUsage } from './usage.ts';
 
-export interface RunBudgetSettings {
+interface RunBudgetSettings {
   database: Database;
   logger: Logger;
   run: ClaimedRun;
@@ -45,7 +45,7 @@ export async function reserveTurn(
     run_id: run.run_id,
     company_id: run.company_id,
     fence: run.fence,
-    estimate_usd: settings.metered ? mostOf(settings, turn) : null,
+    estimate_usd: settings.metered ? maxCost(settings, turn) : null,
     spent_usd: totalUsage('', usage, pricing)?.cost_usd ?? '0',
   };
   const until = performance.now() + PATIENCE_MS;
@@ -71,7 +71,7 @@ export async function reserveTurn(
 }
 
 /** What the turn costs when the model reads and says as much as it may; the adapter reports no more than that. */
-function mostOf(
+function maxCost(
   { pricing, model }: RunBudgetSettings,
   turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
 ): string {

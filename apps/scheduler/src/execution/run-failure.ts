@@ -3,7 +3,7 @@ import { CANCELLED, LOST_CATEGORY, type RunFault } from '@acp/core';
 import { storableText } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
-import { isPassing } from './persist.ts';
+import { isTransient } from './persist.ts';
 
 /** A run that fails for a reason its owner is told; everything else is `internal` and told to the log only. */
 export class RunFailure extends Error {
@@ -27,7 +27,7 @@ export function failureOf(err: unknown): RunFailure {
   if (err instanceof RunFailure) return err;
   if (err instanceof RunStopped) return new RunFailure(CANCELLED, 'cancelled');
   if (err instanceof AdapterError) return new RunFailure(err.category, err.message, err);
-  const failure = isPassing(err)
+  const failure = isTransient(err)
     ? new RunFailure(LOST_CATEGORY, 'run lost: the database was not available')
     : new RunFailure('internal', 'internal error');
   failure.cause = err;

@@ -1,6 +1,6 @@
 import type { ClaimedRun } from '@acp/core';
 import { asConfigured, type AgentFolders } from '../programs/agent-folders.ts';
-import { keepFiles, layFiles, RunNotHeld } from '../programs/home-files.ts';
+import { keepFiles, writeHomeFiles, RunNotHeld } from '../programs/home-files.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { type HeldRun, RunStopped } from './held-run.ts';
 import { persist } from './persist.ts';
@@ -9,7 +9,7 @@ import type { Transcript } from './transcript.ts';
 export { releaseFolders } from '../programs/agent-folders.ts';
 
 /** The agent's own files, in its home for the time of the run. */
-export interface FilesAtHand {
+interface FilesAtHand {
   /** Stores what has changed and says in the transcript what could not be kept. Throws RunStopped. */
   collect(transcript: Transcript): Promise<void>;
 }
@@ -30,10 +30,10 @@ export async function placeFiles(
     storage,
     persist: async <T>(work: () => Promise<T>): Promise<T> => persist(held, logger, work),
   };
-  const laid = await asConfigured(async () => layFiles(sources, home.here, run));
+  const laid = await asConfigured(async () => writeHomeFiles(sources, home.here, run));
   return {
     async collect(transcript) {
-      const time = timeToKeep(held);
+      const time = keepTimeLimit(held);
       try {
         const max_bytes = config.max_upload_size;
         const complaints = await keepFiles(
@@ -55,7 +55,7 @@ export async function placeFiles(
 }
 
 /** Aborts when the files have had their time, at once where the run is somebody else's. */
-function timeToKeep(held: HeldRun): { signal: AbortSignal; close: () => void } {
+function keepTimeLimit(held: HeldRun): { signal: AbortSignal; close: () => void } {
   const abort = new AbortController();
   const end = () => abort.abort(new Error('the time for the files of the run is over'));
   let timer = setTimeout(end, KEEP_MS);

@@ -9,7 +9,7 @@ import type { ExecutionSettings } from './execution-settings.ts';
 import { HeldRun } from './held-run.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 
-export interface RunPoolSettings extends ExecutionSettings {
+interface RunPoolSettings extends ExecutionSettings {
   leases: LeaseKeeper;
   claimed_by: string;
   /** Looks for jobs: called when a slot of a full pool got free. */

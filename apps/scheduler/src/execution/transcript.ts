@@ -8,7 +8,7 @@ import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
 
-export interface TranscriptSettings {
+interface TranscriptSettings {
   database: Database;
   held: HeldRun;
   scrubber: Scrubber;

@@ -13,7 +13,7 @@ import type { TurnUsage } from './usage.ts';
 type Message = AdapterTask['messages'][number];
 type Turn = Pick<AdapterTask, 'system_prompt' | 'messages'>;
 
-export interface TurnLoopSettings extends RunParts {
+interface TurnLoopSettings extends RunParts {
   model: string;
   max_turns: number;
   /** `session`: what the turn before has left, undefined where nothing was said of one. */
@@ -44,14 +44,14 @@ const ANSWERS_LIMIT = 60_000;
 export async function runTurns(settings: TurnLoopSettings, prompt: Prompt): Promise<Turns> {
   const turns: Turns = { prose: [], usage: [], changed: false, failure: null };
   try {
-    await takeAll(settings, prompt, turns);
+    await runUntilDone(settings, prompt, turns);
   } catch (err) {
     turns.failure = failureOf(err);
   }
   return turns;
 }
 
-async function takeAll(settings: TurnLoopSettings, prompt: Prompt, turns: Turns): Promise<void> {
+async function runUntilDone(settings: TurnLoopSettings, prompt: Prompt, turns: Turns): Promise<void> {
   const { transcript, held, max_turns, model } = settings;
   const { system_prompt } = prompt;
   const messages: Message[] = [{ role: 'user', content: prompt.user_message }];
@@ -72,7 +72,7 @@ async function takeAll(settings: TurnLoopSettings, prompt: Prompt, turns: Turns)
     if (turn === max_turns) transcript.add('log', { message: `no more than ${max_turns} turns` });
     messages.push(
       { role: 'assistant', content: texts.join('\n\n') },
-      { role: 'user', content: answersTo(actions) },
+      { role: 'user', content: renderOutcomes(actions) },
     );
     held.assertHeld();
   }
@@ -119,7 +119,7 @@ async function callModel(
 }
 
 /** The next message to the agent: what it asked, and in a line each what was refused. */
-function answersTo(applied: readonly AppliedAction[]): string {
+function renderOutcomes(applied: readonly AppliedAction[]): string {
   const parts = applied.flatMap(({ verb, args, ok, result, error }) => {
     const line = verbLine({ verb, args });
     if (!ok) return [`${line} failed: ${error ?? ''}`];

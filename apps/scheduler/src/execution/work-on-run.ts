@@ -98,7 +98,8 @@ async function takeTurns(
       ...parts,
       model,
       max_turns: Math.min(plan.max_turns, kind.max_turns),
-      execute: (turn, signal, session) => execute({ ...turn, ...goingOn(task, session, began) }, signal),
+      execute: (turn, signal, session) =>
+        execute({ ...turn, ...continueSession(task, session, began) }, signal),
       apply: async (action) => applyAction(applying, action),
       reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
     },
@@ -112,7 +113,7 @@ function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | unde
 }
 
 /** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
-function goingOn(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
+function continueSession(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
   const { program } = task;
   if (program === undefined) return task;
   const timeout_sec = Math.max(1, program.timeout_sec - (performance.now() - began) / 1000);

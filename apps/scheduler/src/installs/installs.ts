@@ -24,7 +24,7 @@ import { invalid } from '@acp/kernel';
 type Body = Record<string, unknown> | string;
 
 /** For whom something is installed, and in whose name. */
-export interface InstallTarget {
+interface InstallTarget {
   company_id: string;
   /** The agent that wanted it. */
   agent_id: string | null;

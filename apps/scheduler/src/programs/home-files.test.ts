@@ -32,7 +32,7 @@ import { LocalStorage } from '@acp/storage';
 import { actors, createIssue, createRunningRun, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { HeldFolder } from './held-folder.ts';
-import { keepFiles, type KeepFileSources, layFiles, RunNotHeld } from './home-files.ts';
+import { keepFiles, type KeepFileSources, writeHomeFiles, RunNotHeld } from './home-files.ts';
 import { writeInside } from './safe-files.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'acp-home-files-'));
@@ -65,7 +65,7 @@ async function setUp() {
   };
   const persist = async <T>(work: () => Promise<T>): Promise<T> => work();
   const sources = { database, storage, persist, max_bytes: 1000, signal: new AbortController().signal };
-  const lay = async () => layFiles(sources, home, run);
+  const lay = async () => writeHomeFiles(sources, home, run);
   const keep = async (
     laid: Awaited<ReturnType<typeof lay>>,
     changes: Partial<KeepFileSources> = {},

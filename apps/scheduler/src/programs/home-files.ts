@@ -1,5 +1,5 @@
 /**
- * An agent's own files and skills, in its home while a program runs there (decisions 6): laid in before, and what the
+ * An agent's own files and skills, in its home while a program runs there (decisions 6): written in before, and what the
  * program changed in `files/` written back after, so that every scheduler's next run finds it.
  */
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ import {
   writeInside,
 } from './safe-files.ts';
 
-export interface HomeFileSources {
+interface HomeFileSources {
   database: Database;
   storage: Storage;
   /** Repeats what meets a database that is away, for as long as the run is ours. */
@@ -44,8 +44,8 @@ export interface KeepFileSources extends HomeFileSources {
 /** The fence refused the write: the run is somebody else's by now. */
 export class RunNotHeld extends Error {}
 
-/** What was laid into `files/`: hashes by path. */
-export type LaidFiles = ReadonlyMap<string, string>;
+/** What was written into `files/`: hashes by path. */
+type HomeFileHashes = ReadonlyMap<string, string>;
 
 const FILES = 'files';
 const SKILLS = 'skills';
@@ -57,13 +57,13 @@ const CHUNK = 256 * 1024;
  * another run of the agent is at work in them. A file that is there already is not written again.
  * Throws UnsafePlace where the home fights back.
  */
-export async function layFiles(
+export async function writeHomeFiles(
   { database, storage, persist }: HomeFileSources,
   home: string,
   run: Pick<ClaimedRun, 'agent_id' | 'run_id'>,
-): Promise<LaidFiles> {
+): Promise<HomeFileHashes> {
   const { files, alone } = await persist(async () => filesForHome(database.db, run));
-  const laid = new Map<string, string>();
+  const written = new Map<string, string>();
   const wanted = new Set(files.map(placeOf));
   for (const top of [FILES, SKILLS]) {
     await ensureFolders(home, top);
@@ -71,15 +71,15 @@ export async function layFiles(
     for (const path of left) if (!wanted.has(`${top}/${path}`)) await removeInside(home, `${top}/${path}`);
   }
   for (const row of files) {
-    if (!(await isThere(home, row))) {
+    if (!(await isUpToDate(home, row))) {
       const bytes = await bytesOf(storage, row);
       // Its bytes are missing: the run goes without it, and nothing is said of it when the run ends.
       if (bytes === undefined) continue;
       await writeInside(home, placeOf(row), bytes);
     }
-    if (row.kind === 'file') laid.set(row.path, row.sha256);
+    if (row.kind === 'file') written.set(row.path, row.sha256);
   }
-  return laid;
+  return written;
 }
 
 /**
@@ -90,7 +90,7 @@ export async function keepFiles(
   sources: KeepFileSources,
   home: string,
   run: KeepingRun,
-  laid: LaidFiles,
+  written: HomeFileHashes,
 ): Promise<string[]> {
   const { database, persist, signal } = sources;
   const agent = await persist(async () => findAgent(database.db, run.agent_id));
@@ -107,23 +107,23 @@ export async function keepFiles(
   };
   const fenced = async <T>(write: (tx: Tx) => Promise<T>): Promise<T> =>
     transaction(database, async (tx) => {
-      const written = await write(tx);
+      const result = await write(tx);
       if (!(await lockRun(tx, run))) throw new RunNotHeld();
-      return written;
+      return result;
     });
   try {
     const found = await filesBelow(home, FILES, MOST, signal);
     for (const path of found)
       await attempt(path, async () =>
-        keepFile(sources, home, path, { laid, agent_id: agent.id }, async (stored) =>
+        keepFile(sources, home, path, { written, agent_id: agent.id }, async (stored) =>
           fenced(async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
         ),
       );
     // With more files than are looked at, one that was not seen need not be gone.
-    const gone = found.length < MOST ? [...laid.keys()].filter((path) => !found.includes(path)) : [];
+    const gone = found.length < MOST ? [...written.keys()].filter((path) => !found.includes(path)) : [];
     for (const path of gone)
       await attempt(path, async () =>
-        fenced(async (tx) => deleteAgentFile(tx, run.actor, agent, path)).catch(unlessGone),
+        fenced(async (tx) => deleteAgentFile(tx, run.actor, agent, path)).catch(ignoreNotFound),
       );
   } catch (err) {
     if (!signal.aborted || err instanceof RunNotHeld) throw err;
@@ -135,7 +135,7 @@ export async function keepFiles(
 type KeepingRun = Pick<ClaimedRun, 'agent_id' | 'actor' | 'run_id' | 'company_id' | 'fence'>;
 
 /** Deleted by somebody else, or by an attempt whose answer got lost. */
-function unlessGone(err: unknown): void {
+function ignoreNotFound(err: unknown): void {
   if (!(err instanceof ServiceError) || err.kind !== 'not_found') throw err;
 }
 
@@ -144,7 +144,7 @@ async function keepFile(
   { database, storage, max_bytes, signal }: KeepFileSources,
   home: string,
   path: string,
-  { laid, agent_id }: { laid: LaidFiles; agent_id: string },
+  { written, agent_id }: { written: HomeFileHashes; agent_id: string },
   keep: (stored: PlacedFile) => Promise<unknown>,
 ): Promise<void> {
   const file = await openInside(home, `${FILES}/${path}`);
@@ -152,7 +152,7 @@ async function keepFile(
   try {
     const { size } = await file.stat();
     if (size > max_bytes) throw invalid(`it is larger than ${max_bytes} bytes`);
-    if ((await hashOf(file, size, signal)) === laid.get(path)) return;
+    if ((await hashOf(file, size, signal)) === written.get(path)) return;
     checkFilePath(path);
     const store = new FileStore({ storage, ledger: keyLedger(database.db) });
     const about = { filename: path, content_type: 'application/octet-stream', max_bytes };
@@ -175,7 +175,7 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Whether a file of that size and hash lies there. */
-async function isThere(home: string, row: AgentFileRow): Promise<boolean> {
+async function isUpToDate(home: string, row: AgentFileRow): Promise<boolean> {
   const file = await openInside(home, placeOf(row)).catch(() => null);
   if (file === null) return false;
   try {

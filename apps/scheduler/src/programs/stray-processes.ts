@@ -32,7 +32,7 @@ export async function sweepProcesses({ database, logger }: Sweeper): Promise<voi
 }
 
 /** The same for containers, which outlive the command line that started them. */
-export async function sweepContainers({ config, database, logger }: Sweeper): Promise<void> {
+async function sweepContainers({ config, database, logger }: Sweeper): Promise<void> {
   const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
   const run_ids = await labelledContainers(engine);
   for (const run_id of await endedAmong(database.db, run_ids)) {

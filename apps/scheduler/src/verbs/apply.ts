@@ -16,7 +16,7 @@ import { requirePermission } from './resolve.ts';
 import type { Commit, Verb, VerbFile, VerbOutcome } from './verb.ts';
 import { verbs } from './verbs.ts';
 
-export interface ApplySettings {
+interface ApplySettings {
   database: Database;
   logger: Logger;
   run: ClaimedRun;

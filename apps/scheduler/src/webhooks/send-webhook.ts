@@ -1,7 +1,7 @@
 import type { Attempt, PendingDelivery } from '@acp/core';
 import { EgressError, hmacSha256Hex } from '@acp/kernel';
 
-export interface Envelope extends PendingDelivery {
+interface Envelope extends PendingDelivery {
   url: string;
   secret: string;
 }

@@ -13,7 +13,7 @@ import { type Database, type Listener, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
 import { sendWebhook } from './send-webhook.ts';
 
-export interface WebhookSenderOptions {
+interface WebhookSenderOptions {
   database: Database;
   listener: Listener;
   logger: Logger;

@@ -2,7 +2,7 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface DiskUsage {
+interface DiskUsage {
   pct_used: number;
   total_bytes: number;
   free_bytes: number;

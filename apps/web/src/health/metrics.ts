@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { readDisk } from './disk.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface MetricsSources {
+interface MetricsSources {
   config: Config;
   database: Database;
   readiness: Readiness;

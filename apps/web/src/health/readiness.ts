@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { CheckTimings, type Timing } from './check-timings.ts';
 import { readDisk } from './disk.ts';
 
-export interface CheckEntry {
+interface CheckEntry {
   name: string;
   ok: boolean;
   duration_ms: number;
@@ -14,7 +14,7 @@ export interface CheckEntry {
   [field: string]: unknown;
 }
 
-export interface ReadinessReport {
+interface ReadinessReport {
   status: 'ready' | 'not_ready';
   version: string;
   commit: string;

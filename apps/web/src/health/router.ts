@@ -12,7 +12,7 @@ import { sql } from 'drizzle-orm';
 import { createMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 
-export interface HealthDependencies {
+interface HealthDependencies {
   config: Config;
   database: Database;
   streams?: () => number;

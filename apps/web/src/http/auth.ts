@@ -51,7 +51,7 @@ export async function sessionUser(
   return actor?.kind === 'user' ? actor : undefined;
 }
 
-export function bearerToken(header: string | undefined): string | undefined {
+function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
 }
 

@@ -4,12 +4,12 @@
  */
 import { WILDCARD } from '@acp/db';
 
-export interface CachedCredential<A> {
+interface CachedCredential<A> {
   readonly actor: A | undefined;
   readonly tags: readonly string[];
 }
 
-export interface CacheOptions {
+interface CacheOptions {
   max: number;
   ttl_ms: number;
   /** For tokens that are nobody's: shorter, and never the reason to forget a good one for long. */

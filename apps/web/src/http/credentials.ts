@@ -28,7 +28,7 @@ export interface Credentials {
   close(): Promise<void>;
 }
 
-export interface CredentialsOptions {
+interface CredentialsOptions {
   database: Database;
   logger: Logger;
   /** Without one, revocations made by other processes are noticed when the cache forgets. */
@@ -110,7 +110,7 @@ function tagsOf(actor: Actor): string[] {
  * A notifier that has this process forget revoked credentials at once: the answer to a revocation must not be overtaken
  * by a request with what it revoked.
  */
-export function forgettingAtOnce(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
+export function dropRevokedAtOnce(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
   return {
     push(channel, items) {
       if (channel === 'credentials') credentials.drop(items);

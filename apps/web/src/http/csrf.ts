@@ -8,7 +8,7 @@ import type { RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
 
-export interface OriginRule {
+interface OriginRule {
   public_url: string;
   trusted_proxies: TrustedProxies;
 }

@@ -30,7 +30,7 @@ function bodyProblem(type: unknown): string {
   return type === 'entity.parse.failed' ? 'malformed JSON' : 'malformed body';
 }
 
-export function sendError(response: ServerResponse, error: ServiceError): void {
+function sendError(response: ServerResponse, error: ServiceError): void {
   if (error.retry_after_sec !== undefined) {
     response.setHeader('Retry-After', Math.max(1, Math.ceil(error.retry_after_sec)));
   }

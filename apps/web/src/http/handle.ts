@@ -14,7 +14,7 @@ type FileOf<F> = F extends { into: 'memory' }
     : StoredFile;
 
 /** The files of a multipart row; undefined where the body came as JSON. */
-export type FilesOf<R extends EndpointRow> = R extends { body_kind: 'multipart'; files: infer F }
+type FilesOf<R extends EndpointRow> = R extends { body_kind: 'multipart'; files: infer F }
   ? readonly FileOf<F>[]
   : R extends { body_kind: 'json_or_multipart'; files: infer F }
     ? readonly FileOf<F>[] | undefined

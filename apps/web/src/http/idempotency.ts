@@ -19,7 +19,7 @@ export interface Answer {
   readonly replayed?: boolean;
 }
 
-export interface IdempotentCall {
+interface IdempotentCall {
   readonly row: EndpointRow;
   readonly actor: Actor;
   readonly key: string;

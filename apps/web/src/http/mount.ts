@@ -21,7 +21,7 @@ import { RouteTable } from './route-table.ts';
 import { loadScope } from './scope.ts';
 import { withBody } from './with-body.ts';
 
-export interface MountDeps extends CallDeps, RefusalDeps {
+interface MountDeps extends CallDeps, RefusalDeps {
   /** Tests: every answer is checked against its row's schema, a mismatch is a defect (500). */
   readonly validate_responses: boolean;
 }

@@ -6,7 +6,7 @@ import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import type { Socket } from 'node:net';
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   requests_per_minute: number;
   trusted_proxies: TrustedProxies;
   /** Requests that are not counted: static files, routes of worker keys. */

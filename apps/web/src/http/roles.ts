@@ -4,9 +4,6 @@ import { unauthenticated } from '@acp/kernel';
 
 export { isInstanceAdmin, requireRole, roleIn } from '@acp/contract';
 
-/** Callers of a tenant's routes. Workers and the system come in by other doors. */
-export type TenantActor = UserActor | AgentActor | BoardUserActor;
-
 /** For rows that admit sessions only: tells it to the type checker. Throws 401. */
 export function requireUser(actor: Actor): UserActor {
   if (actor.kind !== 'user') throw unauthenticated('not authenticated as user');

@@ -6,7 +6,7 @@
  */
 import { methodNotAllowed } from '@acp/kernel';
 
-export interface RoutePattern {
+interface RoutePattern {
   readonly method: string;
   /** `/api/issues/{issueId}` */
   readonly path: string;

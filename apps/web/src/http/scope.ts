@@ -74,7 +74,7 @@ export type SubjectOf<By extends Scope['by']> = By extends keyof typeof loaders
       ? WorkerActor
       : undefined;
 
-export interface Scoped {
+interface Scoped {
   /** Empty where the row has no company. */
   readonly company_id: string;
   readonly subject: unknown;

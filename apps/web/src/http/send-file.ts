@@ -12,7 +12,7 @@ import type { Services } from './services.ts';
 /** A reader who takes nothing for so long has left; its connections are needed. */
 const IDLE_MS = 60_000;
 
-export interface SentFile {
+interface SentFile {
   readonly storage_key: string;
   readonly content_type: string;
   readonly size_bytes: number;

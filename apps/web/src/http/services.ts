@@ -53,7 +53,7 @@ export interface Services {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
-export interface ServiceSources {
+interface ServiceSources {
   database: Database;
   config: Pick<Config, 'public_url'> &
     Partial<

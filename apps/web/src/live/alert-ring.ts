@@ -2,7 +2,7 @@ import { type Alert, recentNotifications } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
-export interface AlertRingOptions {
+interface AlertRingOptions {
   database: Database;
   listener: Listener;
   logger: Logger;

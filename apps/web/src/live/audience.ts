@@ -2,7 +2,7 @@ import type { Topic } from '@acp/contract';
 import type { Subscriber } from './subscriber.ts';
 
 /** What an event or a transcript is about; `company_id` null: instance admins. */
-export interface Subject {
+interface Subject {
   company_id: string | null;
   topics: readonly Topic[];
 }

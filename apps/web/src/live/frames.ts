@@ -62,6 +62,6 @@ export const HEARTBEAT_FRAME = ':\n\n';
 export const HELLO_FRAME = 'retry: 2000\n: connected\n\n';
 
 /** Spread over some seconds, so that a restart is not followed by all clients at once. */
-export function goodbyeFrame(jitter: number): string {
+export function closingFrame(jitter: number): string {
   return `retry: ${Math.round(500 + jitter * 4500)}\n: restarting\n\n`;
 }

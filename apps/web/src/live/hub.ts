@@ -19,7 +19,7 @@ import { accessOf, verifyAccess } from './access.ts';
 import { Audience } from './audience.ts';
 import {
   eventFrame,
-  goodbyeFrame,
+  closingFrame,
   HEARTBEAT_FRAME,
   HELLO_FRAME,
   RESET_FRAME,
@@ -29,7 +29,7 @@ import { parseRanges } from './ranges.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type StreamCounters, StreamMetrics } from './stream-metrics.ts';
 
-export interface HubOptions {
+interface HubOptions {
   database: Database;
   listener: Listener;
   logger: Logger;
@@ -135,7 +135,7 @@ export class LiveHub {
     for (const timer of this.#timers) clearInterval(timer);
     for (const off of this.#off) off();
     for (const subscriber of this.#subscribers.all()) {
-      subscriber.sendUnnumbered(goodbyeFrame(Math.random()));
+      subscriber.sendUnnumbered(closingFrame(Math.random()));
       this.unsubscribe(subscriber);
     }
   }

@@ -17,7 +17,7 @@ import type { Expected, ProviderTokens } from './provider.ts';
 
 export type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 
-export interface AuthorizationRequest {
+interface AuthorizationRequest {
   redirect_uri: string;
   scope: string;
   /** Only OpenID Connect has one. */
@@ -90,11 +90,11 @@ export async function atProvider<T>(label: string, step: () => Promise<T>): Prom
   try {
     return await step();
   } catch (error) {
-    throw withCause(told(label, error), error);
+    throw withCause(requestFailure(label, error), error);
   }
 }
 
-function told(label: string, error: unknown): ServiceError {
+function requestFailure(label: string, error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof AuthorizationResponseError) {
     return forbidden(

@@ -4,7 +4,7 @@ import { createValidator, GithubEmails, GithubUser } from '@acp/contract';
 import { atProvider, authorizationUrl, exchangeCode, keptTokens } from './client.ts';
 import { type Expected, PROVIDER_TIMEOUT_SEC, type SignInProvider } from './provider.ts';
 
-export interface GithubOptions {
+interface GithubOptions {
   /** `https://github.com` or an enterprise server, and its API. */
   url: string;
   api_url: string;

@@ -7,12 +7,12 @@ import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
 import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
 import { answerPage } from '../ui/answer-page.ts';
-import { arrive, ownPath, sessionCookie, START_PAGE } from '../ui/arrive.ts';
+import { setSignInCookie, ownPath, sessionCookie, START_PAGE } from '../ui/sign-in-cookie.ts';
 import { loginPage } from '../ui/login-pages.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import type { SignInProvider } from './provider.ts';
 
-export interface OauthDependencies {
+interface OauthDependencies {
   config: Config;
   database: Database;
   logger: Logger;
@@ -84,7 +84,7 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
       const place = callerPlace(request, config.trusted_proxies);
       const invite = flow.invite_token === null ? null : { hash: flow.invite_token };
       const entry = await finishSignIn({ database, vault, place }, arrived, { invite, next_path: tab.next });
-      response.redirect(303, arrive(response, config.public_url, entry, tab.next));
+      response.redirect(303, setSignInCookie(response, config.public_url, entry, tab.next));
     });
   });
   return router;

@@ -4,7 +4,7 @@ import { html } from 'ghtml';
 import { providerLinks, type ProviderLink } from './login-pages.ts';
 import { errorLine, field, page } from './page.ts';
 
-export interface InviteView {
+interface InviteView {
   token: string;
   company_name: string;
   role: CompanyRole;

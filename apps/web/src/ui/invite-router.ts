@@ -17,7 +17,7 @@ import { callerPlace } from '../http/caller-place.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
-import { arrive } from './arrive.ts';
+import { setSignInCookie } from './sign-in-cookie.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
 import { entered } from './sign-in.ts';
@@ -81,7 +81,7 @@ export function inviteRouter({ config, database, credentials, providers }: Invit
             const place = callerPlace(request, config.trusted_proxies);
             const form = newcomerForm(request.body ?? {});
             const entry = await joinAsNewcomer(database, token, form, place);
-            arrive(response, config.public_url, entry, '/companies');
+            setSignInCookie(response, config.public_url, entry, '/companies');
           }
           response.redirect(303, '/companies');
         },

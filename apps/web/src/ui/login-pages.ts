@@ -50,7 +50,7 @@ export function loginPage(
   );
 }
 
-export interface SetupValues {
+interface SetupValues {
   token: string;
   email: string;
   display_name: string;

@@ -15,7 +15,7 @@ import { uiPages } from './pages.ts';
 import { signInRouter } from './sign-in-router.ts';
 import { unknownPage } from './unknown-page.ts';
 
-export interface UiDependencies {
+interface UiDependencies {
   config: Config;
   database: Database;
   credentials: Credentials;

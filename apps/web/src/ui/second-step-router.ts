@@ -28,7 +28,7 @@ import { readCookie, SIGN_IN_COOKIE } from '../http/cookies.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { requestOptions, verifyRequest } from '../passkeys/relying-party.ts';
 import { answerPage } from './answer-page.ts';
-import { arrive, ownPath, SECOND_FACTOR_PAGE, stepCookie } from './arrive.ts';
+import { setSignInCookie, ownPath, SECOND_FACTOR_PAGE, stepCookie } from './sign-in-cookie.ts';
 import { secondStepPage } from './second-step-page.ts';
 
 interface SecondStepDependencies {
@@ -104,7 +104,7 @@ function codeRoutes(router: Router, { deps: { config, database }, place, stepOf,
             throw forbidden('the code is wrong');
           }
           response.clearCookie(SIGN_IN_COOKIE, { path: '/' });
-          response.redirect(303, arrive(response, public_url, entry, ownPath(step.next_path)));
+          response.redirect(303, setSignInCookie(response, public_url, entry, ownPath(step.next_path)));
         },
       );
     },
@@ -146,7 +146,7 @@ function passkeyRoutes(router: Router, steps: Steps): void {
       ),
     );
     response.clearCookie(SIGN_IN_COOKIE, { path: '/' });
-    const next = arrive(response, public_url, entry, ownPath(step.next_path));
+    const next = setSignInCookie(response, public_url, entry, ownPath(step.next_path));
     response.set('cache-control', 'no-store').json({ next });
   });
 }

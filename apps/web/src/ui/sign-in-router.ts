@@ -10,7 +10,7 @@ import { SESSION_COOKIE } from '../http/cookies.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
-import { arrive, ownPath, START_PAGE } from './arrive.ts';
+import { setSignInCookie, ownPath, START_PAGE } from './sign-in-cookie.ts';
 import { loginPage, type ProviderLink, setupClosedPage, setupPage } from './login-pages.ts';
 import { secondStepRouter } from './second-step-router.ts';
 import { setUp, signIn } from './sign-in.ts';
@@ -30,7 +30,7 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
   const router = Router();
   const forms = express.urlencoded({ extended: false, limit: '64kb' });
   const signedIn = (response: Response, entry: Entry, path = START_PAGE) => {
-    response.redirect(303, arrive(response, config.public_url, entry, path));
+    response.redirect(303, setSignInCookie(response, config.public_url, entry, path));
   };
 
   router.use(secondStepRouter({ config, database }));

@@ -7,7 +7,7 @@ import type { ProgramCall } from '../process/run-program.ts';
 import type { ContainerSpec, ProgramSpec } from '../task.ts';
 import { withEnvironmentFile } from './environment-file.ts';
 
-export interface ContainerRun {
+interface ContainerRun {
   program: ProgramSpec;
   container: ContainerSpec;
   /** Program and arguments within; empty: the image's own. */
@@ -20,7 +20,7 @@ export interface ContainerRun {
 
 const HOME = '/home/agent';
 /** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
-export const RUN_LABEL = 'service.run_id';
+const RUN_LABEL = 'service.run_id';
 const REMOVE_TIMEOUT_MS = 10_000;
 const STDERR_KEPT = 8192;
 

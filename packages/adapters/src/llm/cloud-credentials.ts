@@ -11,7 +11,7 @@ export function readCloudCredentials(blob: string | null): CloudCredentials {
   }
 }
 
-export interface SigningKeys {
+interface SigningKeys {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;

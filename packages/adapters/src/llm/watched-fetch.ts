@@ -6,7 +6,7 @@ import { failureOf, readErrorBody } from './failure.ts';
 const mostBytes = 64 * 1024 * 1024;
 const mostErrorBytes = 16 * 1024;
 
-export interface WatchedFetchOptions {
+interface WatchedFetchOptions {
   /** Nothing is sent anywhere else: the key goes only to its provider (decisions 7.33). */
   base_url: string;
   watch: CallWatch;

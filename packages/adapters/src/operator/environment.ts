@@ -2,7 +2,7 @@ import { adapterTraits } from '@acp/contract';
 import { pickEnvironment } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 
-export interface ProgramIdentity {
+interface ProgramIdentity {
   adapter_type: string;
   run_id: string;
   agent_id: string;

@@ -1,7 +1,7 @@
 import { MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** Longer lines are left out: the CLIs' own stay below 1 MB. */
-export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 /** Leaves room for what an entry of the transcript puts around it. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Inherited by everything that comes of a run, whatever session or group it puts itself into. */
 const MARK = 'SERVICE_RUN_ID=';
 
-export interface MarkedProcess {
+interface MarkedProcess {
   pid: number;
   run_id: string;
 }

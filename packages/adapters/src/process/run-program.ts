@@ -46,7 +46,7 @@ export async function* runProgram(
   const exited = exitOf(child);
   const stderr = tailOf(child.stderr);
   const ending = new Ending(child, exited, call);
-  const onAbort = () => void ending.begin().then(() => giveUpReading(child));
+  const onAbort = () => void ending.begin().then(() => stopReading(child));
   signal.addEventListener('abort', onAbort, { once: true });
   // What the program leaves behind may hold its output open: it goes as soon as the program is gone.
   void exited.then(async () => ending.begin());
@@ -88,7 +88,7 @@ async function start({ command, cwd, env }: ProgramCall): Promise<Child> {
 }
 
 /** For an output that stays open although all that could be killed is gone. */
-function giveUpReading({ stdout }: Child): void {
+function stopReading({ stdout }: Child): void {
   setTimeout(() => stdout.destroy(), GIVE_UP_MS).unref();
 }
 

@@ -33,7 +33,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
     prepare: async (signal) => {
       await call.prepare?.(signal);
       folder = await makeRunFolder(call.run_id);
-      await layNames(folder, program.home);
+      await writeNameFiles(folder, program.home);
       proxy = await startEgressProxy(join(folder, 'egress'), sandbox.places);
       const settings = {
         home: program.home,
@@ -100,7 +100,7 @@ const wayOut = {
 const names = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 
 /** Accounts and hosts as far as programs ask for their own; those of the machine are nobody's business. */
-async function layNames(folder: string, home: string): Promise<void> {
+async function writeNameFiles(folder: string, home: string): Promise<void> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const texts: Record<(typeof names)[number], string> = {
     passwd: `agent:x:${uid}:${gid}:agent:${home}:/bin/sh\n`,

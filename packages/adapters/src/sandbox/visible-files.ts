@@ -24,7 +24,7 @@ const ETC = [
   'terminfo',
 ];
 
-export interface VisibleFiles {
+interface VisibleFiles {
   /** Arguments of bubblewrap. */
   mounts: string[];
   /** The command by its real file. */

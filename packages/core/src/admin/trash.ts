@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { recordInstanceAct, systemActor } from '../activity/index.ts';
 import { findCompany } from '../companies/index.ts';
-import { forgetTrash, lockOutlivedEntry, lockTrashEntry, type TrashRow } from '../trash/index.ts';
+import { purgeOldTrash, lockOutlivedEntry, lockTrashEntry, type TrashRow } from '../trash/index.ts';
 import { restorers } from './restorers.ts';
 
 export interface WantedEntry {
@@ -23,7 +23,7 @@ export async function restoreFromTrash(
   if (entry.type !== 'company' && !(await findCompany(tx, entry.company_id)))
     throw conflict('its company is in the trash');
   await restorerOf(entry).restore(tx, actor, entry.entity_id);
-  await forgetTrash(tx, [entry.entity_id]);
+  await purgeOldTrash(tx, [entry.entity_id]);
   return { status: 'restored' };
 }
 
@@ -48,7 +48,7 @@ export async function purgeOutlived(tx: Tx, days: number): Promise<boolean> {
 async function purge(tx: Tx, actor: Actor, entry: TrashRow): Promise<void> {
   const gone = await restorerOf(entry).purge(tx, entry.entity_id);
   // The thing itself may have been gone already, with its parent.
-  await forgetTrash(tx, [entry.entity_id, ...gone]);
+  await purgeOldTrash(tx, [entry.entity_id, ...gone]);
   const { type, entity_id, company_id, name } = entry;
   await recordInstanceAct(tx, actor, 'trash.purged', { type, entity_id, company_id, name });
 }

@@ -157,7 +157,7 @@ async function put(
   // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
-  const { taken, blocked, count } = await lookAround(tx, agent, what);
+  const { taken, blocked, count } = await readNeighbours(tx, agent, what);
   if (blocked !== null) throw conflict(`${blocked} is a file: a path cannot be both file and folder`);
   if (taken && fresh) throw conflict('a skill has this slug already');
   if (!taken && count >= MOST[what.kind])
@@ -178,16 +178,20 @@ async function put(
   return row!;
 }
 
-interface Around {
+interface Neighbours {
   taken: boolean;
   /** A file that would have to be a folder, or lie in a file, were this path one too. */
   blocked: string | null;
   count: number;
 }
 
-async function lookAround(tx: Tx, agent: AgentRow, what: { kind: Kind; path: string }): Promise<Around> {
+async function readNeighbours(
+  tx: Tx,
+  agent: AgentRow,
+  what: { kind: Kind; path: string },
+): Promise<Neighbours> {
   const { kind, path } = what;
-  const { rows } = await tx.execute<{ [K in keyof Around]: Around[K] }>(sql`
+  const { rows } = await tx.execute<{ [K in keyof Neighbours]: Neighbours[K] }>(sql`
     select coalesce(bool_or(path = ${path}), false) as taken, count(*)::int as count,
       min(path) filter (where starts_with(path, ${path} || '/') or starts_with(${path}, path || '/')) as blocked
     from agent_files where agent_id = ${agent.id} and kind = ${kind}`);

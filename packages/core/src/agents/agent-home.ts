@@ -32,7 +32,7 @@ export async function assertHome(
   if (await isInsideFolder(real, place.other_homes)) throw refused;
   const company = join(rules.service_home, 'companies', place.company.id);
   for (const each of new Set([company, place.company_home_dir ?? company]))
-    if (!(await isApart(real, agent_id, resolve(each, 'agents')))) throw refused;
+    if (!(await isOutsideDefaultHomes(real, agent_id, resolve(each, 'agents')))) throw refused;
   // Whose home is where homes are by default is not at fault where another's override lies in it.
   if (place.home_dir === null) return real;
   const held = await Promise.all(place.other_homes.map(async (other) => isInsideFolder(other, [real])));
@@ -41,7 +41,7 @@ export async function assertHome(
 }
 
 /** Whether it neither holds the folder of all default homes nor lies in one of them; the agent's own is no exception but as a whole. */
-async function isApart(home: string, agent_id: string, homes: string): Promise<boolean> {
+async function isOutsideDefaultHomes(home: string, agent_id: string, homes: string): Promise<boolean> {
   if (await isInsideFolder(homes, [home])) return false;
   if (!(await isInsideFolder(home, [homes]))) return true;
   const real = (await realPlace(homes)) ?? homes;

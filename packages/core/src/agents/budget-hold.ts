@@ -26,7 +26,7 @@ export function budgetHeld(scopes: SQL): SQL {
 }
 
 /** @throws conflict while a budget holds the agent back: nobody resumes it by hand. */
-export async function assertBudgetLetsGo(tx: Tx, agent: AgentRow): Promise<void> {
+export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void> {
   const { rows } = await tx.execute<{ held: boolean }>(
     sql`select ${budgetHeld(sql`${agent.id}::uuid, ${agent.company_id}::uuid`)} as held`,
   );

@@ -15,7 +15,7 @@ import { settableOnCreate } from './settable.ts';
 
 const { agent_api_keys, agent_runtime_states, agents } = schema;
 
-export interface HireOptions {
+interface HireOptions {
   /** Absent: only admins may name images and functions. */
   rules?: AdapterRules;
   /** An agent that hires gets a key of the new one, shown this once; in a run it gets none. */

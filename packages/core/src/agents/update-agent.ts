@@ -5,7 +5,7 @@ import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
-import { assertBudgetLetsGo } from './budget-hold.ts';
+import { assertNotBudgetHeld } from './budget-hold.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayChange } from './placement.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
@@ -41,7 +41,7 @@ export async function updateAgent(
   assertMayChange(actor, before, input, rules);
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
-    await assertBudgetLetsGo(tx, before);
+    await assertNotBudgetHeld(tx, before);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const history = await historyOf(tx, actor, before, input, reason);
@@ -91,7 +91,7 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
   if (before.status !== 'paused') return presentAgent(before);
-  await assertBudgetLetsGo(tx, before);
+  await assertNotBudgetHeld(tx, before);
   const status = sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agent.id} and run.status = 'running')
     then 'running' else 'idle' end`;
   const [row] = await tx

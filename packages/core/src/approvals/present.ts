@@ -13,7 +13,7 @@ type CommentRow = typeof schema.approval_comments.$inferSelect;
 /** Events carry no more of a text (decisions 4). */
 const LONGEST_EVENT_TEXT_BYTES = 2048;
 
-export function summarizeApproval(row: ApprovalRow): ApprovalSummary {
+function summarizeApproval(row: ApprovalRow): ApprovalSummary {
   return {
     id: row.id,
     company_id: row.company_id,

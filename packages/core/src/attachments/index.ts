@@ -16,7 +16,7 @@ export { promptAttachments, textsAwaited, withinBounds } from './texts.ts';
 export type { PromptAttachment } from './texts.ts';
 export {
   claimOrphans,
-  doomStorageKeys,
+  claimUnkeptKeys,
   forgetStorageKeys,
   keyLedger,
   keepStorageKeys,

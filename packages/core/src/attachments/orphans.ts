@@ -30,14 +30,14 @@ export async function keepStorageKeys(tx: Tx, keys: readonly string[]): Promise<
 }
 
 /** Claims those of the keys that no row took. @returns the ones whose bytes the caller now deletes */
-export async function doomStorageKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
+export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
-  const doomed = await tx
+  const claimed = await tx
     .update(storage_orphans)
     .set({ doomed_at: sql`now()` })
     .where(inArray(storage_orphans.storage_key, [...keys]))
     .returning({ key: storage_orphans.storage_key });
-  return doomed.map(({ key }) => key);
+  return claimed.map(({ key }) => key);
 }
 
 /** Claims up to `limit` keys that are left over. @returns the ones whose bytes the caller now deletes */
@@ -56,7 +56,7 @@ export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
 export function keyLedger(db: Tx) {
   return {
     reserve: async (keys: readonly string[]) => reserveStorageKeys(db, keys),
-    doom: async (keys: readonly string[]) => doomStorageKeys(db, keys),
+    claim: async (keys: readonly string[]) => claimUnkeptKeys(db, keys),
     forget: async (keys: readonly string[]) => forgetStorageKeys(db, keys),
   };
 }

@@ -14,7 +14,7 @@ export interface Spender {
 }
 
 /** Policies `p` that bound the spender. */
-export const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
+const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
   sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid)
     ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 

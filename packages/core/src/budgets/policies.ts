@@ -7,7 +7,7 @@ import { findAgent } from '../agents/index.ts';
 import { findProject } from '../projects/index.ts';
 import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
 import { type PolicyRow, presentPolicy } from './present.ts';
-import { ensureWindows, forgetWindows } from './windows.ts';
+import { ensureWindows, deleteOldWindows } from './windows.ts';
 
 const { budget_incidents, budget_policies, companies } = schema;
 
@@ -85,7 +85,7 @@ export async function updateBudgetPolicy(
     .returning();
   if (row === undefined) throw notFound();
   // What was spent meanwhile is in no window of it.
-  if (row.window !== policy.window || (row.enabled && !policy.enabled)) await forgetWindows(tx, row.id);
+  if (row.window !== policy.window || (row.enabled && !policy.enabled)) await deleteOldWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);
   const resolved = await resolveUndone(tx, actor, row.id);
   await openIncidents(tx, sql`p.id = ${row.id}`);
@@ -106,7 +106,7 @@ export async function deleteBudgetPolicy(tx: Tx, actor: Actor, policy: PolicyRow
  * Resolves the open incidents of a policy that is below its limit (or the percentage) now, or switched off.
  * @returns the changes for the caller's `recordChanges`
  */
-export async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<Change[]> {
+async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<Change[]> {
   const below = sql`not exists (select from budget_policies p join budget_windows w
     on w.policy_id = p.id and w.window_start = ${budget_incidents.window_start}
     where p.id = ${policy_id} and p.enabled and w.spent_usd >= case ${budget_incidents.kind}

@@ -3,7 +3,7 @@ import type { schema } from '@acp/db';
 
 export type PolicyRow = typeof schema.budget_policies.$inferSelect;
 export type IncidentRow = typeof schema.budget_incidents.$inferSelect;
-export type CostEventRow = typeof schema.cost_events.$inferSelect;
+type CostEventRow = typeof schema.cost_events.$inferSelect;
 
 export function presentPolicy(row: PolicyRow): BudgetPolicy {
   return {

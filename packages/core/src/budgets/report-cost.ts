@@ -44,7 +44,7 @@ export async function reportCost(
   if (own !== null && agent_id !== own) throw forbidden('an agent reports its own costs');
   const { issue_id, project_id } = await references(tx, company_id, { ...input, agent_id });
   const cost_usd = money(input.cost_usd);
-  const occurred_at = await pastInstant(tx, input.occurred_at);
+  const occurred_at = await parseOccurredAt(tx, input.occurred_at);
   await chargeCost(tx, { company_id, agent_id, project_id, at: occurred_at }, cost_usd);
   const [row] = await tx
     .insert(cost_events)
@@ -72,7 +72,7 @@ export async function reportCost(
 const OLDEST_DAYS = 90;
 
 /** By the database's clock. @throws invalid for what lies ahead, or too far back */
-async function pastInstant(tx: Tx, given: Date | string | null | undefined): Promise<Date | null> {
+async function parseOccurredAt(tx: Tx, given: Date | string | null | undefined): Promise<Date | null> {
   if (given === null || given === undefined) return null;
   const at = new Date(given);
   const now = await databaseNow(tx);

@@ -27,7 +27,7 @@ export async function ensureWindows(tx: Tx, which: SQL, charging: string | null 
  * Makes the policy count anew: its next window begins with what the cost events say, and live runs are charged there
  * with all that they spend, as if the policy had just been made. The caller holds the policy's row.
  */
-export async function forgetWindows(tx: Tx, policy_id: string): Promise<void> {
+export async function deleteOldWindows(tx: Tx, policy_id: string): Promise<void> {
   await tx.execute(sql`delete from budget_windows where policy_id = ${policy_id}`);
   await tx.execute(sql`delete from budget_reservations where policy_id = ${policy_id}`);
 }

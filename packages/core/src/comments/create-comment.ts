@@ -2,7 +2,7 @@ import type { Actor, Comment, CreateComment } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
-import { attendIssue, type IssueRow } from '../issues/index.ts';
+import { applyHumanReply, type IssueRow } from '../issues/index.ts';
 import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { findMentions, mentionInitials } from './mentions.ts';
 import { commentEvent, presentComment } from './present.ts';
@@ -38,7 +38,7 @@ export async function writeComment(
 ): Promise<WrittenComment> {
   const mentioned = await mentionedAgents(tx, subject.company_id, input.body_markdown);
   // Before the insert: rows are locked in one order, and a comment's foreign key would only share the issue's lock.
-  const { issue, answered, changes } = await attendIssue(tx, actor, subject, {
+  const { issue, answered, changes } = await applyHumanReply(tx, actor, subject, {
     resume: input.resume_after ?? false,
   });
   const comment = await insertComment(tx, actor, issue, input.body_markdown);

@@ -1,7 +1,7 @@
 /** Who is mentioned in a comment (decisions 7.18): `@Name`, `@Name-in-words`, `@"Name in words"`. */
 import { withoutCode } from './prose.ts';
 
-export interface Mentionable {
+interface Mentionable {
   id: string;
   name: string;
 }

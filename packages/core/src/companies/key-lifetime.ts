@@ -8,7 +8,7 @@ import { recordSecurityEvents } from '../security/index.ts';
 const { board_user_keys } = schema;
 
 /** Days ahead of its end at which a key's end is announced. */
-export const KEY_WARNING_DAYS = 7;
+const KEY_WARNING_DAYS = 7;
 
 /**
  * When a new key ends; null: never. A key that is minted by a key does not outlive it, or a key that ends could renew
@@ -21,7 +21,7 @@ export function keyExpiry(actor: Actor, days: number | null | undefined): SQL {
     (select expires_at from board_user_keys where id = ${own}::uuid))`;
 }
 
-export interface ExpiringKey {
+interface ExpiringKey {
   id: string;
   company_id: string;
   label: string;

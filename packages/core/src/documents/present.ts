@@ -2,7 +2,7 @@ import type { Document, DocumentRevision } from '@acp/contract';
 import type { schema } from '@acp/db';
 
 export type DocumentRow = typeof schema.documents.$inferSelect;
-export type RevisionRow = typeof schema.document_revisions.$inferSelect;
+type RevisionRow = typeof schema.document_revisions.$inferSelect;
 
 export function presentDocument(row: DocumentRow, body: string): Document {
   return {

@@ -60,7 +60,7 @@ export interface PromptIssue extends IssueReference {
   attachment_count: number;
 }
 
-export interface IssueReference {
+interface IssueReference {
   id: string;
   identifier: string;
   title: string;

@@ -6,7 +6,7 @@ import { and, eq, gt, sql } from 'drizzle-orm';
 const { sessions } = schema;
 
 /** Minutes after a sign-in in which its session may change what the account is signed in to with. */
-export const FRESH_SIGN_IN_MINUTES = 15;
+const FRESH_SIGN_IN_MINUTES = 15;
 
 /**
  * A session that was left open or stolen must not become the account: what signs in, and the address that stands for it,

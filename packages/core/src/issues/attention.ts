@@ -44,7 +44,7 @@ export async function awaitInput(
   return presentIssue(issue);
 }
 
-export interface AttendedIssue {
+export interface HumanReply {
   issue: IssueRow;
   /** The comment answers a question that an agent had asked of the humans. */
   answered: boolean;
@@ -56,12 +56,12 @@ export interface AttendedIssue {
  * blocked issue to `in_progress`; a question counts as answered; the loop breaker starts anew. No statement where there
  * is nothing to do. The caller records the changes.
  */
-export async function attendIssue(
+export async function applyHumanReply(
   tx: Tx,
   actor: Actor,
   subject: IssueRow,
   options: { resume: boolean },
-): Promise<AttendedIssue> {
+): Promise<HumanReply> {
   const idle = !subject.awaiting_input && subject.stalled_runs === 0 && !subject.needs_human_attention;
   if (!humanActor(actor) || (idle && !options.resume))
     return { issue: subject, answered: false, changes: [] };

@@ -25,8 +25,8 @@ export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from '.
 export { checkoutForRun, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, actionableIssues, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
-export { attendIssue, awaitInput, setNeedsRouting } from './attention.ts';
-export type { AttendedIssue } from './attention.ts';
+export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
+export type { HumanReply } from './attention.ts';
 export {
   addLabel,
   createLabel,

@@ -8,7 +8,7 @@ import type { IssueRow, LabelRow } from './rows.ts';
 
 const { labels, issue_labels } = schema;
 
-export async function findLabel(tx: Tx, id: string): Promise<LabelRow | undefined> {
+async function findLabel(tx: Tx, id: string): Promise<LabelRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx.select().from(labels).where(eq(labels.id, id));
   return row;

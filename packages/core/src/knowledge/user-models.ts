@@ -15,7 +15,7 @@ const DEEPEST = 20;
  * ancestors. Null where only agents and routines are behind it.
  * @param issue_id an id or a column
  */
-export function requestingUser(issue_id: SQL): SQL {
+function requestingUser(issue_id: SQL): SQL {
   return sql`(
     with recursive up as (
       select o.parent_issue_id, o.created_by_user_id, 1 as distance from issues o where o.id = ${issue_id}

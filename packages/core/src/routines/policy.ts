@@ -4,7 +4,7 @@ import type { Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
 import { assertReferences } from '../trash/index.ts';
 
-export interface RoutineReferences {
+interface RoutineReferences {
   assignee_agent_id?: string | null;
   project_id?: string | null;
   goal_id?: string | null;

@@ -1,6 +1,6 @@
 /** Templates of a routine's issues (decisions 3, Routines). Pure: what is filled in is never read as a template again. */
 
-export interface TemplateValues {
+interface TemplateValues {
   payload: unknown;
   /** RFC 3339. */
   now: string;

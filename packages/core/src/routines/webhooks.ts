@@ -11,7 +11,7 @@ import { type SignedRequest, TOLERANCE_SEC, verifySignature } from './verify-sig
 
 const { companies, routine_triggers, routines } = schema;
 
-export interface OpenedWebhook {
+interface OpenedWebhook {
   readonly trigger: TriggerRow;
   /** When the sender says to have signed it, in Unix seconds; null where that is not part of the signature. */
   readonly stamped_sec: number | null;

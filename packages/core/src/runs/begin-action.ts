@@ -5,7 +5,7 @@ import { recordAction } from './record-action.ts';
 import type { RunAction, RunLease } from './types.ts';
 
 /** What stands in the row of a verb from `beginAction` to `completeAction`, and for good where the run was lost between. */
-export const UNDER_WAY = 'under way when the run was lost: look whether it took effect before you repeat it';
+const UNDER_WAY = 'under way when the run was lost: look whether it took effect before you repeat it';
 
 /**
  * Before a verb does something outside that no rollback undoes: its row, in a statement of its own. It counts as

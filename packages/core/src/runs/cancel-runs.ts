@@ -1,10 +1,10 @@
 import type { Actor, Run } from '@acp/contract';
-import { type Tx, signal } from '@acp/db';
+import { type Tx, signal, liveRunStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { conflict } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { offerNext } from './end-run.ts';
+import { enqueueWaitingWork } from './end-run.ts';
 import { presentRun } from './present.ts';
 import { runRow } from './rows.ts';
 import { endedChange, runChange } from './run-changes.ts';
@@ -18,12 +18,12 @@ import type { RunRow } from './types.ts';
  * @throws conflict when the run has ended.
  */
 export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Promise<Run> {
-  const [row] = await callOff(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
+  const [row] = await cancelWhere(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
   if (row === undefined) throw conflict('run has ended already');
-  const changes = calledOffChanges(tx, [row]);
+  const changes = cancelChanges(tx, [row]);
   if (row.status === 'cancelled') {
     await runKind(row.kind).cancelQueued?.(tx, [row]);
-    await offerNext(tx, row, null);
+    await enqueueWaitingWork(tx, row, null);
   }
   await recordChanges(tx, actor, changes);
   return presentRun(row);
@@ -35,7 +35,7 @@ export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Prom
  * @returns changes for the caller's `recordChanges`
  */
 export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Change[]> {
-  const rows = await callOff(tx, which, reason);
+  const rows = await cancelWhere(tx, which, reason);
   const unbegun = rows.filter(({ status }) => status === 'cancelled');
   for (const [name, runs] of Map.groupBy(unbegun, ({ kind }) => kind))
     await runKind(name).cancelQueued?.(tx, runs);
@@ -45,16 +45,16 @@ export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Ch
     'dispatch-agent',
     [...freed].map((agent_id) => ({ agent_id })),
   );
-  return calledOffChanges(tx, rows);
+  return cancelChanges(tx, rows);
 }
 
 /** @param which condition over the run `r`. */
-async function callOff(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
+async function cancelWhere(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
   // In the order of the ids, as the renewal of leases locks them.
   const { rows } = await tx.execute(sql`
     with live as materialized (
       select r.id from heartbeat_runs r
-      where ${which} and r.status in ('queued', 'running') order by r.id for no key update
+      where ${which} and r.status in ${liveRunStatuses} order by r.id for no key update
     ), called_off as (
       update heartbeat_runs r set
         cancel_requested_at = coalesce(r.cancel_requested_at, now()),
@@ -71,7 +71,7 @@ async function callOff(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
   return rows.map(runRow);
 }
 
-function calledOffChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
+function cancelChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
   return rows.map((row) => {
     if (row.status === 'cancelled') {
       // It had not begun: this is all of its transcript.

@@ -1,12 +1,12 @@
 import { adapterTraits } from '@acp/contract';
-import { type Tx, signal } from '@acp/db';
+import { type Tx, signal, wakeableAgentStatuses } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
 import { effectiveAdapter } from './agent-facts.ts';
-import { offerNext } from './end-run.ts';
+import { enqueueWaitingWork } from './end-run.ts';
 import { type Pick, pickRun } from './pick-run.ts';
 import { runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
@@ -23,7 +23,7 @@ interface Started extends RunRowWithAgent {
 }
 
 /** A run with what its holder has to know of its agent. */
-export interface RunRowWithAgent {
+interface RunRowWithAgent {
   run: RunRow;
   agent_name: string;
   permissions: Record<string, boolean>;
@@ -101,7 +101,7 @@ async function startRun(
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
     from agents a, oldest${subjects.joins}
     where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'
-      and a.deleted_at is null and a.status in ('idle', 'active', 'running', 'error')
+      and a.deleted_at is null and a.status in ${wakeableAgentStatuses}
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       and (${options.company_limit}::int is null or (select count(*) from heartbeat_runs x
         where x.company_id = r.company_id and x.status = 'running') < ${options.company_limit}::int)
@@ -171,7 +171,7 @@ async function cancelRefused(
     ), entry as (${insertLastEvents('ended', { first_seq: 1, events: [{ kind: 'error', payload: refusal }] }, null)})
     select * from ended`);
   signal(tx, 'transcripts', transcriptSignal(run, 1, 2));
-  await offerNext(tx, run, run.id);
+  await enqueueWaitingWork(tx, run, run.id);
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
 }
 

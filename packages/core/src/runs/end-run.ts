@@ -64,7 +64,7 @@ export async function endRun(
   );
   // They open nothing from now on in any case; this is so that none is left lying about.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
-  await offerNext(tx, run, written.next_run_id, ofKind.dispatched);
+  await enqueueWaitingWork(tx, run, written.next_run_id, ofKind.dispatched);
   // Runs of other agents would only learn the same from the provider.
   if (failure?.category === 'quota' && provider_id)
     await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: failure.message });
@@ -145,7 +145,7 @@ function mayHaveKey(adapter_type: string): boolean {
 }
 
 /** Work that this run held up is dispatched, a queued run that a limit held back is offered again. */
-export async function offerNext(
+export async function enqueueWaitingWork(
   tx: Tx,
   run: RunRow,
   next_run_id: string | null,

@@ -31,7 +31,7 @@ export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   return row;
 }
 
-export interface RunFilter {
+interface RunFilter {
   agentId?: string;
   issueId?: string;
   /** Comma list. */

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
@@ -42,7 +42,7 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
   // Renewed, finished or swept since the look: then it is not for us.
   const still = sql`r.status = 'running' and r.lease_expires_at < clock_timestamp()`;
   try {
-    if (lapsed.handed_over_at !== null) return await letGo(tx, lapsed.id, still);
+    if (lapsed.handed_over_at !== null) return await clearLease(tx, lapsed.id, still);
     return await endRun(tx, lapsed, { result: lostResult, actor: scheduler }, still);
   } catch (err) {
     throw new LostRunNotEnded(lapsed.id, err);
@@ -56,7 +56,7 @@ const lostResult: RunResult = {
   changed: false,
 };
 
-async function letGo(tx: Tx, run_id: string, still: SQL): Promise<RunRow | undefined> {
+async function clearLease(tx: Tx, run_id: string, still: SQL): Promise<RunRow | undefined> {
   const { rows } = await tx.execute(sql`
     update heartbeat_runs r set lease_expires_at = null, fence = r.fence + 1
     where r.id = ${run_id} and ${still} returning r.*`);
@@ -91,7 +91,7 @@ export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Pro
         (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') as running
       from heartbeat_runs r join agents a on a.id = r.agent_id
       where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${waited_sec})
-        and ${agentPresent} and a.status in ('idle', 'active', 'running', 'error')
+        and ${agentPresent} and a.status in ${wakeableAgentStatuses}
     ) waiting
     where place <= max_concurrent_runs - running order by created_at, id limit ${MOST_OFFERS}`);
   await enqueueMany(tx, 'execute-run', rows);

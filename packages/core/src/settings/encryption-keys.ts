@@ -25,7 +25,7 @@ export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
     on conflict (key) do update set value = held.value returning value`);
   const used = rows[0]?.value ?? [];
   const strange = used.filter((fingerprint) => !vault.opens(fingerprint));
-  if (strange.length > 0) throw new Error(mendingOf(vault.fingerprint, strange));
+  if (strange.length > 0) throw new Error(repairHint(vault.fingerprint, strange));
   if (!used.includes(vault.fingerprint)) await write(tx, [...used, vault.fingerprint]);
 }
 
@@ -49,7 +49,7 @@ async function write(tx: Tx, value: string[]): Promise<void> {
     .where(eq(instance_settings.key, KEY));
 }
 
-function mendingOf(current: string, strange: readonly string[]): string {
+function repairHint(current: string, strange: readonly string[]): string {
   return (
     `SERVICE_ENCRYPTION_KEY (fingerprint ${current}) is not the key of this database (${strange.join(', ')}): ` +
     'set that key again; or, to rotate, list it in SERVICE_ENCRYPTION_KEY_PREVIOUS beside the new one and run `npm run ctl -- secrets rewrap`'

@@ -85,7 +85,7 @@ export class ToolRegistry {
       this.#companies.set(company_id, known);
       return known.found;
     }
-    const entry = { found: this.#list(tx, company_id, () => (entry.until = soon())), until: Infinity };
+    const entry = { found: this.#list(tx, company_id, () => (entry.until = refreshAt())), until: Infinity };
     entry.until = performance.now() + KEPT_MS;
     this.#companies.set(company_id, entry);
     const [oldest] = this.#companies.keys();
@@ -117,7 +117,7 @@ export class ToolRegistry {
   }
 }
 
-function soon(): number {
+function refreshAt(): number {
   return performance.now() + KEPT_AFTER_FAILURE_MS;
 }
 

@@ -12,5 +12,5 @@ export {
   shownRow,
   withoutUnchanged,
 } from './references.ts';
-export { forgetTrash, listTrash, lockOutlivedEntry, lockTrashEntry, moveToTrash } from './trash.ts';
+export { purgeOldTrash, listTrash, lockOutlivedEntry, lockTrashEntry, moveToTrash } from './trash.ts';
 export type { Trashed, TrashRow } from './trash.ts';

@@ -76,7 +76,7 @@ export async function lockOutlivedEntry(tx: Tx, days: number): Promise<TrashRow 
 }
 
 /** After a restore, or a purge: whatever entries the things had are gone with it. */
-export async function forgetTrash(tx: Tx, entity_ids: readonly string[]): Promise<void> {
+export async function purgeOldTrash(tx: Tx, entity_ids: readonly string[]): Promise<void> {
   await tx.delete(trash_entries).where(inArray(trash_entries.entity_id, [...entity_ids]));
 }
 

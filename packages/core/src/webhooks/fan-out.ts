@@ -27,7 +27,7 @@ export async function fanOut(tx: Tx): Promise<FanOut | undefined> {
   if (batch === undefined) return undefined;
   const { events, missed } = batch;
   const listening = await enabledWebhooks(tx, missed > 0 ? undefined : companiesOf(events));
-  if (missed > 0) await tellOfMissed(tx, listening, missed);
+  if (missed > 0) await recordMissedEvents(tx, listening, missed);
   const made = events.flatMap((event) =>
     listening.filter((webhook) => wants(webhook, event)).map((webhook) => deliveryOf(webhook, event)),
   );
@@ -93,7 +93,7 @@ function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
 }
 
 /** No scheduler ran for longer than events are kept. */
-async function tellOfMissed(tx: Tx, listening: readonly WebhookRow[], missed: number): Promise<void> {
+async function recordMissedEvents(tx: Tx, listening: readonly WebhookRow[], missed: number): Promise<void> {
   await recordChanges(
     tx,
     systemActor('webhooks'),

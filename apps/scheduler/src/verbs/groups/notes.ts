@@ -31,7 +31,7 @@ function creating(kind: NoteKind): Verb {
 }
 
 /** Archives or brings back; what is so already stays, and nothing has changed. */
-function shelving(shelve: typeof archiveNote, archived: boolean): Verb {
+function archiveVerb(shelve: typeof archiveNote, archived: boolean): Verb {
   return {
     permission: 'notes.write',
     commit: async (context) => {
@@ -61,8 +61,8 @@ export const notes: VerbGroup = {
       };
     },
   },
-  'archive-note': shelving(archiveNote, true),
-  'unarchive-note': shelving(unarchiveNote, false),
+  'archive-note': archiveVerb(archiveNote, true),
+  'unarchive-note': archiveVerb(unarchiveNote, false),
   'get-note': {
     commit: async (context) => {
       const { id, title, kind, tags, body_markdown, archived_at: archived } = await noteOf(context);

@@ -23,7 +23,7 @@ import {
 import { type Column, table } from '../kit/table.ts';
 import { runTable } from '../runs/runs-pages.ts';
 
-export type AgentsView = 'list' | 'chart';
+type AgentsView = 'list' | 'chart';
 
 const agentColumns: Column<Agent>[] = [
   {
@@ -75,7 +75,7 @@ export function agentsBody(
 }
 
 /** Who reports to whom, as a list of lists; who reports to nobody stands at the left. */
-export function agentTree(agents: readonly Agent[]): Html {
+function agentTree(agents: readonly Agent[]): Html {
   const known = new Set(agents.map(({ id }) => id));
   const byName = agents.toSorted((a, b) => a.name.localeCompare(b.name));
   const under = (boss: string | null): Html => {

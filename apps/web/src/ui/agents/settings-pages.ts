@@ -138,7 +138,7 @@ const sessionColumns: Column<TaskSession>[] = [
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
-export interface FilesView {
+interface FilesView {
   id: string;
   files: readonly AgentFile[];
   skills: readonly FsSkill[];

@@ -35,7 +35,7 @@ export function budgetName(usage: BudgetUsage): string {
 
 export const scopeKind = ({ policy }: BudgetUsage): string => kinds[policy.scope_type];
 
-export function levelOf({ policy, spent_usd, waived }: BudgetUsage): string {
+function levelOf({ policy, spent_usd, waived }: BudgetUsage): string {
   const { enabled, limit_usd, warn_percent } = policy;
   if (!enabled) return 'off';
   if (spent_usd >= limit_usd) return waived ? 'waived' : 'used_up';

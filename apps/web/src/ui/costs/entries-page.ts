@@ -8,7 +8,7 @@ import { emptyState, formError, input, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { entriesPath } from './costs-frame.ts';
 
-export interface EntriesView {
+interface EntriesView {
   company_id: string;
   entries: readonly CostEvent[];
   next_cursor: string | null;

@@ -7,7 +7,7 @@ const HEIGHT = 100;
 /** So that a day with a little spending differs from one with none. */
 const LEAST = 1.5;
 
-export interface Bar {
+interface Bar {
   /** What the column stands for, on hover. */
   title: string;
   value: number;

@@ -8,7 +8,7 @@ import { type Column, table } from '../kit/table.ts';
 
 export const SECURITY_PAGE = '/profile/security';
 
-export interface SecurityView {
+interface SecurityView {
   factors: SecondFactors;
   sessions: readonly Session[];
   /** An app that waits for its first code. */

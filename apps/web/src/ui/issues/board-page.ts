@@ -4,7 +4,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { type Choice, emptyState, input, select } from '../kit/parts.ts';
 import { card } from './card.ts';
 
-export interface BoardView {
+interface BoardView {
   company_id: string;
   columns: readonly BoardColumn[];
   filter: BoardFilter;
@@ -73,7 +73,7 @@ function filterForm({ company_id, filter, agents, projects, labels }: BoardView)
 }
 
 /** The filter as the board's address has it; the script asks for single cards with the same one. */
-export function queryOf({ q, assignee_agent_id, project_id, label_id }: BoardFilter): string {
+function queryOf({ q, assignee_agent_id, project_id, label_id }: BoardFilter): string {
   const given = { q, assignee: assignee_agent_id, project: project_id, label: label_id };
   const pairs = Object.entries(given).flatMap(([name, value]) =>
     value ? [[name, value] as [string, string]] : [],

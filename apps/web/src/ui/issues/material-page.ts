@@ -25,7 +25,7 @@ export function issueTabs(id: string, active: string): Html {
   return tabs('Issue', items, active);
 }
 
-export interface MaterialView {
+interface MaterialView {
   id: string;
   company_id: string;
   labels: readonly Label[];
@@ -216,7 +216,7 @@ function resultsPart({ products, decisions }: MaterialView): Html {
     )}`;
 }
 
-export interface DocumentView {
+interface DocumentView {
   id: string;
   document: Document;
   /** Revisions before the latest, without their texts. */

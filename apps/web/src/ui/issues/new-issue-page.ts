@@ -3,7 +3,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { formError, input, select, textarea } from '../kit/parts.ts';
 
-export interface NewIssueView {
+interface NewIssueView {
   company_id: string;
   agents: readonly Agent[];
   projects: readonly Project[];

@@ -10,10 +10,10 @@ import { contextOf, type MountedRoute } from './context.ts';
 import { Endpoints } from './endpoints.ts';
 import { type PageDependencies, performAction } from './perform-action.ts';
 import { answerError } from './refusal.ts';
-import { sendAway } from './signed-out-page.ts';
+import { redirectToLogin } from './signed-out-page.ts';
 import type { UiContext, UiRoute } from './ui-routes.ts';
 
-export interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'> {
+interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'> {
   /** The API's, which the actions are done by. */
   routes: readonly Route[];
   credentials: Credentials;
@@ -40,7 +40,11 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     response.setHeader('Vary', 'HX-Request');
     const { route } = match.target;
     if (!user)
-      return sendAway(request, response, route.kind === 'action' ? deps.endpoints.secretsOf(route) : []);
+      return redirectToLogin(
+        request,
+        response,
+        route.kind === 'action' ? deps.endpoints.secretsOf(route) : [],
+      );
     if (user.must_enrol && !route.path.startsWith(ENROLMENT_PAGES))
       return response.redirect(303, ENROLMENT_PAGES);
     try {

@@ -44,7 +44,7 @@ export interface Choice {
   label: string;
 }
 
-export interface FieldOptions {
+interface FieldOptions {
   name: string;
   /** Where two forms of a page have a field of the same name. */
   id?: string;

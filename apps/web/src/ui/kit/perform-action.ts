@@ -10,7 +10,7 @@ import { loadScope } from '../../http/scope.ts';
 import type { Endpoints } from './endpoints.ts';
 import { errorPage } from './error-page.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
-import { failedPage, told } from './refusal.ts';
+import { failedPage, userFacingError } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
@@ -36,11 +36,11 @@ export async function performAction(
     const call = await callOf(route, mounted, context, sent, deps.database);
     const { text } = await perform(deps.database, call);
     const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
-    if (next.startsWith('/')) goTo(next, context);
+    if (next.startsWith('/')) redirectTo(next, context);
     else response.type('html').send(await deps.texts.finish(next));
   } catch (error) {
     await sent.discard();
-    const { status, message } = told(error, request, deps.logger);
+    const { status, message } = userFacingError(error, request, deps.logger);
     const unsent = { path: request.path, typed: sent.values, secrets: deps.endpoints.secretsOf(route) };
     const page = await failedPage(route, context, message, unsent);
     response
@@ -89,7 +89,7 @@ function readBody({ row, body: validate, bodyFields }: MountedRow, read: unknown
 }
 
 /** htmx follows a redirect by itself only within its swap: a header tells it to go there as a browser would. */
-function goTo(path: string, { fragment, response }: UiContext): void {
+function redirectTo(path: string, { fragment, response }: UiContext): void {
   if (fragment) response.setHeader('HX-Redirect', path).status(204).end();
   else response.redirect(303, path);
 }

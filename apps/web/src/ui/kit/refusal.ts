@@ -24,7 +24,7 @@ export async function failedPage(
 }
 
 /** What the user may be told; a defect is logged and shows nothing. */
-export function told(
+export function userFacingError(
   error: unknown,
   { method, path }: Request,
   logger: Logger,
@@ -42,7 +42,7 @@ export function answerError(
   response: Response,
   logger: Logger,
 ): void {
-  const { status, message } = told(error, request, logger);
+  const { status, message } = userFacingError(error, request, logger);
   if (response.headersSent) {
     response.destroy();
     return;

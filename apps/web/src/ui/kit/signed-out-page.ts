@@ -7,7 +7,7 @@ import { readUrlencoded } from './sent-form.ts';
 import { documentPage } from './shell.ts';
 
 /** Whoever is not signed in is sent to the sign-in and back again. */
-export async function sendAway(
+export async function redirectToLogin(
   request: Request,
   response: Response,
   secrets: readonly string[],

@@ -29,7 +29,7 @@ export interface UiContext<By extends Scope['by'] = Scope['by']> {
   readonly cursor: number;
 }
 
-export interface PageRow {
+interface PageRow {
   readonly kind: 'page';
   readonly path: string;
   readonly scope: Scope;
@@ -65,7 +65,7 @@ export function page<const S extends Scope>(
   return { kind: 'page', path, ...access, render };
 }
 
-export interface ActionOptions<R extends EndpointRow, S extends Scope> {
+interface ActionOptions<R extends EndpointRow, S extends Scope> {
   /** What the page is about, where that is not what the endpoint is about. */
   scope?: S;
   /** Parameters of the endpoint's path that the page's path lacks; its company is known. */

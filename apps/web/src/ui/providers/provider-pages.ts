@@ -22,7 +22,7 @@ export const providerColumns: Column<Provider>[] = [
   { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? 'designated' : ''}` },
 ];
 
-export function providerState({ enabled, paused_until }: Provider): Html {
+function providerState({ enabled, paused_until }: Provider): Html {
   if (!enabled) return status('disabled');
   if (paused_until !== null && new Date(paused_until).getTime() > Date.now())
     return html`!${status('paused')} <span class="soft small">!${timeLeft(paused_until)}</span>`;

@@ -6,7 +6,7 @@ import { type Column, moreLink, table } from '../kit/table.ts';
 
 export const listPath = (company_id: string): string => `/companies/${company_id}/routines`;
 
-export interface RoutineListView {
+interface RoutineListView {
   company_id: string;
   routines: readonly Routine[];
   /** By id. */

@@ -70,7 +70,7 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
   const now = await databaseNow(tx);
   return {
     routine: presentRoutine(row),
-    ...(await namedBy(tx, row)),
+    ...(await readReferenced(tx, row)),
     triggers: triggers.map((trigger) =>
       triggerView(trigger, row, now, can_write ? services.public_url : null),
     ),
@@ -100,7 +100,10 @@ export async function runsOf(
   return { runs: { runs: items, issues, triggers: labels }, older: next_cursor };
 }
 
-async function namedBy(tx: Tx, row: RoutineRow): Promise<Pick<RoutineView, 'agent' | 'project' | 'goal'>> {
+async function readReferenced(
+  tx: Tx,
+  row: RoutineRow,
+): Promise<Pick<RoutineView, 'agent' | 'project' | 'goal'>> {
   const { assignee_agent_id: agent, project_id: project, goal_id: goal } = row;
   const named = async (
     id: string | null,

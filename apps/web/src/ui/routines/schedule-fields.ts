@@ -13,7 +13,7 @@ export function zoneList(): Html {
   </datalist>`;
 }
 
-export interface ScheduleFields {
+interface ScheduleFields {
   /** Tells the fields of several forms of a page apart. */
   form: string;
   cron_expression: string;

@@ -5,7 +5,7 @@ import { emptyState, formError, postButton, select, status } from '../kit/parts.
 import { type Column, table } from '../kit/table.ts';
 import { transcript } from './transcript.ts';
 
-export interface RunsView {
+interface RunsView {
   company_id: string;
   runs: readonly Run[];
   agents: readonly Agent[];
@@ -83,7 +83,7 @@ function firstWords(markdown: string): string {
   return line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;
 }
 
-export interface RunView {
+interface RunView {
   run: Run;
   agent: Agent | undefined;
   events: readonly RunEvent[];

@@ -5,14 +5,14 @@ import { html, type Html } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
-interface Alone {
+interface LoneText {
   title: string;
   text: string;
   /** The page that it was folded on. */
   path: string;
 }
 
-async function alone(context: UiContext, { title, text, path }: Alone): Promise<Html> {
+async function textPage(context: UiContext, { title, text, path }: LoneText): Promise<Html> {
   if (context.fragment) return markdown(text);
   const body = html`<article class="card">!${markdown(text)}</article>
     <p><a href="${path}">Back</a></p>`;
@@ -27,19 +27,19 @@ export const textRoutes: UiRoute[] = [
   page('/issues/{issueId}/comments/{commentId}', byIssue, async (c) => {
     const { body_markdown: text } = await findComment(c.tx, c.subject, c.params.commentId!);
     const path = `/issues/${c.subject.id}`;
-    return alone(c, { title: `Comment on ${c.subject.identifier}`, text, path });
+    return textPage(c, { title: `Comment on ${c.subject.identifier}`, text, path });
   }),
   page('/issues/{issueId}/documents/{key}/revisions/{revisionId}', byIssue, async (c) => {
     const key = c.params.key!;
     const { body: text, title } = await findRevision(c.tx, c.subject, key, c.params.revisionId!);
-    return alone(c, { title, text, path: `/issues/${c.subject.id}/documents/${encodeURIComponent(key)}` });
+    return textPage(c, { title, text, path: `/issues/${c.subject.id}/documents/${encodeURIComponent(key)}` });
   }),
   page('/work-products/{workProductId}', byProduct, async (c) => {
     const { title, summary } = c.subject;
-    return alone(c, { title, text: summary ?? '', path: `/issues/${c.subject.issue_id}/material` });
+    return textPage(c, { title, text: summary ?? '', path: `/issues/${c.subject.issue_id}/material` });
   }),
   page('/approvals/{approvalId}/comments/{approvalCommentId}', byApproval, async (c) => {
     const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.approvalCommentId!);
-    return alone(c, { title: 'Comment', text, path: `/approvals/${c.subject.id}` });
+    return textPage(c, { title: 'Comment', text, path: `/approvals/${c.subject.id}` });
   }),
 ];

@@ -9,7 +9,7 @@ const DISPATCHES = 500;
  * and the sweeps have their patience too. Once such a loss is known, what waits is offered again at once; jobs that
  * come twice do nothing. Never rejects: the sweeps are behind it.
  */
-export async function catchUp({
+export async function reofferLostJobs({
   database,
   logger,
 }: Pick<SchedulerContext, 'database' | 'logger'>): Promise<void> {

@@ -6,7 +6,12 @@ import { SESSION_COOKIE, SIGN_IN_COOKIE } from '../http/cookies.ts';
 export const SECOND_FACTOR_PAGE = '/login/second-factor';
 
 /** Sets the cookie and answers the path to go to. */
-export function arrive(response: Response, public_url: string, { kind, token }: Entry, next: string): string {
+export function setSignInCookie(
+  response: Response,
+  public_url: string,
+  { kind, token }: Entry,
+  next: string,
+): string {
   if (kind === 'second_factor') {
     response.cookie(SIGN_IN_COOKIE, token, stepCookie(public_url));
     return SECOND_FACTOR_PAGE;
