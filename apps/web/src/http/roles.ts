@@ -1,5 +1,5 @@
 /** Who may call a tenant's routes; what the endpoint table's `role` column means is the contract's. */
-import type { Actor, AgentActor, BoardUserActor, UserActor } from '@acp/contract';
+import type { Actor, UserActor } from '@acp/contract';
 import { unauthenticated } from '@acp/kernel';
 
 export { isInstanceAdmin, requireRole, roleIn } from '@acp/contract';

@@ -138,7 +138,7 @@ describe('stopping', () => {
     const agent = new Agent({ keepAlive: true });
     await fetchText(server.url, agent);
     // Were the connection waited for, the test would run into its own time limit.
-    await server.stop(3_600_000);
+    await expect(server.stop(3_600_000)).resolves.toBeUndefined();
     agent.destroy();
   });
 
