@@ -145,7 +145,7 @@ async function main(): Promise<number> {
     let toldAt = 0;
     const stop = (): void => {
       if (over.signal.aborted) {
-        // Whoever asks twice does not want to wait; the guard cleans up.
+        // A second Ctrl-C does not wait; the guard cleans up.
         if (performance.now() - toldAt > ONE_WISH_MS) process.exit(1);
         return;
       }

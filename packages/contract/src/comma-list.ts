@@ -2,7 +2,7 @@ import { invalid } from '@acp/kernel';
 
 /**
  * A filter's comma list; blanks around the commas do no harm. Undefined where nothing is asked for.
- * @throws invalid for a value that is none of the known ones (decisions 7.17)
+ * @throws invalid for an unknown value (decisions 7.17)
  */
 export function commaList<T extends string>(
   list: string | undefined,

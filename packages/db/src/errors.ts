@@ -18,7 +18,7 @@ function* causes(err: unknown): Generator<DriverError> {
   }
 }
 
-/** For whoever was refused because the database was away or busy: mostly it is not any more. */
+/** For callers that were refused because the database was away or busy. */
 const RETRY_AFTER_SEC = 2;
 
 const connectionCodes = new Set([

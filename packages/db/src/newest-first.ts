@@ -44,7 +44,7 @@ export const MOST_ROWS = 1000;
 /**
  * What a statement needs for one page. A limit above 200 is clamped.
  * @param unasked items where no limit is asked for; null is as many as an answer carries (decisions 10.7)
- * @throws invalid for a cursor that is none
+ * @throws invalid for an invalid cursor
  */
 export function newestFirst(
   at: PgColumn,

@@ -104,7 +104,7 @@ export class Stopper {
     exit(this.#code);
   }
 
-  /** A database that never answers, say, can hold up an orderly end for ever. */
+  /** A database that never answers, say, can hold up an orderly end forever. */
   #endWithin(ms: number): void {
     const endsAt = performance.now() + ms;
     if (endsAt > this.#endsAt) return;

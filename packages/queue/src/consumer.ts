@@ -132,7 +132,7 @@ export class Consumer<N extends JobName> {
   async #fetchWhileWanted(): Promise<void> {
     while (this.#wanted && !this.#stopping) {
       const free = this.#free();
-      // Whoever ends next pumps again.
+      // The next job that ends pumps again.
       if (free <= 0) return;
       this.#wanted = false;
       let jobs: JobWithMetadata[];

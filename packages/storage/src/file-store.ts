@@ -6,7 +6,7 @@ import type { PutOptions, Storage, StoredObject } from './storage.ts';
 export interface KeyLedger {
   /** Before the first byte. */
   reserve(keys: readonly string[]): Promise<void>;
-  /** Claims those that no row took. @returns the ones whose bytes the caller now deletes */
+  /** Claims the keys that no row took. @returns those whose bytes the caller deletes next */
   claim(keys: readonly string[]): Promise<string[]>;
   /** After their bytes are gone. */
   forget(keys: readonly string[]): Promise<void>;

@@ -36,7 +36,7 @@ export interface Storage {
   readonly kind: 'local' | 's3';
   /** Streams the bytes in, in the place of what lay there. Throws `too_large`, or what the body itself threw. */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject>;
-  /** Undefined when there is nothing. Whoever gets a body reads it to its end or destroys it. */
+  /** Undefined when there is nothing. The caller reads a body to its end or destroys it. */
   get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>;
   /** Undefined when there is nothing. */
   size(key: string): Promise<number | undefined>;

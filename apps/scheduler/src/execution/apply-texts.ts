@@ -24,7 +24,7 @@ interface AppliedTexts {
   stopped: unknown;
 }
 
-/** More verbs than any sane run has; what a model repeats for ever ends here. */
+/** More verbs than any sane run has; what a model repeats forever ends here. */
 const MAX_ACTIONS = 200;
 
 /**

@@ -12,7 +12,7 @@ import { writeEnd } from './write-end.ts';
 
 /**
  * A claimed run from its prompt to its end. Never rejects: what goes wrong becomes the run's error, and a run that is
- * not ours any more is left to whoever has it.
+ * not ours any more is left to its new holder.
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
   const parts = partsOf(settings, held);

@@ -57,7 +57,7 @@ export interface AdapterPlan {
 
 const LAMBDA_TIMEOUT_SEC = 900;
 
-/** A worker's run is planned by whoever takes its task. */
+/** The worker that takes the task plans the run. */
 export function isHandedOver({ adapter_type }: Pick<Planned, 'adapter_type'>): boolean {
   return adapterTraits(adapter_type).runs_as === 'worker';
 }

@@ -54,7 +54,7 @@ export async function placeFiles(
   };
 }
 
-/** Aborts when the files have had their time, at once where the run is somebody else's. */
+/** Aborts when the time for the files is up, at once where another process holds the run. */
 function keepTimeLimit(held: HeldRun): { signal: AbortSignal; close: () => void } {
   const abort = new AbortController();
   const end = () => abort.abort(new Error('the time for the files of the run is over'));

@@ -68,7 +68,7 @@ export class Transcript {
     await this.#writing;
   }
 
-  /** What is not stored yet, once everything before it is: for whoever stores it together with something else. */
+  /** What is not stored yet, once everything before it is: for a caller that stores it together with something else. */
   async takeRest(): Promise<TranscriptBatch> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

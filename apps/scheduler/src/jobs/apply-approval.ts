@@ -9,7 +9,7 @@ const ATTEMPTS = jobCatalogue['apply-approval'].retry_limit + 1;
 
 /**
  * What the command refuses is told to people and waits for them. Anything else is tried again by the queue, and told
- * as an internal error when its attempts are used up: else the sweep would try it for ever.
+ * as an internal error when its attempts are used up: else the sweep would try it forever.
  */
 export function applyApprovalJob({ database, logger }: SchedulerContext): JobHandler<'apply-approval'> {
   return async ({ approval_id: id }, { attempt }) => {

@@ -37,7 +37,7 @@ interface HomeFileSources {
 export interface KeepFileSources extends HomeFileSources {
   /** Largest file that is written back, in bytes. */
   max_bytes: number;
-  /** Aborts when the files have had their time. */
+  /** Aborts when the time for the files is up. */
   signal: AbortSignal;
 }
 
@@ -55,7 +55,7 @@ const CHUNK = 256 * 1024;
 /**
  * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes, unless
  * another run of the agent is at work in them. A file that is there already is not written again.
- * Throws UnsafePlace where the home fights back.
+ * Throws UnsafePlace where the program has put a link or another file in the way.
  */
 export async function writeHomeFiles(
   { database, storage, persist }: HomeFileSources,

@@ -28,7 +28,7 @@ const LOOKS = 20;
 /** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
 
-/** Replaces whatever lies there, whole or not at all. @param path relative, of ordinary names. Throws UnsafePlace. */
+/** Replaces what is there, atomically. @param path relative, of ordinary names. Throws UnsafePlace. */
 export async function writeInside(
   root: string,
   path: string,

@@ -37,7 +37,7 @@ export async function sendWebhook(
       },
       signal: AbortSignal.any([signal, tooLong]),
     });
-    // What it says is not read: it could go on for ever.
+    // What it says is not read: it could go on forever.
     await response.body?.cancel();
     const { status } = response;
     return { response_status: status, error: response.ok ? null : `it answered ${status}` };

@@ -76,7 +76,7 @@ export class CredentialCache<A> {
   /** Forgets what depends on any of the ids; `*` forgets everything. */
   drop(items: readonly string[]): void {
     this.#epoch += 1;
-    // Whoever comes after the drop must not join a look-up that began before it.
+    // Callers after the drop must not join a look-up that began before it.
     this.#loading.clear();
     if (items.includes(WILDCARD)) {
       this.#entries.clear();

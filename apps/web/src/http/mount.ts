@@ -1,5 +1,5 @@
 /**
- * What every endpoint has in common, once (architecture, 'An endpoint is a row of data'): authenticate > scope > role >
+ * What every endpoint has in common, once (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
 import { notFound } from '@acp/kernel';

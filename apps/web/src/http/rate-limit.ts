@@ -16,7 +16,7 @@ interface RateLimitOptions {
 const WINDOW_MS = 60_000;
 // An attacker with many addresses must not fill the memory; about 10 MB.
 const MAX_CLIENTS = 50_000;
-// Whoever has one IPv6 address has the /64 around it.
+// The owner of one IPv6 address has the /64 around it.
 const IPV6_PREFIX = 64;
 
 /** Undefined where the limit is switched off. */

@@ -40,7 +40,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
         after,
       );
       response.on('close', () => hub.unsubscribe(subscriber));
-      // Whoever asks for the head learns that the stream would be granted.
+      // HEAD says that the stream would be granted.
       if (response.destroyed || request.method === 'HEAD') hub.unsubscribe(subscriber);
     }),
     handle(adminEndpoints.streamMetrics, async () => ({

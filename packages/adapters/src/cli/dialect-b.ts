@@ -126,7 +126,7 @@ class ReaderB implements CliReader {
     };
   }
 
-  /** Up to where the next run subtracts; from a count that is none it could not. */
+  /** Up to where the next run subtracts; an invalid count has no such point. */
   #counted(known: SessionTotals): SessionTotals {
     const totals = this.#totals;
     return totals === null || Object.values(totals).some(Number.isNaN) ? known : totals;

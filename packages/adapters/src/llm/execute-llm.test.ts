@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
 });
 
-/** A fake model that gives these replies in turn, the last one for ever. */
+/** A fake model that gives these replies in turn, the last one forever. */
 async function fakeModel(...replies: (FakeModelReply | string)[]): Promise<FakeModel> {
   const model = await startFakeModel({ script: ({ n }) => replies[Math.min(n, replies.length) - 1] ?? 'ok' });
   cleanups.push(() => model.close());

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const PREFIX = 'service-run-';
 const UUID_LENGTH = 36;
-/** No run takes longer, whoever's it is. */
+/** No run takes longer, whatever process it belongs to. */
 const OLD_MS = 48 * 3600 * 1000;
 
 /** A folder for what a run needs beside its agent's home, for nobody else's eyes. Its maker removes it. */

@@ -99,7 +99,7 @@ const wayOut = {
 
 const names = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 
-/** Accounts and hosts as far as programs ask for their own; those of the machine are nobody's business. */
+/** Accounts and hosts as far as programs ask for their own; those of the machine stay hidden. */
 async function writeNameFiles(folder: string, home: string): Promise<void> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const texts: Record<(typeof names)[number], string> = {

@@ -88,7 +88,7 @@ export async function deleteFsSkill(tx: Tx, actor: Actor, agent: AgentRow, slug:
 }
 
 /**
- * All that is laid into the agent's home before a program runs there, and whether no other run of the agent is at work
+ * All that is written into the agent's home before a program runs there, and whether no other run of the agent is at work
  * in it.
  */
 export async function filesForHome(

@@ -16,7 +16,7 @@ export function agentPermissions({ permissions }: Pick<AgentRow, 'permissions'>)
 
 /**
  * Sets permissions; keys that are not named stay. They hold from the agent's next call on, in every process.
- * @throws invalid that names a key which is none, forbidden for agents, and for `secrets.use` from anybody but an admin
+ * @throws invalid, naming the unknown key, forbidden for agents, and for `secrets.use` from anybody but an admin
  */
 export async function updatePermissions(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function updatePermissions(
   if (!before) throw notFound();
   const changed = keys.filter((key) => key in input && input[key] !== permits(before.permissions, key));
   if (changed.length === 0) return agentPermissions(before);
-  // Whoever may let an agent use secrets could have it hand them over.
+  // A right to grant `secrets.use` is a right to read the secrets.
   if (changed.includes('secrets.use') && !isCompanyAdmin(actor, before.company_id))
     throw forbidden('secrets.use is for admins to give');
   const set = Object.fromEntries(changed.map((key) => [key, input[key]!]));

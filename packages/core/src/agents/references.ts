@@ -42,7 +42,7 @@ export async function assertMayReportTo(
   if (rows[0]?.circle) throw invalid('reports_to would close a circle');
 }
 
-/** @throws invalid for a folder that is none of the company's, or another agent's */
+/** @throws invalid for a folder outside the company's, or another agent's */
 export async function assertCompanyHome(
   tx: Tx,
   agent: { id: string; company_id: string },

@@ -26,7 +26,7 @@ export async function countPendingApprovals(tx: Tx, company_id: string): Promise
   return row?.pending ?? 0;
 }
 
-/** Newest first. @throws invalid for an unknown status or a cursor that is none */
+/** Newest first. @throws invalid for an unknown status or an invalid cursor */
 export async function listApprovals(
   tx: Tx,
   company_id: string,

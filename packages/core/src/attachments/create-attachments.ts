@@ -45,7 +45,7 @@ export async function createAttachments(
   return rows.map(presentAttachment);
 }
 
-/** The multipart create: files that could not be stored are told of, and the issue is made all the same. */
+/** The multipart create: files that could not be stored are reported, and the issue is created all the same. */
 export async function createIssueWithAttachments(
   tx: Tx,
   actor: Actor,

@@ -1,7 +1,7 @@
 /**
  * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues, the text in them, and the keys in the
  * storage that no row names. Invariant: every object in the storage is named by a row or by an orphan, so that nothing
- * is lost and nothing stays for ever, wherever a process died. Bytes are moved by the tiers, never in a transaction.
+ * is lost and nothing stays forever, wherever a process died. Bytes are moved by the tiers, never in a transaction.
  */
 export { createAttachments, createIssueWithAttachments } from './create-attachments.ts';
 export { deleteAttachment } from './delete-attachment.ts';

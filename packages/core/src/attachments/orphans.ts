@@ -1,6 +1,6 @@
 /**
  * The life of a key: reserved, before its bytes are written; kept, by the transaction that writes the row; written down
- * again by a trigger when the row goes; claimed, its bytes deleted, forgotten. Whoever claims first deletes: a key that
+ * again by a trigger when the row goes; claimed, its bytes deleted, forgotten. The first claim wins: a key that
  * is claimed can't be kept any more, and a kept one can't be claimed.
  */
 import { schema, type Tx } from '@acp/db';
@@ -11,7 +11,7 @@ const { storage_orphans } = schema;
 
 /** An upload lasts five minutes at most (the request's time limit); an hour leaves room for slow commits and clocks. */
 const UPLOAD_GRACE = sql`interval '1 hour'`;
-/** Whoever claimed a key deletes its bytes right away; after this long it has died over it. */
+/** A process deletes the bytes of a key right after claiming it; after this long it has died. */
 const CLAIM_GRACE = sql`interval '5 minutes'`;
 
 /** Before the first byte, in a transaction of its own. */
@@ -29,7 +29,7 @@ export async function keepStorageKeys(tx: Tx, keys: readonly string[]): Promise<
   if (kept.length !== keys.length) throw unavailable('the upload took too long');
 }
 
-/** Claims those of the keys that no row took. @returns the ones whose bytes the caller now deletes */
+/** Claims the keys that no row took. @returns those whose bytes the caller deletes next */
 export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
   const claimed = await tx
@@ -40,7 +40,7 @@ export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<
   return claimed.map(({ key }) => key);
 }
 
-/** Claims up to `limit` keys that are left over. @returns the ones whose bytes the caller now deletes */
+/** Claims up to `limit` keys that are left over. @returns those whose bytes the caller deletes next */
 export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
   const { rows } = await tx.execute<{ key: string }>(sql`
     update storage_orphans set doomed_at = now()
@@ -52,7 +52,7 @@ export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** The same three for who stores bytes: each a statement of its own. */
+/** The same three for the file store: each a statement of its own. */
 export function keyLedger(db: Tx) {
   return {
     reserve: async (keys: readonly string[]) => reserveStorageKeys(db, keys),

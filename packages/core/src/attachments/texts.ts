@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 
-/** A file of an issue, as agents are told of it. */
+/** A file of an issue, as agents see it. */
 export interface PromptAttachment {
   id: string;
   filename: string;

@@ -31,7 +31,7 @@ interface Row extends Record<string, unknown> {
 
 /**
  * Sums in one statement: `from` inclusive, `to` exclusive. Days in their order, everything else the costliest first.
- * @throws invalid for instants that are none
+ * @throws invalid for malformed instants
  */
 export async function summarizeCosts(
   tx: Tx,

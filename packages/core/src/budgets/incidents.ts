@@ -25,7 +25,7 @@ export async function findBudgetIncident(tx: Tx, id: string): Promise<IncidentRo
   return row;
 }
 
-/** Newest first. @throws invalid for an unknown status or a cursor that is none */
+/** Newest first. @throws invalid for an unknown status or an invalid cursor */
 export async function listBudgetIncidents(
   tx: Tx,
   company_id: string,

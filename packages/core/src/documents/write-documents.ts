@@ -13,7 +13,7 @@ const LONGEST_KEY = 200;
 
 /**
  * Writes a new revision; the first one makes the document. Of writers at once the last one's text is the latest, and
- * every text is in the history. Throws `invalid` for a key that is none.
+ * every text is in the history. Throws `invalid` for an invalid key.
  */
 export async function putDocument(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function putDocument(
   return writeRevision(tx, actor, issue, { key, ...input, restored_from: null });
 }
 
-/** Writes a new revision with the text of an old one. Throws `notFound` for a document or revision that is none. */
+/** Writes a new revision with the text of an old one. Throws `notFound` for an unknown document or revision. */
 export async function restoreRevision(
   tx: Tx,
   actor: Actor,

@@ -15,7 +15,7 @@ import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
 const { companies, goals } = schema;
 
-/** @throws invalid for a parent or an owner that is none of the company */
+/** @throws invalid for a parent or an owner from another company */
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
   await assertReferences(tx, 'goals', company_id, input);
   const [row] = await tx

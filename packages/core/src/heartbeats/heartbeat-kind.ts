@@ -36,7 +36,7 @@ export const heartbeatKind: RunKind = {
   retries: true,
   begin: beginHeartbeat,
   end: endHeartbeat,
-  // Whoever cancels runs does not want their wakeups answered by others.
+  // A cancelled run takes its wakeups with it: no other run answers them.
   cancelQueued: async (tx, runs) => {
     await consumeWakeupsOf(
       tx,

@@ -9,7 +9,7 @@ export interface IssueFacts {
   human: boolean;
 }
 
-/** What an issue has against a run on it: part of the one admission, as words for whoever wants the run. */
+/** What an issue has against a run on it: part of the one admission, in words for the caller. */
 export function issueObjection({ held_by_other, stalled_runs, human }: IssueFacts): string | null {
   if (held_by_other) return 'issue is checked out by another agent';
   return stalled_runs >= MAX_STALLED_RUNS && !human ? 'issue needs human attention' : null;

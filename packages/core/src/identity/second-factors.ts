@@ -73,7 +73,7 @@ export async function removeTotp(tx: Tx, actor: UserActor): Promise<void> {
   });
 }
 
-/** @throws notFound for a passkey that is none of the user's; else as `removeTotp` */
+/** @throws notFound for a passkey that is not the user's; else as `removeTotp` */
 export async function removePasskey(tx: Tx, actor: UserActor, passkey_id: string): Promise<void> {
   await removing(tx, actor, 'passkey', async () => {
     const mine = sql`${passkeys.id} = ${passkey_id} and ${passkeys.user_id} = ${actor.user_id}`;

@@ -81,7 +81,7 @@ export async function listSessions(tx: Tx, actor: UserActor): Promise<Session[]>
   }));
 }
 
-/** @throws notFound for a session that is none of the user's */
+/** @throws notFound for a session that is not the user's */
 export async function endOwnSession(tx: Tx, actor: UserActor, session_id: string): Promise<void> {
   const mine = and(eq(sessions.id, session_id), eq(sessions.user_id, actor.user_id));
   if ((await tx.$count(sessions, mine)) === 0) throw notFound();

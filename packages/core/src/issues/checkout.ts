@@ -48,7 +48,7 @@ export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Pro
   return presentIssue(issue);
 }
 
-/** Frees the checkout, whoever holds it (decisions 7.41). A run that works on the issue goes on without it. */
+/** Releases the checkout of any agent (decisions 7.41). A run that works on the issue goes on without it. */
 export async function forceReleaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
   // The old row's holder, for the activity: `returning` has the new row only.
   const { rows } = await tx.execute(sql`

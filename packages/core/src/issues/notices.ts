@@ -15,7 +15,7 @@ type NoticedIssue = Pick<
 
 /**
  * The notice of an issue that has just become `blocked`, for the agent that blocked it, or else its assignee, when that
- * agent has `blocked_notify_enabled`. None for a human's act: whoever blocks an issue by hand knows of it.
+ * agent has `blocked_notify_enabled`. None for a human's act: a human who blocks an issue knows of it.
  */
 export async function blockedNotice(
   tx: Tx,

@@ -8,7 +8,7 @@ import { type NoteRow, presentNote, noteColumns } from './present.ts';
 
 const { notes } = schema;
 
-/** @throws invalid for an issue that is none of the company */
+/** @throws invalid for an issue from another company */
 export async function createNote(tx: Tx, actor: Actor, company_id: string, input: CreateNote): Promise<Note> {
   await assertReferences(tx, 'notes', company_id, input);
   const author = actorColumns(actor);

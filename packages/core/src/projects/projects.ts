@@ -8,7 +8,7 @@ import { presentProject, type ProjectRow, summarizeProject, projectColumns } fro
 
 const { projects } = schema;
 
-/** @throws invalid for a goal or agent that is none of the company, and for a module backend without endpoint */
+/** @throws invalid for a goal or agent from another company, and for a module backend without endpoint */
 export async function createProject(
   tx: Tx,
   actor: Actor,

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
  * out counts as late by as much (02:30 is 03:30); where they go back, one that comes twice counts the first time.
  * An hour field that begins with `*` follows the elapsed time instead: nothing is made up for, and the repeated hour
  * fires again.
- * @throws invalid for an expression or a zone that is none
+ * @throws invalid for an invalid expression or time zone
  */
 export function nextFireTimes(expression: string, zone: string, from: Date, count: number): Date[] {
   const cron = parseCron(expression);

@@ -12,7 +12,7 @@ import { rescheduleTriggers } from './schedule-triggers.ts';
 
 const { routines } = schema;
 
-/** @throws invalid for a reference that is none of the company's, forbidden for an agent that may not assign */
+/** @throws invalid for a reference from another company, forbidden for an agent that may not assign */
 export async function createRoutine(
   tx: Tx,
   actor: Actor,

@@ -10,7 +10,7 @@ export interface Schedule {
   timezone: string;
 }
 
-/** The next fire by the database's clock. @throws invalid for an expression or a zone that is none */
+/** The next fire by the database's clock. @throws invalid for an invalid expression or time zone */
 export async function nextFireNow(tx: Tx, { cron_expression, timezone }: Schedule): Promise<Date> {
   return nextFireTime(cron_expression, timezone, await databaseNow(tx));
 }

@@ -21,7 +21,7 @@ export async function changeTrigger(tx: Tx, trigger: TriggerRow, set: Columns): 
   return row;
 }
 
-/** Without the public id: whoever knows it may fire. */
+/** Without the public id, which is all it takes to fire. */
 export function changeOfTrigger(
   row: TriggerRow,
   action: string,

@@ -70,7 +70,7 @@ export async function claimRun(
 /**
  * One claim of a company at a time, where companies have a limit: its agents' locks are several, and what is counted
  * under one of them may change under another.
- * @param wait only for who holds no other company yet: two that wait for each other's would do so for ever.
+ * @param wait only for who holds no other company yet: two that wait for each other's would do so forever.
  */
 async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boolean> {
   const lock = sql.raw(wait ? 'pg_advisory_xact_lock' : 'pg_try_advisory_xact_lock');

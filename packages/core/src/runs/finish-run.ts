@@ -7,8 +7,8 @@ import type { ClaimedRun, RunResult } from './types.ts';
 export const BUDGET_CATEGORY = 'budget';
 
 /**
- * The end of a run by whoever holds it, for one transaction. A heartbeat's costs eight statements, the last of its transcript
- * included.
+ * The end of a run by the holder of its lease, for one transaction: eight statements for a heartbeat, the last of its
+ * transcript included.
  * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
  */
 export async function finishRun(tx: Tx, run: ClaimedRun, result: RunResult): Promise<boolean> {

@@ -40,7 +40,7 @@ interface RunFilter {
   cursor?: string;
 }
 
-/** Newest first, without those of deleted agents. @throws invalid for an unknown status or a cursor that is none. */
+/** Newest first, without those of deleted agents. @throws invalid for an unknown status or an invalid cursor. */
 export async function listRuns(
   tx: Tx,
   company_id: string,

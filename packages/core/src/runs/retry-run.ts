@@ -13,7 +13,7 @@ const scheduler = systemActor('scheduler');
 
 /**
  * Tries a run once more that the instance broke off before any of its verbs took effect, through the admission like any
- * run. A retry is not repeated: what kills schedulers must not do so for ever. With a verb applied the next prompt tells
+ * run. A retry is not repeated: what kills schedulers must not do so forever. With a verb applied the next prompt tells
  * the agent what was done (decisions 8.3).
  * @returns whether there is a second run, and whether a verb of a run that was broken off had taken effect.
  */

@@ -66,7 +66,7 @@ async function clearLease(tx: Tx, run_id: string, still: SQL): Promise<RunRow | 
 // One that can't be ended may be so for a while, and is not tried each second.
 const POSTPONED_SEC = 60;
 
-/** Lets a run that could not be ended rest, as if it had a lease; whoever holds it may renew that. */
+/** Postpones a run that could not be ended, as if it had a lease, which its holder may renew. */
 export async function postponeLostRun(tx: Tx, run_id: string): Promise<void> {
   await tx.execute(sql`
     update heartbeat_runs set lease_expires_at = clock_timestamp() + make_interval(secs => ${POSTPONED_SEC})

@@ -32,7 +32,7 @@ export async function disabledFlags(tx: Tx): Promise<FlagName[]> {
   return (await listFlags(tx)).filter(({ effective_value }) => !effective_value).map(({ name }) => name);
 }
 
-/** @throws notFound for a name that is none */
+/** @throws notFound for an unknown name */
 export async function getFlag(tx: Tx, name: string): Promise<Flag> {
   return present(known(name), await readFlag(tx, name));
 }
@@ -60,7 +60,7 @@ export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag
   return present(flag, row);
 }
 
-/** Back to the default; one that was not overridden stays as it is. @throws notFound for a name that is none */
+/** Back to the default; one that was not overridden stays as it is. @throws notFound for an unknown name */
 export async function deleteFlag(tx: Tx, actor: Actor, name: string): Promise<Flag> {
   const flag = known(name);
   const deleted = await tx.delete(instance_flags).where(eq(instance_flags.name, flag)).returning();

@@ -24,7 +24,7 @@ export async function readSettings(tx: Tx): Promise<InstanceSettings> {
   return Object.fromEntries(entries) as InstanceSettings;
 }
 
-/** Sets what the patch names; null goes back to the default. @throws invalid for an unknown key or a value that is none */
+/** Sets what the patch names; null goes back to the default. @throws invalid for an unknown key or an invalid value */
 export async function changeSettings(
   tx: Tx,
   actor: Actor,

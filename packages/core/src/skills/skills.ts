@@ -12,7 +12,7 @@ const { skills } = schema;
 
 /**
  * Makes a skill of its fields, or of a whole SKILL.md in `content`; without a slug the name gives one.
- * @throws invalid for a SKILL.md that is none, conflict when the slug is taken, forbidden for what an agent with
+ * @throws invalid for a malformed SKILL.md, conflict when the slug is taken, forbidden for what an agent with
  * `secrets.use` would go by, unless an admin writes it
  */
 export async function createSkill(

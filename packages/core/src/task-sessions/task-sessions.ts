@@ -39,7 +39,7 @@ export async function listTaskSessions(
 
 /**
  * Opens a session, or gives the one that is active already, with its run set where one is named.
- * @throws invalid for an issue that is none of the company, or a run that is none of the agent; forbidden for another
+ * @throws invalid for an issue from another company, or a run of another agent; forbidden for another
  * agent's
  */
 export async function createTaskSession(

@@ -69,7 +69,7 @@ export async function findWorkProduct(tx: Tx, id: string): Promise<WorkProductRo
   return row;
 }
 
-/** Throws `invalid` for a project or run that is none of the company's. */
+/** Throws `invalid` for a project or run from another company. */
 export async function createWorkProduct(
   tx: Tx,
   actor: Actor,

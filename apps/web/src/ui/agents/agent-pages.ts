@@ -113,7 +113,7 @@ export interface AgentView {
   spend: { today_usd: number; month_usd: number };
   /** Its own, with what is spent of them. */
   budgets: readonly BudgetUsage[];
-  /** Of the company; null for whoever may not see them. */
+  /** Of the company; null for a reader who may not see them. */
   providers: readonly Provider[] | null;
   can_write: boolean;
   /** Of an act; the form has its own. */

@@ -81,7 +81,7 @@ function issueLine({ id, identifier, title, status: state, updated_at }: IssueSu
   </li>`;
 }
 
-/** The title posts: whoever opens an unread issue has read it. */
+/** The title posts: opening an unread issue marks it read. */
 function unreadLine({ id, identifier, title, status: state, updated_at }: IssueSummary): Html {
   return html`<li>
     <span class="identifier">${identifier}</span>

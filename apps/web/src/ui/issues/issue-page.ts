@@ -148,7 +148,7 @@ export function propertiesPart({
   const nobody: Choice = { value: '', label: 'nobody' };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
   const assignees = [nobody, ...agents.map(({ id, name }) => ({ value: id, label: name }))];
-  // A form for each: whoever changes one does not undo what others change meanwhile.
+  // A form for each: changing one property does not overwrite what others change meanwhile.
   const property = (field: Html): Html =>
     html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
       <fieldset!${can_write ? '' : ' disabled'}>

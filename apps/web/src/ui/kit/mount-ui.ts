@@ -23,7 +23,7 @@ interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'> {
 /** The only ones open to whose second factor is missing. */
 const ENROLMENT_PAGES = '/profile/security';
 
-/** What is no page is passed on. Whoever is not signed in is sent to the sign-in and back again. */
+/** Requests for other paths are passed on. A caller without a session is redirected to the sign-in and back. */
 export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies): RequestHandler {
   const deps = { ...options, endpoints: new Endpoints(routes, options.routes) };
   const table = new RouteTable<MountedRoute>();

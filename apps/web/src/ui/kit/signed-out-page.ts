@@ -6,7 +6,7 @@ import { html } from './html.ts';
 import { readUrlencoded } from './sent-form.ts';
 import { documentPage } from './shell.ts';
 
-/** Whoever is not signed in is sent to the sign-in and back again. */
+/** Redirects a caller without a session to the sign-in, and back afterwards. */
 export async function redirectToLogin(
   request: Request,
   response: Response,
