@@ -24,7 +24,7 @@ export interface Stoppable {
   kill(): Promise<void>;
 }
 
-interface StopSettings {
+export interface StopSettings {
   logger: Logger;
   drain_ms: number;
   exit: (code: number) => void;
