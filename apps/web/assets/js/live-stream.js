@@ -14,6 +14,7 @@ const NAMES = [
   'budget_incident',
   'run_event',
   'notification',
+  'worker_updated',
 ];
 
 const LONGEST_WAIT_MS = 60_000;
@@ -50,7 +51,9 @@ export class LiveStream {
   }
 
   #open() {
-    const address = `/api/live/events?company_id=${this.#company}&after=${this.position}`;
+    // Pages of the instance follow the fleet alone.
+    const what = this.#company === 'instance' ? 'topic=workers' : `company_id=${this.#company}`;
+    const address = `/api/live/events?${what}&after=${this.position}`;
     const source = (this.#source = new EventSource(address));
     source.addEventListener('open', () => {
       this.#failures = 0;

@@ -16,6 +16,7 @@ function topicsOf(type, data) {
       ...(data.issue_id ? [`issue:${data.issue_id}`] : []),
     ];
   }
+  if (type === 'worker_updated') return ['workers'];
   return [type];
 }
 

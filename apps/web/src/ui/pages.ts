@@ -34,6 +34,7 @@ import { runsRoutes } from './runs/runs-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
 import { textRoutes } from './texts/text-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
+import { workerRoutes } from './workers/worker-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
@@ -44,6 +45,7 @@ export const uiPages: readonly UiRoute[] = [
   adminSettingsRoutes,
   licenseRoutes,
   trashRoutes,
+  workerRoutes,
   companyRoutes,
   companySettingsRoutes,
   memberRoutes,

@@ -70,6 +70,7 @@ const instanceSection: NavGroup = {
   items: [
     { label: 'Users', path: '/admin/users' },
     { label: 'Security', path: '/admin/security' },
+    { label: 'Workers', path: '/admin/workers' },
     { label: 'Health', path: '/admin/health' },
     { label: 'Settings', path: '/admin/settings' },
     { label: 'License', path: '/admin/license' },

@@ -17,7 +17,7 @@ export interface ShellOptions {
   actions?: Html;
   /** Numbers beside entries of the navigation. */
   counts?: Counts;
-  /** Of a company's page: the event after which its live stream begins. */
+  /** The event after which the live stream begins: of the company, or, where a page of the instance gives it, of the fleet. */
   cursor?: number;
   /** Board and transcript use the whole width. */
   wide?: boolean;
@@ -55,7 +55,7 @@ export function shell(options: ShellOptions): Html {
           !${body}
         </main>
       </div>`,
-    company && { id: company.id, cursor: options.cursor ?? 0 },
+    streamOf(options),
   );
 }
 
@@ -97,8 +97,20 @@ const counter = ({ value, topic, source }: NonNullable<NavItem['count']>): Html 
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;
 
+/** Of the instance only for a page that gives a cursor: others have no part that renews itself. */
+function streamOf({ company, cursor }: ShellOptions): Stream | null {
+  if (company) return { id: company.id, cursor: cursor ?? 0 };
+  return cursor === undefined ? null : { id: 'instance', cursor };
+}
+
+interface Stream {
+  /** A company's, or `instance`. */
+  id: string;
+  cursor: number;
+}
+
 /** A whole document. `stream` tells the script which company's live stream to read, and from which event on. */
-export function documentPage(title: string, body: Html, stream: { id: string; cursor: number } | null): Html {
+export function documentPage(title: string, body: Html, stream: Stream | null): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>

@@ -1,0 +1,179 @@
+import type { AdminWorker, QueueStats, WorkerStatus } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { ago, timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+
+export const WORKERS = '/admin/workers';
+
+export interface FleetView {
+  workers: readonly AdminWorker[];
+  next_cursor: string | null;
+  stats: QueueStats;
+  /** Only these; null: all. */
+  status: WorkerStatus | null;
+}
+
+/** What the page is told by its own address or its last form. */
+export interface FleetSaid {
+  error: string | null;
+  form: FormValues | null;
+  done: string | undefined;
+  /** Of a worker that has just been made. */
+  api_key: string | null;
+}
+
+const shownStatuses = ['pending_approval', 'approved', 'draining', 'disabled', 'rejected'] as const;
+
+const done: Record<string, string> = {
+  approved: 'The worker may work now.',
+  rejected: 'The worker is turned away.',
+  disabled: 'The worker’s key opens nothing any more; what it had goes to others.',
+  enabled: 'The worker may work again.',
+  draining: 'The worker ends what it has and gets nothing new.',
+  undrained: 'The worker gets tasks again.',
+  saved: 'Saved.',
+  deleted: 'The worker and its key are gone.',
+};
+
+export const fleetPath = (only: string | null): string =>
+  only === null ? WORKERS : `${WORKERS}?status=${only}`;
+
+export function fleetBody(view: FleetView, said: FleetSaid): Html {
+  const { form } = said;
+  const isNew = form?.has('new') ?? false;
+  const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
+  const filters = [null, ...shownStatuses].map((each) => ({
+    label: each === null ? 'all' : words(each),
+    path: fleetPath(each),
+  }));
+  const source = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
+  return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
+    !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown this once:', key))}
+    !${tabs('By state', filters, fleetPath(view.status))}
+    <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
+    <form class="card" method="post" action="${WORKERS}">
+      <h2>New worker</h2>
+      <p class="soft">Made ahead of its first start. Workers that register by themselves come up above.</p>
+      <input type="hidden" name="new" value="on" />
+      <div class="row">
+        !${input({ name: 'name', label: 'Name', required: true, value: isNew ? form?.text('name') : '', error: errors.of('name') })}
+        !${input({ name: 'tags', label: 'Tags', hint: 'With commas between them', value: isNew ? form?.text('tags') : '', error: errors.of('tags') })}
+        <button>Create</button>
+      </div>
+    </form>`;
+}
+
+/** The part that renews itself. */
+export function fleetPart({ workers, next_cursor, stats, status: only }: FleetView): Html {
+  const list =
+    workers.length === 0
+      ? emptyState(
+          only === null ? 'No worker has registered' : 'No worker is in this state',
+          html`A worker runs agents on a machine of yours: <code>npm run worker</code> there, with
+            <code>SERVICE_SERVER_URL</code> and a key.`,
+        )
+      : html`<div class="card">
+          !${table('Workers', columns, workers)}!${moreLink(fleetPath(only), next_cursor, 'Older workers')}
+        </div>`;
+  return html`!${figures(stats)}!${list}`;
+}
+
+function figures({ workers, by_tag, ...queue }: QueueStats): Html {
+  const oldest =
+    queue.oldest_queued_sec === null || queue.queued === 0
+      ? ''
+      : html`<p class="soft small">The oldest waits since ${ago(queue.oldest_queued_sec)}.</p>`;
+  const tags = html`<ul class="list">
+    !${each(by_tag.slice(0, 10), ({ tag, queued }) => html`<li><code class="grow">${tag}</code><span>${queued}</span></li>`)}
+  </ul>`;
+  return html`<div class="tiles">
+    <section class="card">
+      <h2>Fleet</h2>
+      <p>${workers.online} online, ${workers.offline} offline</p>
+      <p class="soft small">
+        ${workers.draining} draining, ${workers.disabled} disabled, ${workers.pending_approval} waiting for
+        approval
+      </p>
+    </section>
+    <section class="card">
+      <h2>Tasks</h2>
+      <p>${queue.queued} queued, ${queue.claimed} in work</p>
+      !${oldest}
+      <p class="soft small">${queue.completed_24h} completed and ${queue.failed_24h} failed within a day</p>
+    </section>
+    !${when(
+      by_tag.length > 0,
+      () =>
+        html`<section class="card">
+          <h2>Queued by tag</h2>
+          !${tags}
+        </section>`,
+    )}
+  </div>`;
+}
+
+const columns: Column<AdminWorker>[] = [
+  { label: 'Worker', cell: nameCell },
+  { label: 'State', cell: stateCell },
+  {
+    label: 'Tags',
+    cell: ({ tags }) =>
+      html`<span class="labels">!${each(tags, (tag) => html`<span class="label">${tag}</span>`)}</span>`,
+  },
+  { label: 'Load', kind: 'number', cell: ({ running }) => html`${running}` },
+  { label: 'Seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
+  { label: 'Change the worker', kind: 'acts', cell: acts },
+];
+
+function nameCell({ name, version, prompt_version, shared_models: shared }: AdminWorker): Html {
+  const models = shared.map(({ provider, models }) => `${provider}: ${models.join(', ')}`).join('; ');
+  const build = [version && `version ${version}`, prompt_version && `contract ${prompt_version}`, models]
+    .filter((text) => text)
+    .join(' · ');
+  return html`<span class="wraps">${name}</span
+    >!${when(build, (text) => html`<p class="soft small wraps">${text}</p>`)}`;
+}
+
+function stateCell({ status: state, online }: AdminWorker): Html {
+  const mayWork = state === 'approved' || state === 'draining';
+  const presence = mayWork ? html`<span class="soft small">${online ? 'online' : 'offline'}</span>` : '';
+  return html`!${status(state)} !${presence}`;
+}
+
+const moves: Record<WorkerStatus, readonly { act: string; label: string; ask?: (name: string) => string }[]> =
+  {
+    pending_approval: [
+      { act: 'approve', label: 'Approve' },
+      { act: 'reject', label: 'Reject', ask: (name) => `Turn ${name} away for good?` },
+    ],
+    approved: [
+      { act: 'drain', label: 'Drain' },
+      { act: 'disable', label: 'Disable', ask: (name) => `Disable ${name}? What it has goes to others.` },
+    ],
+    draining: [
+      { act: 'undrain', label: 'Undrain' },
+      { act: 'disable', label: 'Disable', ask: (name) => `Disable ${name}? What it has goes to others.` },
+    ],
+    disabled: [{ act: 'enable', label: 'Enable' }],
+    rejected: [],
+  };
+
+function acts({ id, name, tags, status: state }: AdminWorker): Html {
+  const path = `${WORKERS}/${id}`;
+  const buttons = each(moves[state], ({ act, label, ask }) =>
+    postButton(`${path}/${act}`, label, { class: 'quiet small', ...(ask ? { confirm: ask(name) } : {}) }),
+  );
+  return html`!${buttons}
+    <details class="edit" data-fold="edit ${id}">
+      <summary>More …</summary>
+      <form method="post" action="${path}">
+        !${input({ name: 'name', id: `name-${id}`, label: 'Name', required: true, value: name })}
+        !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'With commas between them', value: tags.join(', ') })}
+        <button class="small">Save</button>
+      </form>
+      !${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: `Delete ${name} and its key?` })}
+    </details>`;
+}

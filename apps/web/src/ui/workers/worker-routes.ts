@@ -1,0 +1,76 @@
+import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from '@acp/contract';
+import { lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
+import type { FormValues } from '../kit/form-values.ts';
+import type { Html } from '../kit/html.ts';
+import { shell } from '../kit/shell.ts';
+import { pageOf } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { fleetBody, fleetPart, type FleetView, WORKERS } from './worker-pages.ts';
+
+const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
+
+async function viewOf({ tx, query, services }: UiContext): Promise<FleetView> {
+  services.instance.requireFeature(rows.list);
+  const only: WorkerStatus | null = workerStatuses.find((known) => known === query.status) ?? null;
+  const [{ items, next_cursor }, stats] = await Promise.all([
+    listAdminWorkers(tx, { ...pageOf(query), ...(only === null ? {} : { status: only }) }),
+    queueStats(tx),
+  ]);
+  return { workers: items, next_cursor, stats, status: only };
+}
+
+async function fleetPage(
+  context: UiContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+  api_key: string | null = null,
+): Promise<Html> {
+  const { user, query } = context;
+  // Before the rest is read: what happens from here on reaches the page by its stream.
+  const cursor = await lastSequence(context.tx);
+  const body = fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
+  return shell({ title: 'Workers', user, company: null, active: WORKERS, cursor, body });
+}
+
+/** With commas between them. */
+const tagsOf = (form: FormValues): string[] =>
+  form
+    .text('tags')
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+
+const moved: Record<WorkerMove, string> = {
+  approve: 'approved',
+  reject: 'rejected',
+  disable: 'disabled',
+  enable: 'enabled',
+  drain: 'draining',
+  undrain: 'undrained',
+};
+
+export const workerRoutes: UiRoute[] = [
+  page(WORKERS, instance, (c) => fleetPage(c)),
+  page(`${WORKERS}/part/fleet`, instance, async (c) => fleetPart(await viewOf(c))),
+  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  action(WORKERS, rows.create, {
+    read: (form) => ({ name: form.text('name'), tags: tagsOf(form) }),
+    next: (c, { api_key }) => fleetPage(c, null, null, api_key),
+    failed: fleetPage,
+  }),
+  action(`${WORKERS}/{workerId}`, rows.update, {
+    read: (form) => ({ name: form.text('name'), tags: tagsOf(form) }),
+    next: () => `${WORKERS}?done=saved`,
+    failed: fleetPage,
+  }),
+  ...(Object.entries(moved) as [WorkerMove, string][]).map(([move, done]) =>
+    action(`${WORKERS}/{workerId}/${move}`, rows[move], {
+      next: () => `${WORKERS}?done=${done}`,
+      failed: fleetPage,
+    }),
+  ),
+  action(`${WORKERS}/{workerId}/delete`, rows.delete, {
+    next: () => `${WORKERS}?done=deleted`,
+    failed: fleetPage,
+  }),
+];

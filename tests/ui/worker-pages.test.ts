@@ -1,0 +1,87 @@
+/** The fleet's page for instance admins: its acts, and what others see of it. */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import type { Express } from 'express';
+import request from 'supertest';
+import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+let app: Express;
+let database: Database;
+let cast: Cast;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages({ SERVICE_REQUIRE_WORKER_APPROVAL: 'true' }));
+  cast = await createCast(database);
+});
+
+function browserOf(person: Person): Browser {
+  const browser = new Browser(app);
+  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
+  browser.cookies.set('service_session', session![1]!);
+  return browser;
+}
+
+const idOf = (text: string, name: string): string =>
+  new RegExp(`${name}</span>.*?/admin/workers/([0-9a-f-]{36})/`, 's').exec(text)![1]!;
+
+describe('an admin of the instance', () => {
+  it('makes a worker, whose key is shown once, and sets its tags', async () => {
+    const admin = browserOf(cast.instance_admin);
+    const made = await admin.post('/admin/workers', { new: 'on', name: 'Maker', tags: 'gpu, linux,' });
+    expect(made.status).toBe(200);
+    const key = /<code>(sk_[0-9a-f]{64})<\/code>/.exec(made.text)![1]!;
+    const list = await admin.get('/admin/workers');
+    expect(list.text).not.toContain(key);
+    expect(list.text).toContain('<span class="label">gpu</span>');
+    const path = `/admin/workers/${idOf(list.text, 'Maker')}`;
+    const saved = await admin.post(path, { name: 'Maker', tags: 'cpu' });
+    expect((await admin.get(saved.headers.location!)).text).toContain('<span class="label">cpu</span>');
+    const claim = await request(app).post('/api/workers/tasks/claim').set('Authorization', `Bearer ${key}`);
+    expect(claim.status).toBe(204);
+  });
+
+  it('approves, drains, disables and deletes a worker that has registered', async () => {
+    const registered = await request(app).post('/api/workers/register').send({ name: 'Newcomer', tags: [] });
+    const { api_key } = registered.body as { api_key: string };
+    const claim = async () =>
+      (await request(app).post('/api/workers/tasks/claim').set('Authorization', `Bearer ${api_key}`)).status;
+    const admin = browserOf(cast.instance_admin);
+    const waiting = await admin.get('/admin/workers?status=pending_approval');
+    const path = `/admin/workers/${idOf(waiting.text, 'Newcomer')}`;
+    expect(await claim()).toBe(403);
+    const step = async (verb: string, said: string) => {
+      const answer = await admin.post(`${path}/${verb}`);
+      expect([verb, answer.status]).toEqual([verb, 303]);
+      expect((await admin.get(answer.headers.location!)).text).toContain(said);
+    };
+    await step('approve', 'The worker may work now.');
+    expect(await claim()).toBe(204);
+    await step('drain', 'gets nothing new');
+    await step('undrain', 'gets tasks again');
+    await step('disable', 'opens nothing any more');
+    expect(await claim()).toBe(403);
+    await step('enable', 'may work again');
+    expect((await admin.post(`${path}/approve`)).status).toBe(409);
+    await step('delete', 'The worker and its key are gone.');
+    expect(await claim()).toBe(401);
+  });
+
+  it('sees the part that renews itself by itself, and is told beside the field of a name that is none', async () => {
+    const admin = browserOf(cast.instance_admin);
+    const page = await admin.get('/admin/workers');
+    const source = /data-live="workers" data-source="([^"]+)"/.exec(page.text)![1]!;
+    const part = await admin.get(source);
+    expect(part.text).toContain('in work');
+    expect(part.text).not.toContain('<html');
+    expect(page.text).toMatch(/<body data-company="instance" data-cursor="\d+"/);
+    const refused = await admin.post('/admin/workers', { new: 'on', name: ' ', tags: '' });
+    expect([refused.status, refused.text.includes('id="e-name"')]).toEqual([400, true]);
+  });
+});
+
+it('anybody else sees nothing of the fleet', async () => {
+  const admin = browserOf(cast.admin);
+  expect((await admin.get('/admin/workers')).status).toBe(403);
+  expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
+});
