@@ -5,6 +5,7 @@ import {
   createAgentKey,
   createCompany,
   createUser,
+  createWorker,
   mintBoardUserKey,
   openSession,
   systemActor,
@@ -12,7 +13,7 @@ import {
 import type { CompanyRole } from '@acp/contract';
 import { transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
-import { newApiKey, newId } from '@acp/kernel';
+import { newId } from '@acp/kernel';
 
 export interface Caller {
   headers: Record<string, string>;
@@ -31,8 +32,8 @@ export interface Cast {
   agent_id: string;
   other_agent_id: string;
   anonymous: Caller;
-  /** Looks like any key, and is nobody's here: a worker's. */
-  worker: Caller;
+  /** Of no company; its key is for worker routes alone. */
+  worker: Caller & { worker_id: string };
   instance_admin: Person;
   admin: Person;
   member: Person;
@@ -62,7 +63,7 @@ export async function createCast(database: Database): Promise<Cast> {
       agent_id: own.agent_id,
       other_agent_id: foreign.agent_id,
       anonymous: { headers: {} },
-      worker: { headers: bearer(newApiKey()) },
+      worker: await worker(tx),
       instance_admin: await person(tx, 'admin'),
       admin: await person(tx, 'member', company_id, 'admin'),
       member: await person(tx, 'member', company_id, 'member'),
@@ -109,6 +110,11 @@ async function agent(tx: Tx, company_id: string): Promise<{ agent_id: string; ma
 
 async function board(tx: Tx, company_id: string, role: CompanyRole): Promise<Machine> {
   return machine(await mintBoardUserKey(tx, director, company_id, { role, label: role }));
+}
+
+async function worker(tx: Tx): Promise<Cast['worker']> {
+  const { worker_id, api_key } = await createWorker(tx, director, { name: 'Worker' });
+  return { worker_id, headers: bearer(api_key) };
 }
 
 function machine({ id, raw_key }: { id: string; raw_key: string }): Machine {

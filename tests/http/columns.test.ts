@@ -1,6 +1,6 @@
 /** Columns of the endpoint table that no present row needs to show: a feature that is off, errors of other protocols, workers. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Actor, endpoint } from '@acp/contract';
+import { type WorkerActor, endpoint } from '@acp/contract';
 import { putFlag, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { conflict, createLogger, loadConfig, newApiKey } from '@acp/kernel';
@@ -56,7 +56,14 @@ const rows = {
   }),
 };
 
-const worker: Actor = { kind: 'worker', worker_id: crypto.randomUUID(), name: 'Worker' };
+const worker: WorkerActor = {
+  kind: 'worker',
+  worker_id: crypto.randomUUID(),
+  name: 'Worker',
+  status: 'approved',
+  tags: [],
+  shared_models: [],
+};
 const workerKey = newApiKey();
 let database: Database;
 let app: Express;
@@ -77,7 +84,7 @@ beforeAll(async () => {
     services: createServices({ database, config, logger, instance }),
     credentials: {
       ...credentials,
-      bearer: async (token) => (token === workerKey ? worker : credentials.bearer(token)),
+      worker: async (token) => (token === workerKey ? worker : undefined),
     },
     routes: [
       handle(rows.council, () => 'never'),

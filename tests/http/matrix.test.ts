@@ -30,7 +30,7 @@ interface Part {
 
 const parts: readonly Part[] = [
   { who: 'anonymous', kind: 'nobody', role: 'stranger' },
-  { who: 'worker', kind: 'nobody', role: 'stranger' },
+  { who: 'worker', kind: 'worker', role: 'stranger' },
   { who: 'stranger', kind: 'user', role: 'stranger' },
   { who: 'foreign_agent', kind: 'agent', role: 'stranger' },
   { who: 'foreign_board', kind: 'board_user', role: 'stranger' },
@@ -51,7 +51,7 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
   if (row.auth.length === 0) return null;
   if (!row.auth.some((kind) => kind === part.kind)) return 401;
   const { scope } = row;
-  if (scope.by !== 'none' && scope.by !== 'self' && part.role === 'stranger') {
+  if (!['none', 'self', 'worker'].includes(scope.by) && part.role === 'stranger') {
     return 'absent' in scope && scope.absent === 'forbidden' ? 403 : 404;
   }
   if (row.role === 'instance_admin') return part.instance_admin ? null : 403;

@@ -21,6 +21,7 @@ import {
   createTaskSession,
   createTrigger,
   createWorkProduct,
+  createWorker,
   deleteNote,
   findAgent,
   findIssue,
@@ -90,6 +91,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...files,
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
+      ...(await stageFleet(tx, cast, run!.id)),
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -107,6 +109,25 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       role: 'ceo',
     };
   });
+}
+
+/** A worker, and the run as a task in the hands of the cast's worker. */
+async function stageFleet(tx: Tx, cast: Cast, heartbeat_run_id: string): Promise<Stage> {
+  const { worker_id: workerId } = await createWorker(tx, director, { name: 'Staged' });
+  const { company_id, agent_id, worker } = cast;
+  const claim = { status: 'claimed', worker_id: worker.worker_id, claimed_at: new Date() };
+  const [task] = await tx
+    .insert(schema.remote_tasks)
+    .values({
+      heartbeat_run_id,
+      company_id,
+      agent_id,
+      payload: {},
+      deadline: new Date(Date.now() + 60_000),
+      ...claim,
+    })
+    .returning();
+  return { workerId, taskId: task!.id };
 }
 
 /** With a webhook that anybody may call. */

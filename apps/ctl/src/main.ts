@@ -13,6 +13,7 @@ import { license } from './nouns/license.ts';
 import { runs } from './nouns/runs.ts';
 import { secrets } from './nouns/secrets.ts';
 import { users } from './nouns/users.ts';
+import { workers } from './nouns/workers.ts';
 
 /** One file per noun; a noun with the verb '' takes none. */
 export const nouns: Record<string, Record<string, Command>> = {
@@ -21,6 +22,7 @@ export const nouns: Record<string, Record<string, Command>> = {
   keys,
   license,
   runs,
+  workers,
   secrets,
   db,
   doctor,

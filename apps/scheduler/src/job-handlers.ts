@@ -5,6 +5,7 @@ import type { ConsumeOptions, JobHandler } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from './context.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
+import { applyRemoteResultJob } from './jobs/apply-remote-result.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
 import { executeRunJob } from './jobs/execute-run.ts';
 import { extractTextJob } from './jobs/extract-text.ts';
@@ -47,6 +48,8 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),
+  // No model is called: what takes time are the verbs' statements.
+  'apply-remote-result': consumer('apply-remote-result', applyRemoteResultJob, () => ({ concurrency: 4 })),
   'run-command': (context) =>
     context.queue.serveCommands({
       handlers: commandHandlers(context),

@@ -13,10 +13,13 @@ import {
   deleteSecurityEventsBefore,
   dueWork,
   EVENTS_KEPT_DAYS,
+  deleteUnapprovedWorkers,
   getSetting,
   LostRunNotEnded,
+  noteOffline,
   postponeLostRun,
   purgeOutlived,
+  releaseMissingTasks,
   rollOverBudgets,
   SECURITY_EVENTS_KEPT_DAYS,
   startDueHeartbeats,
@@ -25,6 +28,7 @@ import {
   sweepLostRun,
   sweepPendingTexts,
   sweepQueuedRuns,
+  sweepRemoteResults,
   sweepUnappliedApprovals,
   sweepUnsettled,
   sweepWakeups,
@@ -106,6 +110,20 @@ export const timerTable: readonly TimerRow[] = [
       await sweepStorage(database, storage, signal);
     },
   },
+  {
+    name: 'remote-results',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepRemoteResults(tx));
+    },
+  },
+  {
+    name: 'offline-workers',
+    interval_sec: 30,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => noteOffline(tx));
+    },
+  },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
   { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },
@@ -131,6 +149,7 @@ async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<v
   if (due.events) context.database.notifier?.push('events', ['']);
   if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
   if (due.heartbeats) await fireHeartbeats(context, signal);
+  if (due.missing_tasks) await transaction(context.database, async (tx) => releaseMissingTasks(tx));
   if (due.remote_tasks) await endDueTasks(context, signal);
   if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.webhooks) context.webhooks.kick();
@@ -178,6 +197,7 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteOldCommands(db);
   await deleteOldIdempotencyKeys(db);
   await deleteOldLoginFailures(db);
+  await deleteUnapprovedWorkers(db);
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
 }

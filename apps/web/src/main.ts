@@ -79,6 +79,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
       hub.close();
       alerts.close();
       instance.close();
+      services.fleet.close();
       await drained;
       await credentials.close();
       await queue.stop();

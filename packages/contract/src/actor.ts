@@ -1,6 +1,8 @@
 /** Who acts. The web tier resolves it once per request; commands, activity and permissions read it. */
 import { Type, type Static } from 'typebox';
 import { Nullable, OneOf, Uuid } from './schema-kit.ts';
+import { SharedModelList } from './shared-models.ts';
+import { workerStatuses } from './worker-statuses.ts';
 
 export const companyRoles = ['viewer', 'member', 'admin'] as const;
 export type CompanyRole = (typeof companyRoles)[number];
@@ -40,10 +42,14 @@ export const BoardUserActor = Type.Object({
   role: OneOf(companyRoles),
   name: Type.String(),
 });
+/** Of no company. Its status decides whether its key opens anything. */
 export const WorkerActor = Type.Object({
   kind: Type.Literal('worker'),
   worker_id: Uuid,
   name: Type.String(),
+  status: OneOf(workerStatuses),
+  tags: Type.Array(Type.String()),
+  shared_models: SharedModelList,
 });
 export const SystemActor = Type.Object({ kind: Type.Literal('system'), name: Type.String() });
 /** The caller of a public row: it has no rights anywhere and writes no activity. */

@@ -94,6 +94,14 @@ export const RemoteConfig = Type.Partial(
       description:
         'Tags that a worker must have; none: those of the project, else of the company, else any worker.',
     }),
+    provider: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+      description:
+        'Of llm: the provider that a worker must share, as workers call it in their shared models; none: any.',
+    }),
+    model,
     timeout_seconds,
     full_context,
     allow_dangerous_permissions,

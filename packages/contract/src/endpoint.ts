@@ -142,7 +142,11 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
   : R['body_kind'] extends 'raw'
     ? Uint8Array
     : undefined;
-export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema ? Static<R['response']> : void;
+/** Undefined where the row may also answer without a body. */
+export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema
+  ? | Static<R['response']>
+    | (R['also'] extends readonly (infer S)[] ? (204 extends S ? undefined : never) : never)
+  : void;
 
 /** Names of the path's parameters, in order. `{path*}` at its end takes all that is left, with its slashes. */
 export function pathParams(path: string): string[] {

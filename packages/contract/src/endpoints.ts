@@ -33,6 +33,7 @@ import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
 import { trashEndpoints } from './trash.ts';
 import { webhookEndpoints } from './webhooks.ts';
+import { adminWorkerEndpoints, workerEndpoints } from './worker-endpoints.ts';
 import { workProductEndpoints } from './work-products.ts';
 
 export const endpoints: readonly EndpointRow[] = [
@@ -65,6 +66,8 @@ export const endpoints: readonly EndpointRow[] = [
   approvalEndpoints,
   budgetEndpoints,
   runEndpoints,
+  workerEndpoints,
+  adminWorkerEndpoints,
   routineEndpoints,
   routineTriggerEndpoints,
   webhookEndpoints,

@@ -11,6 +11,7 @@ import { ProjectSummary } from './projects.ts';
 import { RoutineFired } from './routines.ts';
 import { Run } from './runs.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { WorkerUpdated } from './workers.ts';
 
 interface EventRow {
   readonly data: TSchema;
@@ -144,6 +145,13 @@ export const eventTable = {
     topics: ({ id }: PluginSummary) => ['plugins', `plugin:${id}`],
     plugin_type: null,
     doc: 'A plugin changed its state or its approval.',
+  },
+  worker_updated: {
+    data: WorkerUpdated,
+    topics: () => ['workers'],
+    plugin_type: null,
+    admins_only: true,
+    doc: 'A remote worker registered, changed, came or went, or took or ended a task; for instance admins.',
   },
   routine_fired: {
     data: RoutineFired,

@@ -53,6 +53,7 @@ export * from './budget-endpoints.ts';
 export * from './runs.ts';
 export * from './run-endpoints.ts';
 export * from './shared-models.ts';
+export { workerStatuses, type WorkerStatus } from './worker-statuses.ts';
 export * from './workers.ts';
 export * from './worker-endpoints.ts';
 export * from './worker-files.ts';

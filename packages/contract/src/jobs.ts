@@ -102,6 +102,16 @@ const rows = {
     sweep: 'budgets: agents whose pause and whose open breaches disagree are settled again',
     doc: 'Pauses and resumes the agents of a company as its budgets stand, and dispatches what was refused meanwhile.',
   },
+  'apply-remote-result': {
+    payload: Type.Object({ task_id: Uuid }),
+    // A scheduler that died over the result holds its run for the time of a lease.
+    retry_limit: 8,
+    retry_delay_sec: 2,
+    retry_backoff: true,
+    expire_sec: 300,
+    sweep: 'results: tasks that were completed a minute ago and whose run still waits are applied again',
+    doc: 'Applies what a remote worker brought, from the first verb on that is not recorded, and ends its run.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

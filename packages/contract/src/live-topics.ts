@@ -1,7 +1,7 @@
 /** Topics of the live stream: what a tab shows (a board, an issue, a run …) and what an event is about. */
 import { invalid, isUuid } from '@acp/kernel';
 
-/** Lists: `issues` is a board. `admin`: notifications, which reach admins only. */
+/** Lists: `issues` is a board. `admin`: notifications, which reach admins only. `workers`: the fleet, for instance admins. */
 export const listTopics = [
   'issues',
   'comments',
@@ -11,6 +11,7 @@ export const listTopics = [
   'approvals',
   'budgets',
   'plugins',
+  'workers',
   'admin',
 ] as const;
 

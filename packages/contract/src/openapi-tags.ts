@@ -2,6 +2,7 @@
 export const tagDescriptions: Readonly<Record<string, string>> = {
   activity: 'What was done, by whom.',
   admin: 'Workings of this process.',
+  'admin-workers': 'The fleet of remote workers, for instance admins.',
   'agent-files': 'Agents’ own skills and files.',
   agents: 'Agents, their keys, configuration and prompts.',
   approvals: 'What agents ask people to decide.',
@@ -42,4 +43,5 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   trash: 'What was deleted and can come back.',
   webhooks: 'Where events are sent to.',
   'work-products': 'What came of the work.',
+  workers: 'Remote workers: how they register, take tasks and bring results.',
 };

@@ -126,6 +126,6 @@ export const liveEndpoints = {
     status: 200,
     tx: 'none',
     streams: true,
-    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic` only what is about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
+    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic` only what is about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
   }),
 };

@@ -8,7 +8,7 @@ import { invalid } from '@acp/kernel';
 const word = { minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]+$' } as const;
 
 export const SharedModel = Type.Object({
-  /** A provider's name or its family. */
+  /** As tasks name it in their `adapter_config.provider`. */
   provider: Type.String(word),
   /** `*` stands for any characters, everything else for itself; letters in their case. */
   models: Type.Array(Type.String(word), { minItems: 1, maxItems: 200 }),
@@ -41,7 +41,7 @@ export function parseSharedModels(text: string): SharedModel[] {
 
 /** What an `llm` task asks for. What it leaves open restricts nothing. */
 export interface WantedModel {
-  /** Names under which workers may share it: the provider's own, its family. Empty: any. */
+  /** Names under which workers may share it. Empty: any. */
   readonly providers: readonly string[];
   readonly model: string | null;
 }

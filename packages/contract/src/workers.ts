@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { JsonObject, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 import { SharedModelList } from './shared-models.ts';
 import { TaskPayload } from './task-payload.ts';
+import { workerStatuses } from './worker-statuses.ts';
 
 const Optional = Type.Optional;
 
@@ -12,9 +13,6 @@ export const PROMPT_VERSION = '1.4.0';
 export const WORKER_OFFLINE_SEC = 300;
 /** How often workers send one. */
 export const WORKER_HEARTBEAT_SEC = 30;
-
-export const workerStatuses = ['pending_approval', 'approved', 'rejected', 'disabled', 'draining'] as const;
-export type WorkerStatus = (typeof workerStatuses)[number];
 
 export const remoteTaskStatuses = [
   'queued',

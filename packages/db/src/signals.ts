@@ -4,7 +4,8 @@ import type { Tx } from './tx.ts';
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
  * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
- * the company whose outside tools have changed, `instance` that flags or the license changed.
+ * the company whose outside tools have changed, `instance` that flags or the license changed, `tasks` that
+ * a task waits for remote workers (item '').
  */
 export const signalChannels = [
   'events',
@@ -16,6 +17,7 @@ export const signalChannels = [
   'alerts',
   'tools',
   'instance',
+  'tasks',
 ] as const;
 export type SignalChannel = (typeof signalChannels)[number];
 

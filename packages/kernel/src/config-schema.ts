@@ -175,6 +175,16 @@ export const configSchema = Type.Object({
     default: 5,
     description: 'Runs that one scheduler process executes at once.',
   }),
+  SERVICE_REQUIRE_WORKER_APPROVAL: Type.Unsafe<boolean>({
+    format: 'boolean',
+    default: 'false',
+    description: 'New remote workers wait for an instance admin’s approval.',
+  }),
+  SERVICE_MAX_REMOTE_WORKERS: Type.Integer({
+    minimum: 0,
+    default: 10_000,
+    description: 'Remote workers that may be registered; 0 for no cap.',
+  }),
   SERVICE_RUN_LEASE_SEC: Type.Integer({
     minimum: 1,
     maximum: 3600,

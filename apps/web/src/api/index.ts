@@ -17,6 +17,8 @@ import { inboxRoutes } from './inbox/routes.ts';
 import { issueRoutes } from './issues/routes.ts';
 import { routineRoutes } from './routines/routes.ts';
 import { runRoutes } from './runs/routes.ts';
+import { adminWorkerRoutes } from './workers/admin-routes.ts';
+import { workerRoutes } from './workers/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
@@ -59,6 +61,8 @@ export const apiRoutes: readonly Route[] = [
   approvalRoutes,
   budgetRoutes,
   runRoutes,
+  workerRoutes,
+  adminWorkerRoutes,
   routineRoutes,
   webhookRoutes,
   inboxRoutes,

@@ -1,5 +1,5 @@
 /** Who calls (specification, Authentication): session before bearer, and only kinds that the row admits. */
-import type { Actor, AuthKind, EndpointRow, UserActor } from '@acp/contract';
+import type { Actor, AuthKind, EndpointRow, UserActor, WorkerActor } from '@acp/contract';
 import type { SignInPlace } from '@acp/core';
 import { forbidden, unauthenticated } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
@@ -28,6 +28,8 @@ export async function authenticate(
   }
   const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
   if (key === undefined) throw unauthenticated();
+  // Worker keys open worker routes and nothing else, and nothing else opens those (specification, Authentication 3).
+  if (row.auth.includes('worker')) return admittedWorker(await credentials.worker(key));
   const actor = await credentials.bearer(key, place().address);
   if (actor === undefined) throw unauthenticated(INVALID_KEY);
   if (!row.auth.some((kind) => kind === actor.kind)) throw unauthenticated(refusal(row.auth));
@@ -39,6 +41,14 @@ function admitted(user: Actor, row: EndpointRow): Actor {
   if (user.kind === 'user' && user.must_enrol && !row.while_enrolling)
     throw forbidden('a second factor is required: set one up first');
   return user;
+}
+
+/** One that drains goes on with what it has begun. @throws forbidden for one that may not work */
+export function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
+  if (worker === undefined) throw unauthenticated(INVALID_KEY);
+  if (worker.status !== 'approved' && worker.status !== 'draining')
+    throw forbidden(`worker is ${worker.status === 'pending_approval' ? 'pending approval' : worker.status}`);
+  return worker;
 }
 
 /** The session's user where there is one, for pages and routes that also serve strangers. */

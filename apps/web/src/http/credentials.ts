@@ -2,8 +2,8 @@
  * From token to actor, without the database for those seen within the last seconds (architecture, Conventions).
  * Revocations arrive on the channel 'credentials'; times and places of use are written off the request, in batches.
  */
-import type { Actor } from '@acp/contract';
-import { type NewSecurityEvent, resolveBearer, resolveSession } from '@acp/core';
+import type { Actor, WorkerActor } from '@acp/contract';
+import { type NewSecurityEvent, resolveBearer, resolveSession, resolveWorker } from '@acp/core';
 import { type Database, type Listener, type Notifier, WILDCARD } from '@acp/db';
 import { isApiKey, sha256Hex } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
@@ -18,6 +18,8 @@ export interface Credentials {
    * @param address from where it came, for the security log
    */
   bearer(token: string, address?: string): Promise<Actor | undefined>;
+  /** The worker of a worker key, whatever its status; undefined for every other key. */
+  worker(token: string): Promise<WorkerActor | undefined>;
   /** For the security log: a refusal, once a minute each. */
   refused(event: NewSecurityEvent): void;
   /** Forgets what depends on these ids: keys, sessions, users, agents, companies; `*` is all. */
@@ -36,6 +38,8 @@ interface CredentialsOptions {
 }
 
 const CACHE = { max: 10_000, ttl_ms: 10_000, negative_ttl_ms: 2000 };
+/** A fleet asks every few seconds, each worker for itself; what changes of a worker is signalled. */
+const WORKER_CACHE = { max: 20_000, ttl_ms: 60_000, negative_ttl_ms: 2000 };
 const FLUSH_EVERY_MS = 3000;
 
 // A token is 256 bits as base64url: anything else costs no look-up.
@@ -44,11 +48,17 @@ const sessionToken = /^[\w-]{43}$/;
 export function createCredentials(options: CredentialsOptions): Credentials {
   const { database, logger, listener } = options;
   const cache = new CredentialCache<Actor>(CACHE);
+  // Apart from the others: one key must not be nobody's there because it is nobody's here.
+  const workers = new CredentialCache<WorkerActor>(WORKER_CACHE);
+  const drop = (items: readonly string[]) => {
+    cache.drop(items);
+    workers.drop(items);
+  };
   const uses = new GatheredUses(database, logger);
   const flushing = setInterval(() => void uses.flush(), FLUSH_EVERY_MS).unref();
-  const offItems = listener?.on('credentials', (items) => cache.drop(items));
+  const offItems = listener?.on('credentials', drop);
   // What was said while the connection was down is lost.
-  const offReconnect = listener?.onReconnect(() => cache.drop([WILDCARD]));
+  const offReconnect = listener?.onReconnect(() => drop([WILDCARD]));
 
   return {
     async session(token) {
@@ -73,8 +83,15 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       uses.key(actor, address);
       return actor;
     },
+    async worker(token) {
+      if (!isApiKey(token)) return undefined;
+      const hash = sha256Hex(token);
+      const known = workers.peek(hash);
+      if (known !== null) return known;
+      return workers.load(hash, async () => tagged(await resolveWorker(database.db, hash)));
+    },
     refused: (event) => uses.refused(event),
-    drop: (items) => cache.drop(items),
+    drop,
     flush: async () => uses.flush(),
     async close() {
       clearInterval(flushing);
@@ -85,7 +102,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   };
 }
 
-function tagged(actor: Actor | undefined): { actor: Actor | undefined; tags: string[] } {
+function tagged<A extends Actor>(actor: A | undefined): { actor: A | undefined; tags: string[] } {
   return { actor, tags: actor === undefined ? [] : tagsOf(actor) };
 }
 

@@ -13,6 +13,7 @@ import { callCommand } from '@acp/queue';
 import { FileStore, LocalStorage, OpenBodies, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import type { AlertRing } from '../live/alert-ring.ts';
 import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
@@ -38,6 +39,8 @@ export interface Services {
   readonly upload_limits: UploadLimits;
   /** Files on their way out, by who reads them. */
   readonly downloads: OpenBodies;
+  /** What this process keeps for the requests of remote workers. */
+  readonly fleet: Fleet;
   /** The last alerts that reached this process; null where no process told it of any. */
   readonly alerts: AlertRing | null;
   /**
@@ -72,6 +75,8 @@ interface ServiceSources {
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
+        | 'require_worker_approval'
+        | 'max_remote_workers'
       >
     >;
   /** The folder under SERVICE_HOME unless given. */
@@ -88,6 +93,7 @@ const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
 /** Of one user or key, in this process: half of what one owner's files may be read by. */
 const DOWNLOADS_PER_READER = 16;
+const DEFAULT_WORKERS = 10_000;
 
 export function createServices({ database, config, listener, logger, ...sources }: ServiceSources): Services {
   const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
@@ -96,6 +102,16 @@ export function createServices({ database, config, listener, logger, ...sources 
   return {
     storage,
     downloads: new OpenBodies(DOWNLOADS_PER_READER),
+    fleet: createFleet({
+      database,
+      logger,
+      listener,
+      registration: {
+        approval: config.require_worker_approval ?? false,
+        max: config.max_remote_workers ?? DEFAULT_WORKERS,
+      },
+      claims: { base_url: config.public_url },
+    }),
     alerts: sources.alerts ?? null,
     files,
     upload_limits: {

@@ -124,10 +124,15 @@ export async function mintRunKey(
 }
 
 /** At once, in every process. */
-export async function revokeRunKeys(tx: Tx, run: { id: string; agent_id: string }): Promise<void> {
+export async function revokeRunKeys(
+  tx: Tx,
+  runs: readonly { id: string; agent_id: string }[],
+): Promise<void> {
+  const agents_of = runs.map(({ agent_id }) => agent_id);
+  const ids = runs.map(({ id }) => id);
   const revoked = await tx
     .delete(agent_api_keys)
-    .where(and(eq(agent_api_keys.agent_id, run.agent_id), eq(agent_api_keys.run_id, run.id)))
+    .where(and(inArray(agent_api_keys.agent_id, agents_of), inArray(agent_api_keys.run_id, ids)))
     .returning({ id: agent_api_keys.id });
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }

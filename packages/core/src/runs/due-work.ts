@@ -11,6 +11,8 @@ export interface DueWork {
   budget_windows: boolean;
   /** `endDueTask` would find a remote task. */
   remote_tasks: boolean;
+  /** `releaseMissingTasks` would find a claim. */
+  missing_tasks: boolean;
   /** `fireDueSchedule` would find a trigger. */
   schedules: boolean;
   /** Webhooks have events to look at, or an attempt that is due. */
@@ -19,11 +21,15 @@ export interface DueWork {
   events: boolean;
 }
 
+/** How long a worker's heartbeats may leave out a task that it has claimed (decisions 7.25). */
+export const MISSING_TASK_SEC = 60;
+
 const nothing: DueWork = {
   heartbeats: false,
   lost_runs: false,
   budget_windows: false,
   remote_tasks: false,
+  missing_tasks: false,
   schedules: false,
   webhooks: false,
   events: false,
@@ -44,6 +50,8 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         or exists (select from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
           where r.status = 'running' and r.lease_expires_at is null and r.cancel_requested_at is not null
             and t.status in ('queued', 'claimed')) as remote_tasks,
+      exists (select from remote_tasks where missing_since is not null and status = 'claimed'
+        and missing_since < now() - make_interval(secs => ${MISSING_TASK_SEC})) as missing_tasks,
       exists (select from routine_triggers where enabled and next_fire_at is not null and next_fire_at <= now())
         as schedules,
       exists (select from webhooks where enabled and next_attempt_at is not null and next_attempt_at <= now()

@@ -63,7 +63,7 @@ export async function endRun(
     }),
   );
   // They open nothing from now on in any case; this is so that none is left lying about.
-  if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, run);
+  if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, [run]);
   await enqueueWaitingWork(tx, run, written.next_run_id, ofKind.dispatched);
   // Runs of other agents would only learn the same from the provider.
   if (failure?.category === 'quota' && provider_id)
@@ -85,7 +85,6 @@ async function writeEnd(
   { failure, text, usage, transcript }: RunResult,
   condition: SQL,
 ): Promise<WrittenEnd | undefined> {
-  const { subject } = runKind(of.kind);
   const cancelled = sql`(r.cancel_requested_at is not null or ${failure?.category === CANCELLED}::boolean)`;
   const message = short(failure?.message ?? null, ERROR);
   const fault = message === null ? null : { message, category: failure?.category };
@@ -93,14 +92,7 @@ async function writeEnd(
   const unlessCancelled = (value: string | null) =>
     sql`case when r.cancel_requested_at is null then ${value}::text end`;
   const { rows } = await tx.execute(sql`
-    with agent as materialized (
-      select a.id from agents a where a.id = ${of.agent_id} for no key update
-    ), subject as materialized (${
-      subject === null || of.subject_id === null
-        ? sql`select null::uuid as id, null::jsonb as found where false`
-        : sql`select s.id, to_jsonb(s) as found from ${sql.identifier(subject.table)} s, agent
-          where s.id = ${of.subject_id}::uuid for no key update of s`
-    }), ended as (
+    with ${lockedAround(of)}, ended as (
       update heartbeat_runs r set finished_at = clock_timestamp(), lease_expires_at = null, fence = r.fence + 1,
         status = case when ${cancelled} then 'cancelled' else ${failure === null ? 'succeeded' : 'failed'} end,
         error = ${unlessCancelled(message)}, error_category = ${unlessCancelled(failure?.category ?? null)},
@@ -131,6 +123,23 @@ async function writeEnd(
     budgeted: raw.budgeted === true,
     project_id: typeof raw.project_id === 'string' ? raw.project_id : null,
   };
+}
+
+/** Relations `agent` and `subject` (`id`, `found`) of a statement that then locks the run: the order of all. */
+export function lockedAround({
+  agent_id,
+  subject_id,
+  kind,
+}: Pick<RunRow, 'agent_id' | 'subject_id' | 'kind'>): SQL {
+  const { subject } = runKind(kind);
+  return sql`agent as materialized (
+      select a.id from agents a where a.id = ${agent_id} for no key update
+    ), subject as materialized (${
+      subject === null || subject_id === null
+        ? sql`select null::uuid as id, null::jsonb as found where false`
+        : sql`select s.id, to_jsonb(s) as found from ${sql.identifier(subject.table)} s, agent
+          where s.id = ${subject_id}::uuid for no key update of s`
+    })`;
 }
 
 function usageColumns(usage: RunUsage): SQL {

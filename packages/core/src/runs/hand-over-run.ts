@@ -2,12 +2,15 @@
  * Runs that go on outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them, until
  * somebody brings a result or their time is over.
  */
-import type { Tx } from '@acp/db';
+import { signal, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { claimedRun, holderColumns, withAgent } from './claim-run.ts';
-import { endRun } from './end-run.ts';
-import type { ClaimedRun, RunFault, RunLease, RunRow } from './types.ts';
+import { endRun, lockedAround } from './end-run.ts';
+import { runRow } from './rows.ts';
+import { transcriptSignal } from './run-events.ts';
+import { storableJson } from './storable.ts';
+import type { ClaimedRun, NewRunEvent, RunFault, RunLease, RunRow } from './types.ts';
 
 const scheduler = systemActor('scheduler');
 
@@ -76,7 +79,42 @@ export async function endHandedOverRun(
   failure: RunFault,
   condition: SQL,
 ): Promise<boolean> {
+  // Whoever has the run adds to its transcript: the last entries are numbered once nobody else can.
+  await tx.execute(sql`
+    with ${lockedAround(run)}
+    select r.id from heartbeat_runs r cross join agent left join subject on true
+    where r.id = ${run.id} for no key update of r`);
   const result = { failure, text: null, usage: null, changed: false };
   const handedOver = sql`r.status = 'running' and r.lease_expires_at is null and ${condition}`;
   return (await endRun(tx, run, { result, actor: scheduler }, handedOver)) !== undefined;
+}
+
+/**
+ * Adds to the transcript of a run that is outside of any scheduler, numbered on from what is there: who adds holds the
+ * run's row meanwhile. Nobody else numbers it, for it has no lease.
+ * @returns false when it has ended or a scheduler has it: nothing was written.
+ */
+export async function noteOnHandedOverRun(
+  tx: Tx,
+  run_id: string,
+  events: readonly NewRunEvent[],
+): Promise<boolean> {
+  const held = await tx.execute(sql`
+    select r.* from heartbeat_runs r
+    where r.id = ${run_id} and r.status = 'running' and r.lease_expires_at is null and r.handed_over_at is not null
+    for no key update`);
+  const [raw] = held.rows;
+  if (raw === undefined) return false;
+  const placed = events.map(({ kind, payload }, place) => ({ place, kind, payload }));
+  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
+    with entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select ${run_id}, coalesce((select max(seq) from run_events where run_id = ${run_id}), 0) + 1 + e.place, e.kind, e.payload
+      from jsonb_to_recordset(${storableJson(placed)}::jsonb) as e(place int, kind text, payload jsonb)
+      returning seq
+    )
+    select min(seq) as "from", max(seq) as "to" from entry`);
+  const { from, to } = rows[0]!;
+  signal(tx, 'transcripts', transcriptSignal(runRow(raw), from, to));
+  return true;
 }

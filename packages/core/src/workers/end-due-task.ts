@@ -1,7 +1,11 @@
 import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
 import { CANCELLED, endHandedOverRun } from '../runs/index.ts';
+import { WORKER_CATEGORY } from './bring-result.ts';
+import { MAX_ATTEMPTS } from './release-tasks.ts';
+import { workerChanges } from './worker-changes.ts';
 
 /** How long a worker may take to learn that its task is called off (decisions 7.25). */
 const CANCEL_SEC = 60;
@@ -16,6 +20,8 @@ interface DueTask extends Record<string, unknown> {
   called_off: boolean;
   overdue: boolean;
   waited_sec: number;
+  attempts: number;
+  worker_id: string | null;
 }
 
 type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: string; category: string };
@@ -29,6 +35,7 @@ type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: st
 export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boolean } | undefined> {
   const { rows } = await tx.execute<DueTask>(sql`
     select t.id, t.status, t.heartbeat_run_id as run_id, t.agent_id, r.subject_id, r.kind, t.deadline < now() as overdue,
+      t.attempts, t.worker_id,
       r.cancel_requested_at is not null as called_off,
       round(extract(epoch from now() - coalesce(t.claimed_at, t.created_at)))::int as waited_sec
     from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
@@ -55,13 +62,17 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
     where id = ${task.id} and status = ${task.status}`);
   // Its worker was quicker: what it brought decides.
   if (ended && closed.rowCount === 0) throw conflict('the task has ended meanwhile');
+  if (ended && task.worker_id !== null)
+    await recordChanges(tx, systemActor('scheduler'), await workerChanges(tx, [task.worker_id]));
   return { run_id: task.run_id, ended };
 }
 
-function stepOf({ status, called_off, overdue, waited_sec }: DueTask): Step {
+function stepOf({ status, called_off, overdue, waited_sec, attempts }: DueTask): Step {
   if (status === 'claimed' && called_off && !overdue) return { to: 'cancel_requested' };
   if (status === 'cancel_requested' || called_off)
     return { to: 'cancelled', error: 'cancelled', category: CANCELLED };
+  if (status === 'queued' && attempts >= MAX_ATTEMPTS)
+    return { to: 'failed', error: `workers have lost the task ${attempts} times`, category: WORKER_CATEGORY };
   const what = status === 'queued' ? 'no worker has taken the task' : 'no result from the worker';
   return {
     to: 'failed',

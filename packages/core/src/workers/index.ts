@@ -1,7 +1,34 @@
 /**
- * Owns `remote_tasks`. Invariants: a task belongs to one run, which runs without a lease as long as the task is not ended;
- * no payload at rest holds a secret. Locks: the run before its task.
+ * Owns `workers` and `remote_tasks`. Invariants: a task belongs to one run, which runs without a lease as long as the task is
+ * not ended; a result is taken once; no payload at rest holds a secret; a worker sees of its tasks those that it has claimed.
+ * Locks: agent, subject and run before the task; workers before their tasks. A claim waits for nothing.
  */
+export {
+  createWorker,
+  deleteWorker,
+  listAdminWorkers,
+  listWorkers,
+  moveWorker,
+  updateWorker,
+  workerMoves,
+} from './administer-workers.ts';
+export type { WorkerMove } from './administer-workers.ts';
+export { completeTask, failTask } from './bring-result.ts';
+export { claimTask } from './claim-task.ts';
+export type { ClaimRules } from './claim-task.ts';
 export { endDueTask } from './end-due-task.ts';
+export { deleteUnapprovedWorkers, noteHeartbeats, noteOffline } from './note-heartbeats.ts';
+export type { WorkerBeat } from './note-heartbeats.ts';
+export { operatingPrompt } from './operating-prompt.ts';
 export { queueRemoteTask } from './queue-remote-task.ts';
+export { mayTake, queuedRoutes } from './queued-routes.ts';
+export type { QueuedRoute } from './queued-routes.ts';
+export { queueStats } from './queue-stats.ts';
+export { registerWorker, resumeWorker } from './register-worker.ts';
+export type { RegistrationRules } from './register-worker.ts';
+export { releaseMissingTasks } from './release-tasks.ts';
+export { resolveWorker } from './resolve-worker.ts';
+export { completedTask, sweepRemoteResults } from './sweep-results.ts';
+export { noteToldToStop, readControl } from './task-control.ts';
+export { addTaskEvents } from './task-events.ts';
 export { taskPayload } from './task-payload.ts';

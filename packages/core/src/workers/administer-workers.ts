@@ -1,0 +1,165 @@
+import {
+  type Actor,
+  type AdminWorker,
+  commaList,
+  type CreateWorker,
+  type UpdateWorker,
+  type Worker,
+  workerStatuses,
+  type WorkerStatus,
+} from '@acp/contract';
+import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import { conflict, isUuid, notFound } from '@acp/kernel';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { newKeyMaterial } from '../agents/index.ts';
+import { presentAdminWorker, presentWorker, type WorkerWithLoad } from './present.ts';
+import { distinct } from './register-worker.ts';
+import { releaseTasksOf } from './release-tasks.ts';
+import { readWorkers, w, withLoad, workerChange, workerChanges } from './worker-changes.ts';
+
+const { workers } = schema;
+
+/** What an admin does with a worker: from which states, to which (specification, Remote worker). */
+const moves = {
+  approve: { from: ['pending_approval'], to: 'approved' },
+  reject: { from: ['pending_approval'], to: 'rejected' },
+  disable: { from: ['approved', 'draining'], to: 'disabled' },
+  enable: { from: ['disabled'], to: 'approved' },
+  drain: { from: ['approved'], to: 'draining' },
+  undrain: { from: ['draining'], to: 'approved' },
+} as const satisfies Record<string, { from: readonly WorkerStatus[]; to: WorkerStatus }>;
+export type WorkerMove = keyof typeof moves;
+export const workerMoves = Object.keys(moves) as readonly WorkerMove[];
+
+/** An approved worker ahead of its first start. @returns its id, and its key, shown this once */
+export async function createWorker(
+  tx: Tx,
+  actor: Actor,
+  input: CreateWorker,
+): Promise<{ worker_id: string; api_key: string }> {
+  const { raw_key, ...stored } = newKeyMaterial();
+  const [worker] = await tx
+    .insert(workers)
+    .values({ name: input.name.trim(), tags: distinct(input.tags ?? []), status: 'approved', ...stored })
+    .returning();
+  const { id, name, tags } = worker!;
+  await recordInstanceAct(tx, actor, 'worker.created', { worker_id: id, name, tags });
+  await recordChanges(tx, actor, await workerChanges(tx, [id]));
+  return { worker_id: id, api_key: raw_key };
+}
+
+/** @throws notFound */
+export async function updateWorker(
+  tx: Tx,
+  actor: Actor,
+  worker_id: string,
+  { name, tags }: UpdateWorker,
+): Promise<AdminWorker> {
+  const change = {
+    ...(name === undefined ? {} : { name: name.trim() }),
+    ...(tags === undefined ? {} : { tags: distinct(tags) }),
+  };
+  await write(tx, worker_id, change);
+  return tell(tx, actor, worker_id, 'worker.updated', change);
+}
+
+/**
+ * Moves a worker between its states. What a disabled one had claimed goes back to the queue: it can't bring it any more.
+ * @throws notFound; conflict for a state that the move does not start from
+ */
+export async function moveWorker(
+  tx: Tx,
+  actor: Actor,
+  worker_id: string,
+  move: WorkerMove,
+): Promise<AdminWorker> {
+  const { from, to } = moves[move];
+  const before = await lock(tx, worker_id);
+  if (!from.some((status) => status === before.worker.status))
+    throw conflict(`worker is ${before.worker.status}`);
+  await write(tx, worker_id, { status: to });
+  if (to === 'disabled') await releaseTasksOf(tx, worker_id, `worker ${before.worker.name} was disabled`);
+  return tell(tx, actor, worker_id, `worker.${move}`, { from: before.worker.status, to });
+}
+
+/** Finished tasks stay, with no worker; what it had in its hands goes back to the queue. @throws notFound */
+export async function deleteWorker(tx: Tx, actor: Actor, worker_id: string): Promise<void> {
+  const before = await lock(tx, worker_id);
+  await releaseTasksOf(tx, worker_id, `worker ${before.worker.name} was deleted`);
+  await tx.delete(workers).where(eq(workers.id, worker_id));
+  signal(tx, 'credentials', worker_id);
+  await recordInstanceAct(tx, actor, 'worker.deleted', { worker_id, name: before.worker.name });
+  await recordChanges(tx, actor, [workerChange(before, true)]);
+}
+
+/** Newest first. */
+export async function listWorkers(tx: Tx, query: PageRequest): Promise<Page<Worker>> {
+  const page = newestFirst(workers.created_at, workers.id, query, null);
+  const rows = tx
+    .select()
+    .from(workers)
+    .where(page.where)
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentWorker);
+}
+
+const UNASKED = 50;
+
+/** The same with versions and load. @throws invalid for an unknown status */
+export async function listAdminWorkers(
+  tx: Tx,
+  { status, ...query }: PageRequest & { status?: string | undefined },
+): Promise<Page<AdminWorker>> {
+  const asked = commaList(status, workerStatuses, 'status');
+  const page = newestFirst(w.created_at, w.id, query, UNASKED);
+  const rows = await tx
+    .select(withLoad)
+    .from(w)
+    .where(and(asked && inArray(w.status, asked), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);
+}
+
+async function lock(tx: Tx, worker_id: string): Promise<WorkerWithLoad> {
+  if (!isUuid(worker_id)) throw notFound();
+  const [locked] = await tx
+    .select({ id: workers.id })
+    .from(workers)
+    .where(eq(workers.id, worker_id))
+    .for('update');
+  const [row] = locked === undefined ? [] : await readWorkers(tx, [worker_id]);
+  if (row === undefined) throw notFound();
+  return row;
+}
+
+async function write(
+  tx: Tx,
+  worker_id: string,
+  change: Partial<{ name: string; tags: string[]; status: WorkerStatus }>,
+): Promise<void> {
+  if (!isUuid(worker_id)) throw notFound();
+  const { rowCount } = await tx
+    .update(workers)
+    .set({ ...change, updated_at: sql`now()` })
+    .where(eq(workers.id, worker_id));
+  if (rowCount === 0) throw notFound();
+  // What the processes remember of it is of the past.
+  signal(tx, 'credentials', worker_id);
+}
+
+async function tell(
+  tx: Tx,
+  actor: Actor,
+  worker_id: string,
+  action: string,
+  details: object,
+): Promise<AdminWorker> {
+  const [row] = await readWorkers(tx, [worker_id]);
+  if (row === undefined) throw notFound();
+  await recordInstanceAct(tx, actor, action, { worker_id, name: row.worker.name, ...details });
+  await recordChanges(tx, actor, [workerChange(row)]);
+  return presentAdminWorker(row);
+}

@@ -1,0 +1,48 @@
+import type { RemoteTaskStatus } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, notFound, type ServiceError } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+
+/** What a worker's request about a task is judged by. */
+export interface OwnTask {
+  id: string;
+  status: RemoteTaskStatus;
+  company_id: string;
+  worker_id: string;
+  run: { id: string; agent_id: string; subject_id: string | null; kind: string };
+  called_off: boolean;
+}
+
+interface Found extends Record<string, unknown> {
+  id: string;
+  status: RemoteTaskStatus;
+  company_id: string;
+  worker_id: string;
+  run_id: string;
+  agent_id: string;
+  subject_id: string | null;
+  kind: string;
+  called_off: boolean;
+}
+
+/**
+ * The task that this worker has claimed, ended or not; takes no lock.
+ * @throws notFound for an unknown one and for another worker's alike (specification, Claim and tag rules 5)
+ */
+export async function ownTask(tx: Tx, worker_id: string, task_id: string): Promise<OwnTask> {
+  const { rows } = await tx.execute<Found>(sql`
+    select t.id, t.status, t.company_id, t.worker_id, t.agent_id, r.id as run_id, r.subject_id, r.kind,
+      r.cancel_requested_at is not null as called_off
+    from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
+    where t.id = ${task_id} and t.worker_id = ${worker_id}`);
+  const [row] = rows;
+  if (row === undefined) throw notFound();
+  const { id, status, company_id, called_off, run_id, agent_id, subject_id, kind } = row;
+  return { id, status, company_id, worker_id, called_off, run: { id: run_id, agent_id, subject_id, kind } };
+}
+
+/** Of a task that can't be written to any more. */
+export function taskHasEnded(status: string): ServiceError {
+  const how = status === 'cancel_requested' ? 'cancelled' : status;
+  return conflict(`the task was ${how === 'failed' ? 'ended as failed' : how}`);
+}

@@ -1,0 +1,60 @@
+import { sharesModel, type WantedModel, type WorkerActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+/** Queued tasks that any worker may take either all or none of: one company's, with the same tags and model. */
+export interface QueuedRoute {
+  route: string;
+  company_id: string;
+  tags_required: readonly string[];
+  wants: WantedModel;
+  /** Tasks of the company that workers have in their hands. */
+  claimed: number;
+}
+
+interface RouteRow extends Record<string, unknown> {
+  route: string;
+  company_id: string;
+  tags_required: string[];
+  model_providers: string[];
+  model: string | null;
+  claimed: number;
+}
+
+const MAX_ROUTES = 1000;
+
+/**
+ * What waits for the fleet, in the order in which it is to be handed out: companies with the fewest claimed tasks first,
+ * then the oldest. One look-up in the index for each route, however many tasks wait.
+ */
+export async function queuedRoutes(tx: Tx): Promise<QueuedRoute[]> {
+  const { rows } = await tx.execute<RouteRow>(sql`
+    with recursive head as (
+      (select t.route, t.id from remote_tasks t where t.status = 'queued' order by t.route, t.created_at, t.id limit 1)
+      union all
+      select next.route, next.id from head cross join lateral (
+        select t.route, t.id from remote_tasks t where t.status = 'queued' and t.route > head.route
+        order by t.route, t.created_at, t.id limit 1
+      ) next
+    ), known as (select id from head limit ${MAX_ROUTES}), busy as (
+      select company_id, count(*)::int as claimed from remote_tasks
+      where status in ('claimed', 'cancel_requested') group by company_id
+    )
+    select t.route, t.company_id, t.tags_required, t.model_providers, t.model, coalesce(busy.claimed, 0) as claimed
+    from known join remote_tasks t on t.id = known.id left join busy on busy.company_id = t.company_id
+    order by claimed, t.created_at, t.id`);
+  return rows.map(({ model_providers, model, ...row }) => ({
+    ...row,
+    wants: { providers: model_providers, model },
+  }));
+}
+
+/** @param narrowed tags that the worker names for one claim: they never add any (specification, Claim and tag rules 2) */
+export function mayTake(
+  { tags, shared_models }: Pick<WorkerActor, 'tags' | 'shared_models'>,
+  { tags_required, wants }: QueuedRoute,
+  narrowed?: readonly string[],
+): boolean {
+  const has = (tag: string) => tags.includes(tag) && (narrowed === undefined || narrowed.includes(tag));
+  return tags_required.every(has) && sharesModel(shared_models, wants);
+}

@@ -1,0 +1,98 @@
+import type { RegisterWorker, SharedModel } from '@acp/contract';
+import { parseSharedModels } from '@acp/contract';
+import { schema, signal, type Tx } from '@acp/db';
+import { forbidden, invalid, notFound, unavailable } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { newKeyMaterial } from '../agents/index.ts';
+import { actorOf, type WorkerRow } from './present.ts';
+import { workerChanges } from './worker-changes.ts';
+
+const { workers } = schema;
+
+export interface RegistrationRules {
+  /** SERVICE_REQUIRE_WORKER_APPROVAL */
+  approval: boolean;
+  /** SERVICE_MAX_REMOTE_WORKERS; 0: no cap. */
+  max: number;
+}
+
+/**
+ * A worker that nobody knows yet. Its key is shown this once.
+ * @throws unavailable at the cap; invalid for shared models that can't be read
+ */
+export async function registerWorker(
+  tx: Tx,
+  input: RegisterWorker,
+  { approval, max }: RegistrationRules,
+): Promise<{ worker: WorkerRow; raw_key: string }> {
+  if (max > 0) await requireRoom(tx, max);
+  const { raw_key, ...stored } = newKeyMaterial();
+  const [worker] = await tx
+    .insert(workers)
+    .values({
+      name: input.name.trim(),
+      tags: distinct(input.tags ?? []),
+      status: approval ? 'pending_approval' : 'approved',
+      ...stored,
+      ...toldOf(input),
+      online: true,
+      last_seen_at: sql`clock_timestamp()`,
+    })
+    .returning();
+  await recordInstanceAct(tx, actorOf(worker!), 'worker.registered', told(worker!));
+  await recordChanges(tx, actorOf(worker!), await workerChanges(tx, [worker!.id]));
+  return { worker: worker!, raw_key };
+}
+
+/**
+ * A known worker comes again: what it says of its build is refreshed, its tags stay as they are stored.
+ * @throws forbidden for a rejected or disabled one
+ */
+export async function resumeWorker(tx: Tx, worker_id: string, input: RegisterWorker): Promise<WorkerRow> {
+  const [worker] = await tx
+    .update(workers)
+    .set({
+      ...toldOf(input),
+      online: true,
+      last_seen_at: sql`clock_timestamp()`,
+      updated_at: sql`now()`,
+    })
+    .where(eq(workers.id, worker_id))
+    .returning();
+  if (worker === undefined) throw notFound();
+  if (worker.status === 'rejected' || worker.status === 'disabled')
+    throw forbidden(`worker is ${worker.status}`);
+  // The shared models are part of what the processes remember of a worker.
+  signal(tx, 'credentials', worker.id);
+  await recordChanges(tx, actorOf(worker), await workerChanges(tx, [worker.id]));
+  return worker;
+}
+
+/** One registration at a time, so that many at once do not pass the cap together. */
+async function requireRoom(tx: Tx, max: number): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('workers.register', 0))`);
+  const { rows } = await tx.execute<{ known: number }>(sql`select count(*)::int as known from workers`);
+  if ((rows[0]?.known ?? 0) >= max) throw unavailable('the instance has as many workers as it may have');
+}
+
+/** Characters, as JSON: lists of workers stay short. */
+const MAX_SHARED = 20_000;
+
+/** What the worker says of itself; a field that is missing is forgotten, for it is another build. */
+function toldOf(input: RegisterWorker) {
+  const { version = null, commit = null, build_date = null, prompt_version = null } = input;
+  return { version, commit, build_date, prompt_version, shared_models: sharedModels(input.shared_models) };
+}
+
+function sharedModels(given: RegisterWorker['shared_models']): SharedModel[] {
+  const shared = typeof given === 'string' ? parseSharedModels(given) : (given ?? []);
+  if (JSON.stringify(shared).length > MAX_SHARED) throw invalid('body.shared_models is too long');
+  return shared;
+}
+
+export const distinct = (tags: readonly string[]) => [...new Set(tags)];
+
+function told({ id, name, tags, status }: WorkerRow) {
+  return { worker_id: id, name, tags, status };
+}

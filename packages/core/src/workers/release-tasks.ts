@@ -1,0 +1,72 @@
+import { type Tx, signal } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { revokeRunKeys } from '../agents/index.ts';
+import { MISSING_TASK_SEC } from '../runs/index.ts';
+import { workerChanges } from './worker-changes.ts';
+
+const scheduler = systemActor('scheduler');
+
+/** Of a task that workers get lost over: then it fails, instead of taking down one after the other. */
+export const MAX_ATTEMPTS = 5;
+const BATCH = 100;
+
+interface Released extends Record<string, unknown> {
+  id: string;
+  run_id: string;
+  agent_id: string;
+  company_id: string;
+  worker_id: string;
+}
+
+/** Gives back to the queue what the worker holds; the caller has locked the worker. */
+export async function releaseTasksOf(tx: Tx, worker_id: string, reason: string): Promise<void> {
+  await release(tx, sql`t.worker_id = ${worker_id} order by t.id for update`, reason);
+}
+
+/**
+ * Gives back claims that their workers' heartbeats do not name any more, a batch a transaction; several schedulers may be
+ * at it. @returns how many
+ */
+export async function releaseMissingTasks(tx: Tx): Promise<number> {
+  const missing = sql`t.missing_since < now() - make_interval(secs => ${MISSING_TASK_SEC})
+    order by t.id limit ${BATCH} for update skip locked`;
+  return release(tx, missing, 'its worker does not have it any more');
+}
+
+/**
+ * To the queue again, with the time of a fresh task; the key of its run dies with the claim. One that was claimed too often
+ * waits no more: its deadline is over, and whoever looks for those fails it.
+ */
+async function release(tx: Tx, which: SQL, reason: string): Promise<number> {
+  const { rows } = await tx.execute<Released>(sql`
+    with lost as materialized (
+      select t.id, t.worker_id from remote_tasks t where t.status = 'claimed' and ${which}
+    )
+    update remote_tasks t set status = 'queued', worker_id = null, claimed_at = null, missing_since = null,
+      deadline = clock_timestamp() + case when t.attempts < ${MAX_ATTEMPTS} then make_interval(secs => t.timeout_sec) else '0' end
+    from lost where t.id = lost.id
+    returning t.id, t.heartbeat_run_id as run_id, t.agent_id, t.company_id, lost.worker_id`);
+  if (rows.length === 0) return 0;
+  await revokeRunKeys(
+    tx,
+    rows.map(({ run_id, agent_id }) => ({ id: run_id, agent_id })),
+  );
+  signal(tx, 'tasks', '');
+  const workers = new Set(rows.map(({ worker_id }) => worker_id));
+  await recordChanges(tx, scheduler, [
+    ...rows.map((row) => releasedChange(row, reason)),
+    ...(await workerChanges(tx, [...workers])),
+  ]);
+  return rows.length;
+}
+
+function releasedChange({ id, run_id, company_id, worker_id }: Released, reason: string): Change {
+  return {
+    company_id,
+    action: 'remote_task.released',
+    entity_type: 'remote_task',
+    entity_id: id,
+    details: { run_id, worker_id, reason },
+  };
+}

@@ -1,0 +1,56 @@
+import type { RunEventKind, TaskEvents, WorkerActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { cutText, mapTexts, tooLarge } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { type NewRunEvent, noteOnHandedOverRun } from '../runs/index.ts';
+import { ownTask, taskHasEnded } from './own-task.ts';
+
+type TaskEvent = TaskEvents['events'][number];
+
+/** What a worker may say of its work; what the service itself did (`status`, `action`) only the service says. */
+const reported: readonly RunEventKind[] = ['prompt', 'output', 'tool', 'log', 'error'];
+
+/** Of one task, as JSON. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Of each text of an entry, in bytes; the rest is cut off. */
+const MAX_TEXT = 64 * 1024;
+
+/** The run's own key is known to its worker alone, so whatever looks like a key is taken out. */
+const API_KEY = /sk_[0-9a-f]{64}/g;
+
+/**
+ * Adds to the transcript of the task's run, in the order given, numbered on from what is there.
+ * @throws notFound as `ownTask`; conflict once the task has ended; tooLarge for more than a transcript holds
+ */
+export async function addTaskEvents(
+  tx: Tx,
+  worker: WorkerActor,
+  task_id: string,
+  { events }: TaskEvents,
+): Promise<void> {
+  const task = await ownTask(tx, worker.worker_id, task_id);
+  if (task.status !== 'claimed' && task.status !== 'cancel_requested') throw taskHasEnded(task.status);
+  if (events.length === 0) return;
+  const entries = events.map(entryOf);
+  if (!(await noteOnHandedOverRun(tx, task.run.id, entries))) throw taskHasEnded('ended meanwhile');
+  const bytes = Buffer.byteLength(JSON.stringify(entries));
+  const { rowCount } = await tx.execute(sql`
+    update remote_tasks set transcript_bytes = transcript_bytes + ${bytes}
+    where id = ${task_id} and worker_id = ${worker.worker_id} and transcript_bytes + ${bytes} <= ${MAX_BYTES}`);
+  if (rowCount === 0) throw tooLarge('the transcript of the task is full');
+}
+
+function entryOf({ kind, payload }: TaskEvent): NewRunEvent {
+  const clean = mapTexts(payload, cleaned) as Record<string, unknown>;
+  return isReported(kind)
+    ? { kind, payload: clean }
+    : { kind: 'log', payload: { event: cleaned(kind), ...clean } };
+}
+
+function isReported(kind: string): kind is RunEventKind {
+  return reported.some((known) => known === kind);
+}
+
+function cleaned(text: string): string {
+  return cutText(text.replace(API_KEY, '[redacted]'), MAX_TEXT);
+}
