@@ -61,7 +61,7 @@ export async function sessionUser(
   return actor?.kind === 'user' ? actor : undefined;
 }
 
-function bearerToken(header: string | undefined): string | undefined {
+export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
 }
 

@@ -41,7 +41,7 @@ export const remote_tasks = pgTable(
     company_id: uuid().notNull(),
     worker_id: uuid().references(() => workers.id, { onDelete: 'set null' }),
     tags_required: jsonb().$type<string[]>().notNull().default([]),
-    /** Names under which workers may share the model's provider; empty: any. */
+    /** Names under which workers may share the model; empty: any. */
     model_providers: jsonb().$type<string[]>().notNull().default([]),
     /** The model that the worker must share; null: any. */
     model: text(),
@@ -76,6 +76,9 @@ export const remote_tasks = pgTable(
     index('remote_tasks_worker')
       .on(t.worker_id, t.status)
       .where(sql`${t.worker_id} is not null`),
+    index('remote_tasks_claimed')
+      .on(t.company_id)
+      .where(sql`${t.status} in ('claimed', 'cancel_requested')`),
     index('remote_tasks_missing')
       .on(t.missing_since)
       .where(sql`${t.missing_since} is not null`),

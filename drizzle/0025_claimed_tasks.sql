@@ -1,0 +1,1 @@
+CREATE INDEX "remote_tasks_claimed" ON "remote_tasks" USING btree ("company_id") WHERE "remote_tasks"."status" in ('claimed', 'cancel_requested');
