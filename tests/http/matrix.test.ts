@@ -3,7 +3,7 @@
  * tenant is what happens. Who is let through sends the row's example, and gets the row's status.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EXAMPLE_ID, endpoints, exampleBody, permits } from '@acp/contract';
+import { EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';
 import type { AuthKind, CompanyRole, EndpointRow } from '@acp/contract';
 import type { Database } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
@@ -99,6 +99,13 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'join-requests.create': ({ who }) => (who === 'stranger' ? 200 : undefined),
 };
 
+const errorOf = ({ errors }: EndpointRow): unknown =>
+  errors === 'json_rpc'
+    ? { jsonrpc: '2.0', id: null, error: { code: expect.any(Number), message: expect.any(String) } }
+    : { error: expect.any(String) };
+/** Mounted by the application itself, over all the others. */
+const mcpRoute = { row: mcpEndpoints.call };
+
 let database: Database;
 let app: Express;
 let hub: LiveHub;
@@ -172,7 +179,7 @@ function fresh(name: string, value: unknown): unknown {
 }
 
 it('each row has a handler, and each handler is a row of the table', () => {
-  const mounted = [...apiRoutes, ...liveRoutes(hub), ...docsRoutes()].map(({ row }) => row.id);
+  const mounted = [...apiRoutes, ...liveRoutes(hub), ...docsRoutes(), mcpRoute].map(({ row }) => row.id);
   expect(mounted.toSorted()).toEqual(endpoints.map(({ id }) => id).toSorted());
 });
 
@@ -183,7 +190,7 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
   it.each(refused)('$who: refused', async (part) => {
     const answer = await send(row.method, pathOn(stage, row), cast[part.who].headers);
     expect(answer.status).toBe(refusalOf(row, part));
-    expect(answer.body).toEqual({ error: expect.any(String) });
+    expect(answer.body).toEqual(errorOf(row));
   });
 
   it.each(admitted)('$who: let through', async (part) => {

@@ -1,5 +1,6 @@
 import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
+import type { ToolRegistry } from '@acp/core';
 import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
@@ -16,6 +17,8 @@ export interface SchedulerContext {
   queue: Queue;
   counters: TickCounters;
   pool: RunPool;
+  /** What `/mcp:` lines and clients of MCP can call. */
+  tools: ToolRegistry;
   /** Sends events to where integrators listen. */
   webhooks: Pick<WebhookSender, 'kick'>;
   /** Of this process, as `claimed_by` names it. */
@@ -24,4 +27,4 @@ export interface SchedulerContext {
 }
 
 /** What timers need: they claim no runs and handle no jobs. */
-export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool'>;
+export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool' | 'tools'>;

@@ -89,6 +89,7 @@ export async function startScheduler({
     queue,
     counters,
     pool,
+    tools,
     webhooks,
     claimed_by: name,
     started_at,

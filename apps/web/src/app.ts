@@ -1,5 +1,5 @@
 /** The order in which a request passes through the web tier: this file is the one place to read it. */
-import type { Database } from '@acp/db';
+import type { Database, Listener } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import type { Config, Logger } from '@acp/kernel';
 import express from 'express';
@@ -8,7 +8,7 @@ import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
 import { createCredentials } from './http/credentials.ts';
 import type { Credentials } from './http/credentials.ts';
-import { csrfGuard } from './http/csrf.ts';
+import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { docsRoutes } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
@@ -17,6 +17,7 @@ import { rateLimiter } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 
 export interface AppDeps {
   database: Database;
@@ -26,6 +27,8 @@ export interface AppDeps {
   credentials?: Credentials;
   /** Made from database and configuration where none are given; then no command is answered. */
   services?: Services;
+  /** Tells of changes that other processes make; without it they are seen within a minute. */
+  listener?: Listener;
   /** The slices' routes by default; the live stream's come with the process's hub. */
   routes?: readonly Route[];
   /** Health and metrics. */
@@ -51,12 +54,16 @@ export function createApp(deps: AppDeps): Express {
   if (limiter) app.use(limiter);
   app.use(csrfGuard(config));
   if (deps.health) app.use(deps.health);
-  const routes = [...(deps.routes ?? apiRoutes), ...docsRoutes()];
+  const acts = deps.routes ?? apiRoutes;
   const services = deps.services ?? createServices({ database, config, logger });
   const validate_responses = deps.validate_responses ?? false;
   const { trusted_proxies } = config;
-  app.use(mount(routes, { database, credentials, services, validate_responses, trusted_proxies }));
-  app.use('/api', unknownPath);
+  const parts = { database, credentials, services, validate_responses, trusted_proxies, logger };
+  const routes = [...acts, ...docsRoutes(), ...mcpRoutes(acts, { ...parts, listener: deps.listener })];
+  app.use('/mcp', ownOriginGuard(config));
+  app.use(mount(routes, parts));
+  // Where programs look around: never a page, nor the way to one.
+  app.use(['/api', '/mcp', '/.well-known'], unknownPath);
   if (deps.ui) app.use(deps.ui);
   app.use(unknownPath);
   app.use(errorHandler(logger));

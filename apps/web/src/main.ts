@@ -62,6 +62,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     database,
     logger,
     config,
+    listener,
     credentials,
     services,
     routes: [...apiRoutes, ...liveRoutes(hub)],

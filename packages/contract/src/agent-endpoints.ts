@@ -66,6 +66,18 @@ export const agentEndpoints = {
     tx: 'none',
     doc: 'The calling agent’s own record.',
   }),
+  get: endpoint({
+    id: 'agents.get',
+    method: 'GET',
+    path: '/api/agents/{agentId}',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byAgent,
+    response: Agent,
+    status: 200,
+    tx: 'none',
+    doc: 'The agent.',
+  }),
   update: endpoint({
     id: 'agents.update',
     method: 'PATCH',

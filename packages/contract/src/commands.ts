@@ -41,6 +41,13 @@ export const commandCatalogue = {
     taken_by: 'any',
     doc: 'Probes what the environment configures, all families at once.',
   },
+  'call-tool': {
+    payload: Type.Object({ name: Type.String(), input: Type.Unknown() }),
+    result: Type.Object({ answer: Type.Unknown() }),
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
+  },
 } as const satisfies CommandTable;
 
 export type CommandCatalogue = typeof commandCatalogue;

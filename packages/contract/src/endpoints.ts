@@ -21,6 +21,7 @@ import { boardUserKeyEndpoints, inviteEndpoints } from './invites.ts';
 import { issueEndpoints } from './issue-endpoints.ts';
 import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
+import { mcpEndpoints } from './mcp.ts';
 import { noteEndpoints } from './notes.ts';
 import { projectEndpoints } from './projects.ts';
 import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
@@ -77,4 +78,5 @@ export const endpoints: readonly EndpointRow[] = [
   trashEndpoints,
   referenceEndpoints,
   docsEndpoints,
+  mcpEndpoints,
 ].flatMap((slice) => Object.values<EndpointRow>(slice));

@@ -7,6 +7,8 @@ export * from './commands.ts';
 export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';
+export * from './endpoint-tools.ts';
+export * from './mcp.ts';
 export * from './event-patterns.ts';
 export * from './events.ts';
 export * from './settings.ts';

@@ -27,6 +27,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   labels: 'Words by which issues are found.',
   live: 'What happens, as it happens.',
   logo: 'The company’s picture.',
+  mcp: 'The Model Context Protocol.',
   notes: 'What is known: notes, findings, memories.',
   plugins: 'Programs beside the service, which bring tools, jobs and webhooks.',
   projects: 'Bodies of work.',

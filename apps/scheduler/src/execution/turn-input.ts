@@ -25,7 +25,7 @@ export async function turnInput(
 ): Promise<TurnInput> {
   const { task, metered } = plan;
   if (adapterTraits(run.adapter_type).told_by === 'prompt') {
-    const outside = mayCallTools(kind) ? await tools.outside(database.db, run.company_id) : [];
+    const outside = mayCallTools(kind) ? await tools.outside(database.db, run.company_id, run.actor) : [];
     return { prompt: withTools(work.prompt(metered ? 'model' : 'program'), outside), task };
   }
   const payload = await readPayload(kind, database.db, run);

@@ -1,5 +1,6 @@
 import type { CommandCatalogue } from '@acp/contract';
 import type { CommandHandlers } from '@acp/queue';
+import { callToolCommand } from '../commands/call-tool.ts';
 import { testAdapterCommand } from '../commands/test-adapter.ts';
 import { testInstanceProvidersCommand, testProviderCommand } from '../commands/test-providers.ts';
 import type { SchedulerContext } from '../context.ts';
@@ -9,6 +10,7 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
   return {
     'test-adapter': testAdapterCommand(context),
     'test-provider': testProviderCommand(context),
+    'call-tool': callToolCommand(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
   };
 }

@@ -39,6 +39,8 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   query: unknown = NO_QUERY;
   body: unknown;
   files: unknown;
+  /** Where the handler's list goes on; null where it does not. */
+  next_cursor: string | null = null;
   #status: number;
   #prepared: unknown;
 
@@ -60,6 +62,12 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   }
 
   nextPage(cursor: string | null): void {
+    this.next_cursor = cursor;
+  }
+
+  /** Says so in the response's headers. */
+  announceNextPage(): void {
+    const cursor = this.next_cursor;
     if (cursor === null) return;
     const parameters = new URLSearchParams(this.request.url.split('?')[1]);
     parameters.set('cursor', cursor);

@@ -6,6 +6,7 @@ import { forbidden } from '@acp/kernel';
 import type { TrustedProxies } from '@acp/kernel';
 import type { RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
 
 interface OriginRule {
@@ -34,6 +35,27 @@ export function refuseCrossSite(request: IncomingMessage, rule: OriginRule): voi
   if (origin !== undefined && !isOwnOrigin(origin, request, rule)) {
     throw forbidden('cross-site request refused');
   }
+}
+
+/**
+ * For routes that programs call, with a key: a page of elsewhere has no business there, and a name may have been rebound
+ * to this machine. So the request's own host is believed only where it can't be a rebound name: an address, or localhost.
+ */
+export function ownOriginGuard({ public_url }: Pick<OriginRule, 'public_url'>): RequestHandler {
+  return ({ headers }, _response, next) => {
+    const { origin, host } = headers;
+    if (origin !== undefined && !isTrustedOrigin(origin, host, public_url))
+      throw forbidden('cross-site request refused');
+    next();
+  };
+}
+
+function isTrustedOrigin(text: string, host: string | undefined, public_url: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const origin = new URL(text);
+  if (origin.origin === new URL(public_url).origin) return true;
+  const isNoName = origin.hostname === 'localhost' || isIP(origin.hostname.replace(/^\[|\]$/g, '')) !== 0;
+  return isNoName && origin.host === host;
 }
 
 function carriesCookie(request: IncomingMessage): boolean {

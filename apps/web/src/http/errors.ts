@@ -6,6 +6,7 @@ import type { Logger } from '@acp/kernel';
 import type { ErrorRequestHandler } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
+import { setErrorHeaders } from './error-headers.ts';
 import { sendRowError } from './row-errors.ts';
 import { sendToLogin, wantsPage } from './to-login.ts';
 
@@ -31,11 +32,7 @@ function bodyProblem(type: unknown): string {
 }
 
 function sendError(response: ServerResponse, error: ServiceError): void {
-  if (error.retry_after_sec !== undefined) {
-    response.setHeader('Retry-After', Math.max(1, Math.ceil(error.retry_after_sec)));
-  }
-  if (error.allow !== undefined) response.setHeader('Allow', error.allow.join(', '));
-  if (error.kind === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
+  setErrorHeaders(response, error);
   sendJson(response, httpStatusOf(error.kind), JSON.stringify({ error: error.message, ...error.extra }));
 }
 

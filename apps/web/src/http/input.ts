@@ -40,7 +40,12 @@ export async function readBody(mounted: MountedRow, request: Request, response: 
   if (mounted.row.body_kind === 'multipart') throw invalid('the body must be multipart/form-data');
   if (mounted.row.body_kind === 'raw') return readRawBody(request, response, mounted.row.max_bytes);
   if (mounted.body === undefined) return undefined;
-  const sent = await readJsonBody(request, response);
+  return bodyOf(mounted, await readJsonBody(request, response));
+}
+
+/** @param sent JSON that `checkJson` has seen; undefined where there is none */
+export function bodyOf(mounted: MountedRow, sent: unknown): unknown {
+  if (mounted.body === undefined) return undefined;
   const body = nullIsAbsent(mounted) ? withoutNulls(sent) : sent;
   if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);
   if (!mounted.row.body_optional) throw invalid('a JSON body is required');

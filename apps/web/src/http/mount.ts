@@ -2,7 +2,6 @@
  * What every endpoint has in common, once (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
  */
-import { notFound } from '@acp/kernel';
 import type { Request, RequestHandler } from 'express';
 import querystring from 'node:querystring';
 import { sendAnswer } from './answer.ts';
@@ -10,15 +9,14 @@ import { authenticate } from './auth.ts';
 import { Call } from './call.ts';
 import type { CallDeps } from './call.ts';
 import type { Route } from './handle.ts';
+import { enterScope } from './enter-scope.ts';
 import { perform } from './perform.ts';
 import { NO_QUERY, readParams, readQuery } from './input.ts';
 import type { Query } from './input.ts';
 import { prepareRow } from './mounted-row.ts';
 import type { MountedRow } from './mounted-row.ts';
 import { noteRefusal, placeOf, type RefusalDeps } from './refusals.ts';
-import { requireRole } from './roles.ts';
 import { RouteTable } from './route-table.ts';
-import { loadScope } from './scope.ts';
 import { withBody } from './with-body.ts';
 
 interface MountDeps extends CallDeps, RefusalDeps {
@@ -74,15 +72,9 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
     response.setHeader('Cache-Control', 'no-store');
   }
   call.params = readParams(mounted, values);
-  const scopeId = mounted.scopeParam === undefined ? '' : (call.params[mounted.scopeParam] ?? '');
-  const scoped = await loadScope(deps.database.db, call.actor, row, scopeId);
-  call.company_id = scoped.company_id;
-  call.subject = scoped.subject;
-  // The company in the path is the subject's own: under another one it is as absent as another subject.
-  if (mounted.inCompany && call.params.companyId !== scoped.company_id) throw notFound();
-  requireRole(row, call.actor, scoped.company_id);
-  deps.services.instance.requireEntitlement(row);
+  await enterScope(call, deps);
   call.query = readQuery(mounted, query);
   const answer = await withBody(call, async () => perform(deps.database, call));
+  call.announceNextPage();
   if (!row.streams) sendAnswer(response, answer);
 }

@@ -3,9 +3,11 @@ import type { EndpointRow } from '@acp/contract';
 import { type ErrorKind, httpStatusOf, type ServiceError } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { sendJson } from './answer.ts';
+import { setErrorHeaders } from './error-headers.ts';
 
 /** JSON-RPC's own codes where one fits, else those that it leaves to servers. */
-const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: -32_602, not_found: -32_601 };
+const INVALID_PARAMS = -32_602;
+const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: INVALID_PARAMS, not_found: -32_601 };
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const SERVER_ERROR = -32_000;
@@ -23,14 +25,17 @@ export function sendRowError(
     return true;
   }
   if (errors !== 'json_rpc' || response.headersSent) return false;
+  if (known !== null) setErrorHeaders(response, known);
   const error = { code: rpcCode(known), message, ...(known?.extra && { data: known.extra }) };
   const body = { jsonrpc: '2.0', id: idOf(request.body), error };
   sendJson(response, known === null ? 500 : httpStatusOf(known.kind), JSON.stringify(body));
   return true;
 }
 
-function rpcCode(known: ServiceError | null): number {
+/** @param about what was not found: the method itself, or something that a known method was asked for */
+export function rpcCode(known: ServiceError | null, about: 'method' | 'call' = 'method'): number {
   if (known === null) return INTERNAL_ERROR;
+  if (about === 'call' && known.kind === 'not_found') return INVALID_PARAMS;
   if (known.message === 'malformed JSON') return PARSE_ERROR;
   return rpcCodes[known.kind] ?? SERVER_ERROR;
 }

@@ -13,6 +13,8 @@ export interface Tool {
   role: LeastRole;
   /** Needed by agents only. */
   permission?: AgentPermission;
+  /** Ids of the only agents that have it; absent: all of the company. People are not bound by it. */
+  agents?: readonly string[];
   /** Changes nothing, also not at the provider: it may be asked twice. */
   read_only: boolean;
   /** In place of a check by `input_schema`, where the schema is the service's own and compiled already. */

@@ -1,4 +1,4 @@
-import { LONGEST_SCHEMA, outsideValidator, requireRole } from '@acp/contract';
+import { type Actor, LONGEST_SCHEMA, outsideValidator, requireRole } from '@acp/contract';
 import type { Listener, Tx } from '@acp/db';
 import { WILDCARD } from '@acp/db';
 import { notFound } from '@acp/kernel';
@@ -54,9 +54,10 @@ export class ToolRegistry {
     for (const id of companies) this.#companies.delete(id);
   }
 
-  /** Those of the service itself left out. */
-  async outside(tx: Tx, company_id: string): Promise<Tool[]> {
-    return [...(await this.#ofCompany(tx, company_id)).values()].map(({ tool }) => tool);
+  /** Those that the actor has, those of the service itself left out. */
+  async outside(tx: Tx, company_id: string, actor: Actor): Promise<Tool[]> {
+    const found = await this.#ofCompany(tx, company_id);
+    return [...found.values()].map(({ tool }) => tool).filter((tool) => has(actor, tool));
   }
 
   /**
@@ -70,7 +71,8 @@ export class ToolRegistry {
     input: unknown,
   ): Promise<{ call: ToolCall; provider: ToolProvider }> {
     const found = this.#builtIn.get(name) ?? (await this.#ofCompany(tx, caller.company_id)).get(name);
-    if (found === undefined) throw notFound(`there is no tool ${JSON.stringify(name.slice(0, 200))}`);
+    if (found === undefined || !has(caller.actor, found.tool))
+      throw notFound(`there is no tool ${JSON.stringify(name.slice(0, 200))}`);
     const { tool, provider } = found;
     requireRole(tool, caller.actor, caller.company_id);
     const checked = tool.validate === undefined ? input : tool.validate(input);
@@ -115,6 +117,10 @@ export class ToolRegistry {
     }
     return all;
   }
+}
+
+function has(actor: Actor, { agents }: Tool): boolean {
+  return agents === undefined || actor.kind !== 'agent' || agents.includes(actor.agent_id);
 }
 
 function refreshAt(): number {

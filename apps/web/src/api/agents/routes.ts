@@ -33,6 +33,7 @@ export const agentRoutes: Route[] = [
     return requestInstallApproval(c.tx, actor, { company_id, issue_id: null, kind: 'agent', body });
   }),
   handle(rows.getMe, (c) => presentAgent(c.subject)),
+  handle(rows.get, (c) => presentAgent(c.subject)),
   handle(rows.update, (c) =>
     updateAgent(c.tx, c.actor, c.subject, c.body, c.services.homes, c.services.adapters),
   ),

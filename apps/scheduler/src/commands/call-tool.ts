@@ -1,0 +1,26 @@
+import { Actor, type CommandCatalogue, createValidator } from '@acp/contract';
+import { transaction } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import type { CommandHandlers } from '@acp/queue';
+import type { SchedulerContext } from '../context.ts';
+
+const readActor = createValidator(Actor, 'actor');
+
+/** The command `call-tool {name, input}`: both halves of a call, without a run around it. Rights are checked here again. */
+export function callToolCommand({
+  database,
+  tools,
+}: Pick<SchedulerContext, 'database' | 'tools'>): CommandHandlers<CommandCatalogue>['call-tool'] {
+  return async ({ name, input }, { actor, company_id, command_id, signal }) => {
+    if (company_id === null) throw notFound();
+    const caller = { actor: readActor(actor), company_id, call_id: command_id };
+    const { call, provider } = await tools.resolve(database.db, caller, name, input);
+    const prepared = await provider.prepare?.(call, signal);
+    const { commit } = provider;
+    const answer =
+      commit === undefined
+        ? prepared
+        : await transaction(database, async (tx) => commit.call(provider, tx, call, prepared));
+    return { answer: answer ?? null };
+  };
+}

@@ -1,0 +1,58 @@
+/** One endpoint, done for a caller who came in by another door than its own: the pipeline is the same from the scope on. */
+import type { Actor } from '@acp/contract';
+import { notFound } from '@acp/kernel';
+import type { Request, Response } from 'express';
+import { Call, type CallDeps } from './call.ts';
+import { enterScope } from './enter-scope.ts';
+import { bodyOf, type Query, readParams, readQuery } from './input.ts';
+import type { MountedRow } from './mounted-row.ts';
+import { perform } from './perform.ts';
+import { noteRefusal, type RefusalDeps } from './refusals.ts';
+
+export interface Act {
+  actor: Actor;
+  /** By name, as they are, not as a URL has them. */
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  /** JSON that `checkJson` has seen; undefined where there is none. */
+  body: unknown;
+}
+
+export interface Acted {
+  /** What the endpoint answers; undefined for an answer without a body. */
+  result: unknown;
+  next_cursor: string | null;
+}
+
+/** The request that came in by the other door: its `Idempotency-Key` counts, its response is left alone. */
+export interface OuterRequest {
+  request: Request;
+  response: Response;
+}
+
+export async function act(
+  mounted: MountedRow,
+  { actor, params, query, body }: Act,
+  { request, response }: OuterRequest,
+  deps: CallDeps & RefusalDeps,
+): Promise<Acted> {
+  const { row } = mounted;
+  deps.services.instance.requireFeature(row);
+  if (row.auth.length > 0 && !row.auth.some((kind) => kind === actor.kind)) throw notFound();
+  const call = new Call(mounted, deps, request, response);
+  call.actor = actor;
+  try {
+    call.params = readParams(
+      mounted,
+      mounted.params.map(({ name }) => encodeURIComponent(params[name] ?? '')),
+    );
+    await enterScope(call, deps);
+    call.query = readQuery(mounted, query);
+    call.body = bodyOf(mounted, body);
+    const { text } = await perform(deps.database, call);
+    return { result: text === undefined ? undefined : JSON.parse(text), next_cursor: call.next_cursor };
+  } catch (error) {
+    noteRefusal(error, call, deps);
+    throw error;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The endpoint table as tools for models (MCP): every act that a key of a company may do there by JSON. A tool is called
+ * with one object, of which the row's path, query and body are made. What the row says of rights, scope and shapes holds.
+ */
+import { type TObject, type TSchema, Type } from 'typebox';
+import { type EndpointRow, pathParams } from './endpoint.ts';
+import { endpoints } from './endpoints.ts';
+import { JsonObject, Nullable } from './schema-kit.ts';
+
+/** Things that a tool may name in other words than by id: an identifier, a title, a slug, a name. */
+export type NamedThing = 'issue' | 'note' | 'skill' | 'routine' | 'agent';
+
+/** A parameter of the row's path, as an argument of the tool. */
+export interface PathArgument {
+  param: string;
+  argument: string;
+  named: NamedThing | null;
+}
+
+export interface EndpointTool {
+  /** `create_issue` */
+  name: string;
+  title: string;
+  row: EndpointRow;
+  input: TObject;
+  /** Of the object that the tool answers; undefined where the row's answers have more than one shape. */
+  output: TSchema | undefined;
+  path: readonly PathArgument[];
+  query: readonly string[];
+  /** Fields of the body; null where the body is a free map, the argument `body`. */
+  body: readonly string[] | null;
+}
+
+/** The slices that are tools: singular and plural, as tools are called. What only people do is not among them. */
+const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  activity: ['activity', 'activity'],
+  agents: ['agent', 'agents'],
+  'task-sessions': ['task_session', 'task_sessions'],
+  projects: ['project', 'projects'],
+  goals: ['goal', 'goals'],
+  issues: ['issue', 'issues'],
+  labels: ['label', 'labels'],
+  relations: ['issue_relation', 'issue_relations'],
+  'execution-decisions': ['execution_decision', 'execution_decisions'],
+  comments: ['comment', 'comments'],
+  documents: ['document', 'documents'],
+  attachments: ['attachment', 'attachments'],
+  'work-products': ['work_product', 'work_products'],
+  notes: ['note', 'notes'],
+  skills: ['skill', 'skills'],
+  knowledge: ['knowledge', 'knowledge'],
+  approvals: ['approval', 'approvals'],
+  budgets: ['budget', 'budgets'],
+  runs: ['run', 'runs'],
+  routines: ['routine', 'routines'],
+  'routine-triggers': ['routine_trigger', 'routine_triggers'],
+  councils: ['council', 'councils'],
+  inbox: ['inbox', 'inbox'],
+};
+
+/** Names that the rule would get wrong. */
+const given: Readonly<Record<string, string>> = {
+  'activity.of-issue': 'list_issue_activity',
+  'agents.get-me': 'get_me',
+  'agents.org-tree': 'get_org_tree',
+  'agents.test-codex-adapter': 'test_agent_second_cli_adapter',
+  'budgets.summary': 'get_cost_summary',
+  'budgets.list-cost-events': 'list_cost_events',
+  'budgets.create-cost-event': 'create_cost_event',
+  'inbox.lite': 'get_my_inbox',
+  'inbox.read': 'mark_issue_read',
+  'inbox.unread': 'mark_issue_unread',
+  'issues.force-release': 'force_release_issue',
+  'knowledge.search': 'search_knowledge',
+  'runs.invoke': 'invoke_agent',
+  'runs.invoke-me': 'invoke_me',
+  'runs.trigger-issue': 'trigger_issue_agent',
+  'skills.attach': 'attach_skill',
+  'skills.detach': 'detach_skill',
+};
+
+/** Twice the same, or a key minted in passing. `agents.create` shows a first key to agents only, as by HTTP. */
+const leftOut = new Set(['runs.events-alias', 'inbox.get']);
+const mayShowKey = new Set(['agents.create']);
+
+const verbs = new Set(
+  'activate add approve archive attach cancel checkout clear convene create delete detach evolve fire force get invoke list pause pin promote put reject release remove request resolve restore resubmit resume rotate search test unarchive update'.split(
+    ' ',
+  ),
+);
+
+/** `issues.add-label` becomes `add_issue_label`, `agents.runtime-state` `get_agent_runtime_state`. */
+function nameOf({ id, method }: EndpointRow): string {
+  const name = given[id];
+  if (name !== undefined) return name;
+  const [slice = '', verb = ''] = id.split('.');
+  const [one, many] = nouns[slice] ?? [slice, slice];
+  const [first = '', ...rest] = verb.split('-');
+  if (verb === 'list') return `list_${many}`;
+  if (verbs.has(first)) return [first, one, ...rest].join('_');
+  return [...(method === 'GET' ? ['get'] : []), one, first, ...rest].join('_');
+}
+
+const isTool = (row: EndpointRow): boolean =>
+  Object.hasOwn(nouns, row.id.slice(0, row.id.indexOf('.'))) &&
+  !leftOut.has(row.id) &&
+  (row.auth.includes('agent') || row.auth.includes('board_user')) &&
+  row.role !== 'instance_admin' &&
+  row.streams === undefined &&
+  (row.body_kind === undefined || row.body_kind === 'json_or_multipart') &&
+  (row.issues_secret === undefined || mayShowKey.has(row.id));
+
+const namedThings: Readonly<Record<string, readonly [NamedThing, string]>> = {
+  issueId: ['issue', 'Identifier (ABC-12) or id of the issue'],
+  noteId: ['note', 'Id or title of the note'],
+  skillId: ['skill', 'Slug or id of the skill'],
+  routineId: ['routine', 'Id or name of the routine'],
+  agentId: ['agent', 'Id or name of the agent'],
+};
+
+const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function toolOf(row: EndpointRow): EndpointTool {
+  const query = fieldsOf(row.query);
+  const free = row.body !== undefined && !('properties' in row.body);
+  const body = free
+    ? { body: row.body_optional ? Type.Optional(JsonObject) : JsonObject }
+    : fieldsOf(row.body, row.body_optional);
+  const path = pathParams(row.path)
+    .filter((param) => param !== 'companyId')
+    .map((param): PathArgument & { schema: TSchema } => {
+      const [named, description] = namedThings[param] ?? [null, ''];
+      const word = snake(param.replace(/Id$/, ''));
+      const argument = Object.hasOwn(body, word) || Object.hasOwn(query, word) ? `${word}_id` : word;
+      const about =
+        description || `${param.endsWith('Id') ? 'Id' : 'Name'} of the ${word.replaceAll('_', ' ')}`;
+      const schema = Type.String({ minLength: 1, maxLength: 500, description: about });
+      return { param, argument, named, schema };
+    });
+  const inPath = Object.fromEntries(path.map(({ argument, schema }) => [argument, schema]));
+  const name = nameOf(row);
+  const title = name.replaceAll('_', ' ');
+  return {
+    name,
+    title: title.charAt(0).toUpperCase() + title.slice(1),
+    row,
+    input: Type.Object({ ...inPath, ...query, ...body }, { additionalProperties: false }),
+    output: outputOf(row),
+    path: path.map(({ param, argument, named }) => ({ param, argument, named })),
+    query: Object.keys(query),
+    body: free ? null : Object.keys(body),
+  };
+}
+
+/** @param optional the whole object may be left out, and then each of its fields */
+function fieldsOf(schema: TSchema | undefined, optional = false): Record<string, TSchema> {
+  if (schema === undefined || !('properties' in schema)) return {};
+  const { properties, required = [] } = schema as TObject;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [
+      name,
+      optional || !(required as readonly string[]).includes(name) ? Type.Optional(field) : field,
+    ]),
+  );
+}
+
+const next_cursor = Nullable(Type.String());
+
+/** MCP wants objects: a list stands in one, with the cursor of its next page. */
+function outputOf({ response, paged }: EndpointRow): TSchema | undefined {
+  if (response === null) return Type.Object({ done: Type.Literal(true) });
+  const { type } = response as { type?: unknown };
+  if (type === 'array') return Type.Object({ items: response, ...(paged && { next_cursor }) });
+  if (type !== 'object') return undefined;
+  return paged ? Type.Object({ ...(response as TObject).properties, next_cursor }) : response;
+}
+
+/** The object that a tool answers, of what its row does. */
+export function toolAnswer({ row }: EndpointTool, result: unknown, cursor: string | null): object {
+  if (row.response === null || result === undefined) return { done: true };
+  const page = row.paged && { next_cursor: cursor };
+  if (Array.isArray(result)) return { items: result, ...page };
+  return typeof result === 'object' && result !== null ? { ...result, ...page } : { value: result };
+}
+
+/** In the order of the endpoint table. A name is 64 letters, digits and underscores at most, and there once. */
+export const endpointTools: readonly EndpointTool[] = endpoints.filter(isTool).map(toolOf);
