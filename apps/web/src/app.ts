@@ -1,13 +1,10 @@
 /** The order in which a request passes through the web tier: this file is the one place to read it. */
 import type { Database, Listener } from '@acp/db';
-import { notFound } from '@acp/kernel';
-import type { Config, Logger } from '@acp/kernel';
-import express from 'express';
-import type { Express, Request, RequestHandler } from 'express';
+import { type Config, type Logger, notFound } from '@acp/kernel';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
-import { createCredentials } from './http/credentials.ts';
-import type { Credentials } from './http/credentials.ts';
+import { createCredentials, type Credentials } from './http/credentials.ts';
 import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { docsRoutes } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';

@@ -155,11 +155,12 @@ function toolOf(row: EndpointRow): EndpointTool {
 /** @param optional the whole object may be left out, and then each of its fields */
 function fieldsOf(schema: TSchema | undefined, optional = false): Record<string, TSchema> {
   if (schema === undefined || !('properties' in schema)) return {};
-  const { properties, required = [] } = schema as TObject;
+  const { properties, required } = schema as TObject;
+  const needed = new Set<string>(required ?? []);
   return Object.fromEntries(
     Object.entries(properties).map(([name, field]) => [
       name,
-      optional || !(required as readonly string[]).includes(name) ? Type.Optional(field) : field,
+      optional || !needed.has(name) ? Type.Optional(field) : field,
     ]),
   );
 }

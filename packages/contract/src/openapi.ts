@@ -2,7 +2,7 @@
 import { type AuthKind, type EndpointRow, type FileRule, pathParams } from './endpoint.ts';
 import { Components } from './components.ts';
 import { exampleAnswer, exampleBody } from './examples.ts';
-import { ErrorBody } from './schema-kit.ts';
+import { ErrorBody, JsonRpcErrorBody } from './schema-kit.ts';
 import { tagDescriptions } from './openapi-tags.ts';
 
 type Json = Record<string, unknown>;
@@ -89,11 +89,16 @@ function operation(row: EndpointRow, components: Components): Json {
       ...Object.fromEntries(
         [row.status, ...(row.also ?? [])].map((status) => [status, successOf(row, components)]),
       ),
-      ...Object.fromEntries(
-        errorStatuses(row).map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
-      ),
+      ...Object.fromEntries(errorStatuses(row).map((status) => [status, errorOf(row, status, components)])),
     },
   };
+}
+
+/** A row that speaks JSON-RPC has errors of it too; what is refused before the row is reached is told as everywhere. */
+function errorOf({ errors }: EndpointRow, status: number, components: Components): Json {
+  if (errors !== 'json_rpc') return { $ref: `#/components/responses/Error${status}` };
+  const anyOf = [ErrorBody, JsonRpcErrorBody].map((schema) => components.refer(schema));
+  return { description: errorTexts[status], content: jsonContent({ anyOf }) };
 }
 
 function tagOf(row: EndpointRow): string {

@@ -31,6 +31,12 @@ export const KeyDays = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum
 
 export const ErrorBody = Type.Object({ error: Type.String() });
 
+export const JsonRpcErrorBody = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+  error: Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
+});
+
 /** A body of which every field may be absent; null clears an optional field (decisions 7.10). */
 export const Patch = <P extends Record<string, TSchema>>(properties: P) =>
   Type.Partial(Type.Object(properties));

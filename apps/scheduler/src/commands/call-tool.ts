@@ -16,11 +16,10 @@ export function callToolCommand({
     const caller = { actor: readActor(actor), company_id, call_id: command_id };
     const { call, provider } = await tools.resolve(database.db, caller, name, input);
     const prepared = await provider.prepare?.(call, signal);
-    const { commit } = provider;
     const answer =
-      commit === undefined
+      provider.commit === undefined
         ? prepared
-        : await transaction(database, async (tx) => commit.call(provider, tx, call, prepared));
+        : await transaction(database, async (tx) => provider.commit?.(tx, call, prepared));
     return { answer: answer ?? null };
   };
 }

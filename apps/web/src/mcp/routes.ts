@@ -5,21 +5,18 @@
 import { mcpEndpoints } from '@acp/contract';
 import { ToolRegistry } from '@acp/core';
 import type { Listener } from '@acp/db';
-import { httpStatusOf, type Logger, notFound, type ServiceError } from '@acp/kernel';
-import type { Response } from 'express';
-import { act } from '../http/act.ts';
+import type { Logger } from '@acp/kernel';
 import { sendJson } from '../http/answer.ts';
 import type { CallDeps } from '../http/call.ts';
-import { publicError } from '../http/errors.ts';
-import { type Context, handle, type Route } from '../http/handle.ts';
+import { handle, type Route } from '../http/handle.ts';
 import { type MountedRow, prepareRow } from '../http/mounted-row.ts';
 import type { RefusalDeps } from '../http/refusals.ts';
-import { rpcCode } from '../http/row-errors.ts';
+import { callerOf } from './caller.ts';
 import { dispatch } from './dispatch.ts';
-import { type Era, eraOf } from './era.ts';
-import { idOf, readMessage, RpcError } from './protocol.ts';
-import type { McpCaller } from './session.ts';
+import { eraOf } from './era.ts';
 import { listedProviders } from './listed-providers.ts';
+import { readMessage } from './protocol.ts';
+import { sendRpcError } from './send-error.ts';
 
 export interface McpDeps extends CallDeps, RefusalDeps {
   readonly logger: Logger;
@@ -36,7 +33,6 @@ export function mcpRoutes(routes: readonly Route[], deps: McpDeps): Route[] {
   return [
     handle(mcpEndpoints.call, async (context) => {
       const { request, response, body } = context;
-      let era: Era = 'sessions';
       try {
         const message = readMessage(body);
         if (message === null) {
@@ -44,7 +40,7 @@ export function mcpRoutes(routes: readonly Route[], deps: McpDeps): Route[] {
           response.end();
           return;
         }
-        era = eraOf(message, request.headers);
+        const era = eraOf(message, request.headers);
         const result = await dispatch(message, era, callerOf(context, rows, deps), outside);
         sendJson(response, 200, JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
       } catch (error) {
@@ -52,41 +48,4 @@ export function mcpRoutes(routes: readonly Route[], deps: McpDeps): Route[] {
       }
     }),
   ];
-}
-
-function callerOf(
-  { actor, company_id, tx, services, request, response }: Context<typeof mcpEndpoints.call>,
-  rows: ReadonlyMap<string, MountedRow>,
-  deps: McpDeps,
-): McpCaller {
-  if (!('company_id' in actor)) throw notFound();
-  return {
-    actor,
-    company_id,
-    tx,
-    services,
-    async act(row, { params = {}, query = {}, body }) {
-      const mounted = rows.get(row.id);
-      if (mounted === undefined) throw notFound();
-      return act(mounted, { actor, params, query: { ...query }, body }, { request, response }, deps);
-    },
-  };
-}
-
-/** An error of the protocol is an answer like any other. A defect is the error handler's, which logs it. */
-function sendRpcError(response: Response, error: unknown, body: unknown): void {
-  if (response.headersSent) throw error;
-  const known = error instanceof RpcError ? error : asRpcError(publicError(error));
-  if (known === null) throw error;
-  const { code, message, data, status } = known;
-  const text = { jsonrpc: '2.0', id: idOf(body) ?? null, error: { code, message, ...(data && { data }) } };
-  sendJson(response, status, JSON.stringify(text));
-}
-
-/** Of an act behind a resource or a prompt: only that a dependency is away shows in the status too. */
-function asRpcError(known: ServiceError | null): RpcError | null {
-  if (known === null) return null;
-  const { kind, message, extra } = known;
-  const status = kind === 'unavailable' ? httpStatusOf(kind) : 200;
-  return new RpcError(rpcCode(known, 'call'), message, { status, ...(extra && { data: extra }) });
 }

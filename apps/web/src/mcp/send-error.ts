@@ -1,0 +1,24 @@
+import { httpStatusOf, type ServiceError } from '@acp/kernel';
+import type { Response } from 'express';
+import { sendJson } from '../http/answer.ts';
+import { publicError } from '../http/errors.ts';
+import { rpcCode } from '../http/row-errors.ts';
+import { idOf, RpcError } from './protocol.ts';
+
+/** An error of the protocol is an answer like any other. A defect is the error handler's, which logs it. */
+export function sendRpcError(response: Response, error: unknown, body: unknown): void {
+  if (response.headersSent) throw error;
+  const known = error instanceof RpcError ? error : asRpcError(publicError(error));
+  if (known === null) throw error;
+  const { code, message, data, status } = known;
+  const text = { jsonrpc: '2.0', id: idOf(body) ?? null, error: { code, message, ...(data && { data }) } };
+  sendJson(response, status, JSON.stringify(text));
+}
+
+/** Of an act behind a resource or a prompt: only that a dependency is away shows in the status too. */
+function asRpcError(known: ServiceError | null): RpcError | null {
+  if (known === null) return null;
+  const { kind, message, extra } = known;
+  const status = kind === 'unavailable' ? httpStatusOf(kind) : 200;
+  return new RpcError(rpcCode(known, 'call'), message, { status, ...(extra && { data: extra }) });
+}
