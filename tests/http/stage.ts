@@ -91,7 +91,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...files,
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
-      ...(await stageFleet(tx, cast, run!.id)),
+      ...(await stageFleet(tx, cast)),
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -111,15 +111,21 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
   });
 }
 
-/** A worker, and the run as a task in the hands of the cast's worker. */
-async function stageFleet(tx: Tx, cast: Cast, heartbeat_run_id: string): Promise<Stage> {
+/** A worker, and a run as a task in the hands of the cast's worker. */
+async function stageFleet(tx: Tx, cast: Cast): Promise<Stage> {
   const { worker_id: workerId } = await createWorker(tx, director, { name: 'Staged' });
   const { company_id, agent_id, worker } = cast;
-  const claim = { status: 'claimed', worker_id: worker.worker_id, claimed_at: new Date() };
+  const now = new Date();
+  const handed_over = { status: 'running', started_at: now, handed_over_at: now };
+  const [run] = await tx
+    .insert(schema.heartbeat_runs)
+    .values({ company_id, agent_id, wake_reason: 'manual', adapter_type: 'remote', ...handed_over })
+    .returning();
+  const claim = { status: 'claimed', worker_id: worker.worker_id, claimed_at: now };
   const [task] = await tx
     .insert(schema.remote_tasks)
     .values({
-      heartbeat_run_id,
+      heartbeat_run_id: run!.id,
       company_id,
       agent_id,
       payload: {},

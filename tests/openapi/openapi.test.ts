@@ -93,6 +93,11 @@ describe('the service behind a validating proxy', () => {
     service.close();
   });
 
+  function callerOf({ auth }: EndpointRow) {
+    if (auth.includes('user')) return cast.instance_admin;
+    return auth.includes('worker') ? cast.worker : cast.agent;
+  }
+
   async function send(
     row: EndpointRow,
     at: Stage,
@@ -102,7 +107,7 @@ describe('the service behind a validating proxy', () => {
       method: row.method,
       redirect: 'manual',
       headers: {
-        ...(row.auth.includes('user') ? cast.instance_admin.headers : cast.agent.headers),
+        ...callerOf(row).headers,
         'sec-fetch-site': 'same-origin',
         accept: 'application/json, */*;q=0.1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),

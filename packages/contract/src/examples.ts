@@ -45,7 +45,8 @@ const values: Readonly<Record<string, unknown>> = {
 };
 
 /** A value that the schema takes; of several variants the first that is not null. */
-export function exampleOf(schema: Schema, field = ''): unknown {
+export function exampleOf(shape: object, field = ''): unknown {
+  const schema = shape as Schema;
   const variants = schema.anyOf as Schema[] | undefined;
   if (variants) return exampleOf(variants.find(({ type }) => type !== 'null') ?? variants[0]!, field);
   if ('const' in schema) return schema.const;
@@ -54,7 +55,7 @@ export function exampleOf(schema: Schema, field = ''): unknown {
     case 'object':
       return objectOf(schema);
     case 'array':
-      return [exampleOf((schema.items ?? {}) as Schema, field.replace(/s$/, ''))];
+      return [exampleOf(schema.items ?? {}, field.replace(/s$/, ''))];
     case 'string':
       return textOf(schema, field);
     case 'integer':
@@ -97,9 +98,9 @@ function numberOf({ minimum = 0, maximum = Infinity }: Schema, field: string): n
 /** Undefined where the row takes no body, or none that is JSON. */
 export function exampleBody({ body, body_kind, example }: EndpointRow): unknown {
   if (body === undefined || body_kind === 'multipart') return undefined;
-  return example ?? exampleOf(body as object as Schema);
+  return example ?? exampleOf(body);
 }
 
 /** Undefined where the answer is no JSON. */
 export const exampleAnswer = ({ response }: EndpointRow): unknown =>
-  response === null ? undefined : exampleOf(response as object as Schema);
+  response === null ? undefined : exampleOf(response);

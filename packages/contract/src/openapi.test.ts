@@ -81,16 +81,18 @@ describe('the examples', () => {
   const withBody = endpoints.filter((row) => exampleBody(row) !== undefined);
 
   it.each(withBody.map((row) => [row.id, row] as const))('%s takes its body', (_id, row) => {
-    createValidator(row.body!, 'body')(structuredClone(exampleBody(row)));
-    const known = Object.keys((row.body as { properties?: object }).properties ?? {});
-    if (known.length > 0)
-      expect(known).toEqual(expect.arrayContaining(Object.keys(exampleBody(row) as object)));
+    const example = exampleBody(row);
+    expect(() => createValidator(row.body!, 'body')(structuredClone(example))).not.toThrow();
+    // A name that the schema does not know would be passed over.
+    const known = Object.keys((row.body as { properties?: object }).properties ?? (example as object));
+    expect(known).toEqual(expect.arrayContaining(Object.keys(example as object)));
   });
 
   const answering = endpoints.filter((row) => row.response !== null);
 
   it.each(answering.map((row) => [row.id, row] as const))('%s may answer so', (_id, row) => {
-    createValidator(row.response!, 'answer')(JSON.parse(JSON.stringify(exampleAnswer(row))));
+    const example = JSON.parse(JSON.stringify(exampleAnswer(row)));
+    expect(() => createValidator(row.response!, 'answer')(example)).not.toThrow();
   });
 
   it('stand in the document beside their schemas', () => {

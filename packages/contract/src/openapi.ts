@@ -87,7 +87,10 @@ function operation(row: EndpointRow, components: Components): Json {
     }),
     responses: {
       ...Object.fromEntries(
-        [row.status, ...(row.also ?? [])].map((status) => [status, successOf(row, components)]),
+        [row.status, ...(row.also ?? [])].map((status) => [
+          status,
+          status === 204 ? { description: 'Done.' } : successOf(row, components),
+        ]),
       ),
       ...Object.fromEntries(errorStatuses(row).map((status) => [status, errorOf(row, status, components)])),
     },
