@@ -16,7 +16,7 @@ import type { SchedulerContext } from '../context.ts';
 import { planAdapter } from '../execution/plan-adapter.ts';
 import type { PlannedTask } from '../execution/plan-adapter.ts';
 import { defaultProvider } from '../execution/provider.ts';
-import { RunFailure } from '../execution/run-failure.ts';
+import { failureOf } from '../execution/run-failure.ts';
 import { discardFolders } from '../programs/agent-folders.ts';
 
 const readRemote = createValidator(RemoteConfig, 'adapter_config');
@@ -58,8 +58,10 @@ export function testAdapterCommand(
         if (plan.folders !== null) await discardFolders(plan.folders);
       }
     } catch (err) {
-      if (!(err instanceof RunFailure)) throw err;
-      return { ok: false, latency_ms: 0, detail: null, error: `${err.category}: ${err.message}` };
+      const { category, message, cause } = failureOf(err);
+      // What is nobody's to mend but ours has no words for the caller.
+      if (cause !== undefined) throw err;
+      return { ok: false, latency_ms: 0, detail: null, error: `${category}: ${message}` };
     }
   };
 }
