@@ -179,7 +179,7 @@ describe('a fire by hand', () => {
     );
     await member.api('delete', `/api${link}`);
     expect((await member.get(here)).text).not.toContain(link);
-    expect(said((await member.get(`${here}/part/runs`)).text)).toContain('in the trash coalesced');
+    expect(said((await member.get(`${here}/part/runs`)).text)).toContain('deleted coalesced');
   });
 
   it('leads to the newest run on its issue, and says how that goes', async () => {

@@ -23,7 +23,7 @@ function browserOf(person: Person): Browser {
 }
 
 const idOf = (text: string, name: string): string =>
-  new RegExp(`${name}</span>.*?/admin/workers/([0-9a-f-]{36})/`, 's').exec(text)![1]!;
+  new RegExp(`${name}</span\\s*>.*?/admin/workers/([0-9a-f-]{36})/`, 's').exec(text)![1]!;
 
 describe('an admin of the instance', () => {
   it('makes a worker, whose key is shown once, and sets its tags', async () => {

@@ -29,7 +29,7 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
   if (runs.length === 0)
     return emptyState('Not fired yet', html`Each fire is noted here, with the issue that came of it.`);
   const columns: Column<RoutineRun>[] = [
-    { label: 'Issue', cell: ({ issue_id }) => issueLink(issue_id, issues) },
+    { label: 'Issue', cell: (run) => issueLink(run, issues) },
     {
       label: 'Outcome',
       cell: (run) =>
@@ -55,14 +55,16 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
   return table('Fires', columns, runs);
 }
 
-function issueLink(id: string | null, issues: RoutineRunsView['issues']): Html {
-  const issue = id === null ? undefined : issues.get(id);
+function issueLink({ issue_id, status: outcome }: RoutineRun, issues: RoutineRunsView['issues']): Html {
+  const issue = issue_id === null ? undefined : issues.get(issue_id);
   if (issue) {
     return html`<a href="/issues/${issue.id}"
       ><span class="identifier">${issue.identifier}</span> ${issue.title}</a
     >`;
   }
-  return html`<span class="soft">${id === null ? 'none' : 'in the trash'}</span>`;
+  // What lies in the trash reads as null too.
+  const hadIssue = outcome === 'enqueued' || outcome === 'coalesced';
+  return html`<span class="soft">${hadIssue ? 'deleted' : 'none'}</span>`;
 }
 
 function payloadFold(payload: unknown): Html {

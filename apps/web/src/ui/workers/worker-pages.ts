@@ -45,9 +45,9 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
   const { form } = said;
   const isNew = form?.has('new') ?? false;
   const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
-  const filters = [null, ...shownStatuses].map((each) => ({
-    label: each === null ? 'all' : words(each),
-    path: fleetPath(each),
+  const filters = [null, ...shownStatuses].map((shown) => ({
+    label: shown === null ? 'all' : words(shown),
+    path: fleetPath(shown),
   }));
   const source = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
   return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
@@ -129,8 +129,8 @@ const columns: Column<AdminWorker>[] = [
 ];
 
 function nameCell({ name, version, prompt_version, shared_models: shared }: AdminWorker): Html {
-  const models = shared.map(({ provider, models }) => `${provider}: ${models.join(', ')}`).join('; ');
-  const build = [version && `version ${version}`, prompt_version && `contract ${prompt_version}`, models]
+  const served = shared.map(({ provider, models }) => `${provider}: ${models.join(', ')}`).join('; ');
+  const build = [version && `version ${version}`, prompt_version && `contract ${prompt_version}`, served]
     .filter((text) => text)
     .join(' · ');
   return html`<span class="wraps">${name}</span
