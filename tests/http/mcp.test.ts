@@ -14,6 +14,7 @@ import { InstanceState } from '../../apps/web/src/http/instance-state.ts';
 import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
 import { type Cast, createCast } from './cast.ts';
+import { type Answer, rpc, stateless } from './mcp-messages.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const NAMES = 'https://names.example/';
@@ -46,28 +47,6 @@ afterAll(async () => {
 
 type Who = 'agent' | 'board_admin' | 'board_member' | 'board_viewer' | 'foreign_agent' | 'anonymous';
 
-/** Of all methods: each has its part. */
-interface Result {
-  content: { text: string }[];
-  isError?: true;
-  structuredContent: { id: string; identifier: string; items: unknown[] };
-  tools: { name: string }[];
-  resources: { uri: string }[];
-  nextCursor?: string;
-  contents: { text: string }[];
-  completion: { values: string[] };
-}
-
-interface Answer {
-  status: number;
-  headers: Headers;
-  body: {
-    id?: unknown;
-    result?: Result;
-    error?: { code: number; message: string; data?: Record<string, unknown> };
-  };
-}
-
 async function post(
   body: unknown,
   headers: Record<string, string> = {},
@@ -86,27 +65,10 @@ async function post(
   };
 }
 
-const rpc = (method: string, params: object = {}, id: string | number = 1) => ({
-  jsonrpc: '2.0',
-  id,
-  method,
-  params,
-});
 const ask = async (method: string, params: object = {}, who: Who = 'agent') =>
   (await post(rpc(method, params), {}, who)).body;
 const call = async (name: string, args: object = {}, who: Who = 'agent') =>
   (await ask('tools/call', { name, arguments: args }, who)).result!;
-
-const stateless = (method: string, params: object = {}) => ({
-  body: rpc(method, {
-    ...params,
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  }),
-  headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method } as Record<string, string>,
-});
 
 const headersOf = (who: Who) => ({ requestInit: { headers: cast[who].headers } });
 

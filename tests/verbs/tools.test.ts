@@ -264,7 +264,9 @@ describe('the registry of tools', () => {
     const failing = { name: 'failing', list: async () => Promise.reject(new Error('away')) };
     const set = await scene({ list: async () => Promise.resolve(hostile) });
     const tools = new ToolRegistry([failing, set.provider], testLogger());
-    const names = (await tools.outside(db.database.db, set.company.id, set.run.actor)).map(({ name }) => name);
+    const names = (await tools.outside(db.database.db, set.company.id, set.run.actor)).map(
+      ({ name }) => name,
+    );
     expect(names).toEqual(['backtrack', 'explode', 'elsewhere']);
     const useless = refused('the input schema of the tool can’t be used: its provider has to mend it');
     expect(await set.apply(`/mcp:crm__backtrack {"q": "${'a'.repeat(60)}!"}`)).toEqual(useless);

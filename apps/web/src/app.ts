@@ -6,7 +6,6 @@ import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
 import { createCredentials, type Credentials } from './http/credentials.ts';
 import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
-import { docsRoutes } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
 import { mount } from './http/mount.ts';
@@ -56,7 +55,7 @@ export function createApp(deps: AppDeps): Express {
   const validate_responses = deps.validate_responses ?? false;
   const { trusted_proxies } = config;
   const parts = { database, credentials, services, validate_responses, trusted_proxies, logger };
-  const routes = [...acts, ...docsRoutes(), ...mcpRoutes(acts, { ...parts, listener: deps.listener })];
+  const routes = [...acts, ...mcpRoutes(acts, { ...parts, listener: deps.listener })];
   app.use('/mcp', ownOriginGuard(config));
   app.use(mount(routes, parts));
   // Where programs look around: never a page, nor the way to one.

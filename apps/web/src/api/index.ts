@@ -1,4 +1,5 @@
 /** Every slice's routes, in slice order. */
+import { docsRoutes } from '../http/docs.ts';
 import type { Route } from '../http/handle.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { agentFileRoutes } from './agents/file-routes.ts';
@@ -68,4 +69,5 @@ export const apiRoutes: readonly Route[] = [
   inboxRoutes,
   trashRoutes,
   referenceRoutes,
+  docsRoutes(),
 ].flat();
