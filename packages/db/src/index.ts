@@ -16,6 +16,7 @@ export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isUniqueViolation } from './errors.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
+export { rowReader } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {
   actionableIssueStatuses,

@@ -1,5 +1,5 @@
-import { type Tx, schema } from '@acp/db';
-import { Column, getTableColumns, type SQL } from 'drizzle-orm';
+import { rowReader, schema, type Tx } from '@acp/db';
+import type { SQL } from 'drizzle-orm';
 import { inNoTrash, shownColumns, shownRow } from '../trash/index.ts';
 
 const { issues } = schema;
@@ -8,36 +8,9 @@ export type IssueRow = typeof issues.$inferSelect;
 export type LabelRow = typeof schema.labels.$inferSelect;
 export type RelationRow = typeof schema.issue_relations.$inferSelect;
 
-/**
- * A row of a hand-written statement, all of the table's columns in it, as drizzle would have read it: instants as Date.
- * It is the same object, changed, and keeps what else the statement selected: a list page is read without a copy.
- */
-export function toIssueRow(raw: Record<string, unknown>): IssueRow {
-  return readRow(issueColumns, raw) as IssueRow;
-}
-
-export function toRelationRow(raw: Record<string, unknown>): RelationRow {
-  return readRow(relationColumns, raw) as RelationRow;
-}
-
-const issueColumns = mappedColumns(issues);
-const relationColumns = mappedColumns(schema.issue_relations);
-
-/** Those whose values are something else in a row than the driver gives. */
-function mappedColumns(table: typeof issues | typeof schema.issue_relations): [string, Column][] {
-  const unmapped: unknown = Reflect.get(Column.prototype, 'mapFromDriverValue');
-  return Object.entries<Column>(getTableColumns(table)).filter(
-    ([, column]) => Reflect.get(column, 'mapFromDriverValue') !== unmapped,
-  );
-}
-
-function readRow(columns: [string, Column][], raw: Record<string, unknown>): Record<string, unknown> {
-  for (const [name, column] of columns) {
-    const value = raw[name];
-    if (value !== null && value !== undefined) raw[name] = column.mapFromDriverValue(value);
-  }
-  return raw;
-}
+/** A row of a hand-written statement, all of the table's columns in it. */
+export const toIssueRow = rowReader(issues);
+export const toRelationRow = rowReader(schema.issue_relations);
 
 /**
  * Not in the trash, nor under a parent that is. Lists read it for the rows of a page only.

@@ -1,5 +1,5 @@
-import { type Tx, schema } from '@acp/db';
-import { type Column, getTableColumns, sql } from 'drizzle-orm';
+import { rowReader, schema, type Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
 import { shownColumns, shownRow } from '../trash/index.ts';
 
 const { routine_runs, routine_triggers, routines } = schema;
@@ -18,23 +18,8 @@ export const routineColumns = {
     .as('next_fire_at'),
 };
 
-/** A row of a hand-written statement as drizzle would have read it: instants as Date. */
-function read(columns: [string, Column][], raw: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    columns.map(([name, column]) => {
-      const value = raw[name] ?? null;
-      return [name, value === null ? null : column.mapFromDriverValue(value)];
-    }),
-  );
-}
-
-const routineFields = Object.entries(getTableColumns(routines));
-const runFields = Object.entries(getTableColumns(routine_runs));
-
-export function toRunRow(raw: Record<string, unknown>): RoutineRunRow {
-  // Parsed by the driver already: a JSON text that looks like a number must not be parsed again.
-  return { ...read(runFields, raw), payload: raw.payload ?? null } as RoutineRunRow;
-}
+const readRoutine = rowReader(routines);
+export const toRunRow = rowReader(routine_runs);
 
 export interface LockedRoutine {
   routine: typeof routines.$inferSelect;
@@ -54,7 +39,7 @@ export async function lockRoutine(tx: Tx, id: string): Promise<LockedRoutine | u
   const [raw] = rows;
   if (!raw) return undefined;
   return {
-    routine: read(routineFields, raw) as LockedRoutine['routine'],
+    routine: readRoutine(raw),
     now: new Date(String(raw.locked_at)),
   };
 }

@@ -1,17 +1,10 @@
 import { type RemoteTask, type RemoteTaskStatus, remoteTaskStatuses, type TaskPayload } from '@acp/contract';
-import { schema } from '@acp/db';
-import { getTableColumns } from 'drizzle-orm';
+import { rowReader, schema } from '@acp/db';
 
 export type TaskRow = typeof schema.remote_tasks.$inferSelect;
 
-const columns = Object.entries(getTableColumns(schema.remote_tasks));
-
-/** A row as the driver hands it over, with its columns' types. */
-export function taskRow(raw: Record<string, unknown>): TaskRow {
-  return Object.fromEntries(
-    columns.map(([name, column]) => [name, raw[name] === null ? null : column.mapFromDriverValue(raw[name])]),
-  ) as TaskRow;
-}
+/** A task as a hand-written statement gives it. */
+export const taskRow = rowReader(schema.remote_tasks);
 
 /** @param payload as it is handed out: that of the row has no keys */
 export function presentTask(task: TaskRow, payload: TaskPayload): RemoteTask {
