@@ -10,7 +10,7 @@ declare module 'autocannon' {
     headers?: Record<string, string>;
     body?: string;
     /** Taken in turn by each connection. */
-    requests?: { method: 'GET' | 'POST'; path: string; body?: string }[];
+    requests?: { method: 'GET' | 'POST'; path: string; body?: string; headers?: Record<string, string> }[];
   }
   interface Result {
     /** Seconds that it really took. */

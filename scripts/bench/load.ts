@@ -1,4 +1,4 @@
-/** Requests at full speed over ten connections. */
+/** Requests at full speed over a number of connections. */
 import autocannon from 'autocannon';
 
 export const CONNECTIONS = 10;
@@ -7,6 +7,8 @@ export interface LoadRequest {
   method: 'GET' | 'POST';
   path: string;
   body?: string;
+  /** Beside the load's own, or in their place. */
+  headers?: Record<string, string>;
 }
 
 /**
@@ -18,14 +20,15 @@ export async function load(
   key: string,
   requests: readonly LoadRequest[],
   seconds: number,
+  connections = CONNECTIONS,
 ): Promise<number> {
   const withBody = requests.some(({ body }) => body !== undefined);
   const result = await autocannon({
     url,
-    connections: CONNECTIONS,
+    connections,
     duration: seconds,
     headers: {
-      authorization: `Bearer ${key}`,
+      ...(key && { authorization: `Bearer ${key}` }),
       ...(withBody ? { 'content-type': 'application/json' } : {}),
     },
     requests: [...requests],

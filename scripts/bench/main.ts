@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { startTestServer, stopTestServer } from '@acp/testkit';
 import { benchApi } from './api.ts';
 import { benchDispatch } from './dispatch.ts';
+import { benchFleet } from './fleet.ts';
 import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { type BenchOptions, Report } from './report.ts';
@@ -21,6 +22,7 @@ const sections: Record<string, Bench> = {
   c: benchLive,
   d: benchStart,
   e: benchWork,
+  f: benchFleet,
 };
 
 const { values } = parseArgs({
