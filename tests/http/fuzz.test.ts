@@ -48,6 +48,8 @@ afterAll(() => hub.close());
 afterEach(async () => {
   await database.db.delete(schema.instance_settings);
   await database.db.delete(schema.instance_flags);
+  // A company that demands second factors demands them of the instance's admins too.
+  await database.db.update(schema.companies).set({ require_second_factor: false });
 });
 
 interface Shot {

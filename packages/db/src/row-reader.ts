@@ -10,9 +10,7 @@ const parsed: readonly string[] = ['json', 'jsonb'];
  * would have, instants as Date and bigints as numbers. The row is the same object, changed, and keeps what else the
  * statement selected: a page of a list is read without a copy.
  */
-export function rowReader<T extends PgTable>(
-  table: T,
-): (raw: Record<string, unknown>) => T['$inferSelect'] {
+export function rowReader<T extends PgTable>(table: T): (raw: Record<string, unknown>) => T['$inferSelect'] {
   const mapped = Object.entries<Column>(getTableColumns(table)).filter(
     ([, column]) =>
       Reflect.get(column, 'mapFromDriverValue') !== asDriverGives && !parsed.includes(column.getSQLType()),
