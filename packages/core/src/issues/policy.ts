@@ -56,7 +56,7 @@ export function planUpdate(issue: IssueRow, patch: UpdateIssue, actor: Actor): I
     Object.assign(set, { [field]: to });
     changes[field] = { from: logged(issue[field]), to: logged(to) };
   }
-  if (set.assignee_agent_id !== undefined) Object.assign(set, freeCheckout, { needs_routing: false });
+  if (set.assignee_agent_id !== undefined) Object.assign(set, assigned(issue, set.assignee_agent_id));
   if (set.status !== undefined) Object.assign(set, statusColumns(set.status, actor));
   const attending = humanActor(actor) && (issue.stalled_runs > 0 || issue.needs_human_attention);
   if (attending) Object.assign(set, attended);
@@ -72,6 +72,11 @@ const patchable = [
   'project_id',
   'goal_id',
 ] as const satisfies (keyof UpdateIssue)[];
+
+/** The columns that follow from a new assignee, who keeps a checkout of its own. */
+function assigned({ checked_out_by_agent_id: holder }: IssueRow, assignee: string | null): IssueSet {
+  return { ...(holder === assignee ? {} : freeCheckout), needs_routing: false };
+}
 
 /** The columns that follow from a new status. */
 export function statusColumns(status: string, actor: Actor): IssueSet {

@@ -181,6 +181,16 @@ describe('updateIssue', () => {
     expect(await reasons(s.ada, issue)).toEqual([]);
   });
 
+  it('of the assignee to the agent that holds the issue keeps its checkout', async () => {
+    const s = await stage();
+    const issue = await s.make({ assignee_agent_id: s.ada.id, ...held(s.bob) });
+    const after = await patch(s.human, issue, { assignee_agent_id: s.bob.id });
+    expect(after).toMatchObject({ checked_out_by_agent_id: s.bob.id });
+    expect(await patch(s.human, issue, { assignee_agent_id: null })).toMatchObject({
+      checked_out_by_agent_id: null,
+    });
+  });
+
   it('of the status wakes the assignee when the issue gives work that it did not give before', async () => {
     const s = await stage();
     const cases = [

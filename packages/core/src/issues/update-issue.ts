@@ -16,7 +16,7 @@ const { issues } = schema;
 
 /**
  * Changes an issue with all that follows: a terminal status frees the checkout and whoever waited for the issue, a new
- * assignee frees it too and is woken, a human's change starts the loop breaker anew. A patch that changes nothing
+ * assignee frees it too, unless it holds the issue itself, and is woken, a human's change starts the loop breaker anew. A patch that changes nothing
  * writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
  */
 export async function updateIssue(
