@@ -103,6 +103,13 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'admin-workers.enable': 409,
   'admin-workers.undrain': 409,
   'routine-triggers.rotate-secret': 409,
+  // No plugin is enabled on stage; whether one may run is an instance admin's to say.
+  'plugins.deliver-webhook': 404,
+  'plugins.invoke-tool': 404,
+  'plugins.invoke-own-tool': 404,
+  'plugins.allow': ({ role }) => (role === 'admin' ? undefined : 403),
+  'plugins.ban': ({ role }) => (role === 'admin' ? undefined : 403),
+  'plugins.rescind-ban': ({ role }) => (role === 'admin' ? undefined : 403),
   // The staged request is the stranger's.
   'join-requests.create': ({ who }) => (who === 'stranger' ? 200 : undefined),
 };

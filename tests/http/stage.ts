@@ -49,6 +49,11 @@ export const awaitingScheduler: readonly string[] = [
   'agents.test-codex-adapter',
   'providers.test',
   'providers.test-instance',
+  'plugins.allow',
+  'plugins.ban',
+  'plugins.start',
+  'plugins.stop',
+  'plugins.restart',
 ];
 
 export type Stage = Readonly<Record<string, string>>;
@@ -92,6 +97,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
       ...(await stageFleet(tx, cast)),
+      pluginId: await stagePlugin(tx, company_id, issue.id),
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -141,6 +147,13 @@ async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
   const routine = await createRoutine(tx, director, company_id, { name: 'Staged' });
   const trigger = await createTrigger(tx, director, routine, { kind: 'webhook' }, new Vault(null));
   return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
+}
+
+/** Registered, and no more. */
+async function stagePlugin(tx: Tx, company_id: string, unique: string): Promise<string> {
+  const values = { company_id, name: 'Staged', slug: `staged-${unique}`, host_capabilities: [] };
+  const [plugin] = await tx.insert(schema.plugins).values(values).returning();
+  return plugin!.id;
 }
 
 /** With a delivery that ended. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { admitEncryptionKey, admitEnvironmentLicense, knowsStorageMarker } from '@acp/core';
-import { type Database, openDatabase, transaction } from '@acp/db';
+import { createListener, createNotifier, type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
@@ -24,6 +24,15 @@ export async function openPool(
   // A scheduler may be the first process of an instance, and the only one that is given the license.
   await admitEnvironmentLicense(database, config, logger);
   return database;
+}
+
+/** What the process hears, and says after a commit, each on a connection of its own. */
+export function openLinks(url: string, logger: Logger) {
+  return {
+    listener: createListener({ url, logger, application_name: 'scheduler-listener' }),
+    // The timer of what is due looks into the outbox every second, by the one statement for all of it.
+    notifier: createNotifier({ url, logger, application_name: 'scheduler-notifier', poll_ms: 0 }),
+  };
 }
 
 /** The process's store. Says loudly when its folder is not the instance's: it would miss the others' files (decisions 6). */

@@ -53,6 +53,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'run-command': (context) =>
     context.queue.serveCommands({
       handlers: commandHandlers(context),
+      leases: () => context.plugins.leases(),
       bodies: new FileStore({ ...context, ledger: keyLedger(context.database.db) }).passing('commands'),
     }),
 };

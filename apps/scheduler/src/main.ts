@@ -1,14 +1,14 @@
 /** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { createListener, createNotifier, type Notifier } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
-import { instanceName, openInstanceStorage, openPool } from './instance.ts';
+import { instanceName, openInstanceStorage, openLinks, openPool } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
 import { loadPricing } from './pricing.ts';
+import { openPlugins } from './plugins/open-plugins.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
 import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
@@ -56,14 +56,13 @@ export async function startScheduler({
   const pricing = await loadPricing(config.pricing_file);
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   const database = await openPool({ url: config.database_url, direct_url }, config, { vault, logger });
-  const listener = createListener({ url: direct_url, logger, application_name: 'scheduler-listener' });
-  const notifier = openNotifier(direct_url, logger);
+  const { listener, notifier } = openLinks(direct_url, logger);
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'consumer', logger, listener });
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
-  const tools = openTools(listener, logger, tool_providers);
+  const tools = openTools({ database, listener, storage, logger }, tool_providers);
   const pool = new RunPool({
     database,
     storage,
@@ -78,6 +77,8 @@ export async function startScheduler({
     onFree: () => queue.kick('execute-run'),
   });
   const webhooks = new WebhookSender({ database, listener, logger, vault, config });
+  const onReady = () => queue.lookForCommands();
+  const plugins = openPlugins({ config, database, storage, listener, vault, logger, name, onReady });
   const counters = new TickCounters();
   const started_at = new Date();
   const context = {
@@ -91,6 +92,7 @@ export async function startScheduler({
     pool,
     tools,
     webhooks,
+    plugins,
     claimed_by: name,
     started_at,
   };
@@ -111,6 +113,7 @@ export async function startScheduler({
         ...timers.map(async (timer) => timer.stop()),
         queue.stop({ timeout_ms: timeoutMs }),
         webhooks.stop(),
+        plugins.stop(),
       ]);
       await swept;
       leases.close();
@@ -120,9 +123,4 @@ export async function startScheduler({
       storage.close();
     },
   };
-}
-
-function openNotifier(url: string, logger: Logger): Notifier {
-  // The timer of what is due looks into the outbox every second, by the one statement for all of it.
-  return createNotifier({ url, logger, application_name: 'scheduler-notifier', poll_ms: 0 });
 }

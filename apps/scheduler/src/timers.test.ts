@@ -28,6 +28,13 @@ async function contextOf(): Promise<TimerContext> {
     vault: new Vault(null, []),
     counters,
     webhooks: { kick: () => undefined },
+    plugins: {
+      kick: () => undefined,
+      leases: () => [],
+      runner: () => {
+        throw new Error('none runs here');
+      },
+    },
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),
   };

@@ -14,6 +14,8 @@ import {
   dueWork,
   EVENTS_KEPT_DAYS,
   deleteUnapprovedWorkers,
+  forgetJobRuns,
+  forgetPluginEvents,
   getSetting,
   LostRunNotEnded,
   noteOffline,
@@ -42,6 +44,7 @@ import type { TimerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
+import { sweepWorkspaces } from './plugins/sweep-workspaces.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -60,6 +63,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'due-work', interval_sec: 1, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
+  { name: 'plugin-workspaces', interval_sec: 3600, work: sweepWorkspaces },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
     name: 'queued-runs',
@@ -153,6 +157,7 @@ async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<v
   if (due.remote_tasks) await endDueTasks(context, signal);
   if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.webhooks) context.webhooks.kick();
+  if (due.plugins) context.plugins.kick();
   if (due.schedules) await fireSchedules(context, signal);
 }
 
@@ -226,6 +231,10 @@ async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal):
     while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
   }
   await transaction(database, async (tx) => switchOffOverfull(tx));
+  for (const forgetBatch of [forgetPluginEvents, forgetJobRuns]) {
+    let deleted = EVENT_BATCH;
+    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, EVENT_BATCH);
+  }
 }
 
 /** In small bites, so that no statement holds rows for long. */

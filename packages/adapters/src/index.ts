@@ -7,7 +7,6 @@ export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.
 export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
 export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
-export { visibleFiles } from './sandbox/visible-files.ts';
 export { containerSpec } from './operator/container-spec.ts';
 export { engineEnvironment, isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
 export { localSandbox } from './operator/local-sandbox.ts';
@@ -21,6 +20,7 @@ export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';
 export { probeIdentity } from './probe-identity.ts';
 export type { Probe } from './probed.ts';
+export { visibleFiles } from './sandbox/visible-files.ts';
 export { smokeTest } from './smoke-test.ts';
 export type { SmokeTest } from './smoke-test.ts';
 export type {

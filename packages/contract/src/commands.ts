@@ -5,6 +5,7 @@
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { AdapterTest, TestAdapterCommand } from './agents.ts';
+import { pluginCommands } from './plugin-commands.ts';
 import { InstanceProviderTests, ProviderTest, TestProviderCommand } from './providers.ts';
 import { createValidator, type Validator } from './validator.ts';
 
@@ -48,6 +49,7 @@ export const commandCatalogue = {
     taken_by: 'any',
     doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
   },
+  ...pluginCommands,
 } as const satisfies CommandTable;
 
 export type CommandCatalogue = typeof commandCatalogue;

@@ -23,6 +23,7 @@ import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
 import { mcpEndpoints } from './mcp.ts';
 import { noteEndpoints } from './notes.ts';
+import { pluginEndpoints } from './plugin-endpoints.ts';
 import { projectEndpoints } from './projects.ts';
 import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
@@ -72,6 +73,7 @@ export const endpoints: readonly EndpointRow[] = [
   routineEndpoints,
   routineTriggerEndpoints,
   webhookEndpoints,
+  pluginEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

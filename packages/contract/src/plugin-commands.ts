@@ -1,7 +1,7 @@
 /** Awaited commands about plugins: which scheduler takes one is said by the lease of the process. */
 import { Type } from 'typebox';
 import { OneOf, Uuid } from './schema-kit.ts';
-import { Plugin, PluginToolResult, PluginWebhookDelivered } from './plugins.ts';
+import { PluginToolResult, PluginWebhookDelivered } from './plugins.ts';
 
 /** The lease of the process, as commands name it. */
 export const pluginLease = ({ plugin_id }: { plugin_id: string }) => `plugin:${plugin_id}`;
@@ -11,21 +11,21 @@ const ofPlugin = Type.Object({ plugin_id: Uuid });
 export const pluginCommands = {
   'allow-plugin': {
     payload: ofPlugin,
-    result: Plugin,
+    result: ofPlugin,
     deadline_sec: 30,
     taken_by: 'any',
     doc: 'Copies the binary of a plugin into the storage and allows it by its hash.',
   },
   'start-plugin': {
     payload: Type.Object({ plugin_id: Uuid, how: OneOf(['start', 'restart']) }),
-    result: Plugin,
+    result: ofPlugin,
     deadline_sec: 30,
     taken_by: 'any',
     doc: 'Has one of the schedulers start the process, and waits until it is ready.',
   },
   'stop-plugin': {
     payload: ofPlugin,
-    result: Plugin,
+    result: ofPlugin,
     deadline_sec: 15,
     taken_by: 'any',
     doc: 'Waits until the process has ended, wherever it runs.',

@@ -4,8 +4,8 @@ import type { Tx } from './tx.ts';
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
  * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
- * the company whose outside tools have changed, `instance` that flags or the license changed, `tasks` that
- * a task waits for remote workers (item '').
+ * the company whose outside tools have changed, `plugins` a plugin's id, `instance` that flags or the license changed,
+ * `tasks` that a task waits for remote workers (item '').
  */
 export const signalChannels = [
   'events',
@@ -16,6 +16,7 @@ export const signalChannels = [
   'control',
   'alerts',
   'tools',
+  'plugins',
   'instance',
   'tasks',
 ] as const;

@@ -5,6 +5,7 @@
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
 import { licenseVariables } from './config-license.ts';
+import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
 import { workerVariables } from './config-worker.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -262,6 +263,8 @@ export const configSchema = Type.Object({
 
   // The reference remote worker
   ...workerVariables,
+  // Plugins
+  ...pluginVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
   SERVICE_METRICS_TOKEN: Type.Optional(

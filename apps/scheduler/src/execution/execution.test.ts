@@ -49,6 +49,7 @@ beforeAll(async () => {
   queue = await openQueue({ database, role: 'client' });
   const claimed_by = 'scheduler';
   leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
+  const storage = new LocalStorage(path.join(folder, 'files'));
   pool = new RunPool({
     database,
     config,
@@ -58,8 +59,8 @@ beforeAll(async () => {
     provider: null,
     pricing: await loadPricing(null),
     vault: new Vault(null, []),
-    storage: new LocalStorage(path.join(folder, 'files')),
-    tools: openTools(listener, logger),
+    storage,
+    tools: openTools({ database, listener, storage, logger }, []),
     onFree: () => undefined,
   });
 });

@@ -3,6 +3,7 @@ import type { CommandHandlers } from '@acp/queue';
 import { callToolCommand } from '../commands/call-tool.ts';
 import { testAdapterCommand } from '../commands/test-adapter.ts';
 import { testInstanceProvidersCommand, testProviderCommand } from '../commands/test-providers.ts';
+import { pluginCommandHandlers } from '../commands/plugins.ts';
 import type { SchedulerContext } from '../context.ts';
 
 /** The awaited commands that schedulers answer (decisions 6), one for each row of their catalogue. */
@@ -12,5 +13,6 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
     'test-provider': testProviderCommand(context),
     'call-tool': callToolCommand(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
+    ...pluginCommandHandlers(context),
   };
 }

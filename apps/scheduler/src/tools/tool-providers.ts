@@ -1,7 +1,24 @@
-import type { ToolProvider } from '@acp/core';
+import { pluginToolProvider, type ToolProvider } from '@acp/core';
+import type { Database, Listener } from '@acp/db';
+import { callCommand, type CommandBodies } from '@acp/queue';
+
+export interface ProviderParts {
+  database: Database;
+  listener: Listener;
+  /** For inputs and answers that are too large for a row. */
+  bodies: CommandBodies;
+}
 
 /**
  * The table of those who give tools to companies beside the service's own commands: one row each (docs/adding-a-tool-provider.md).
  * Of two tools of one name the earlier row's counts.
  */
-export const toolProviders: readonly ToolProvider[] = [];
+export function toolProviders({ database, listener, bodies }: ProviderParts): readonly ToolProvider[] {
+  return [
+    pluginToolProvider(async (command, { actor, company_id }) => {
+      const options = { actor, company_id, bodies };
+      const { result } = await callCommand(database, listener, 'invoke-plugin-tool', command, options);
+      return result;
+    }),
+  ];
+}

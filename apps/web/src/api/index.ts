@@ -24,6 +24,7 @@ import { workProductRoutes } from './work-products/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
+import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { referenceRoutes } from './references/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
@@ -66,6 +67,7 @@ export const apiRoutes: readonly Route[] = [
   adminWorkerRoutes,
   routineRoutes,
   webhookRoutes,
+  pluginRoutes,
   inboxRoutes,
   trashRoutes,
   referenceRoutes,

@@ -3,5 +3,47 @@
  * of the binary that was allowed is run; a process has one holder, whose every write names its fence; a transition is in
  * the events log and in the audit with the change itself.
  */
-export { findPlugin } from './store.ts';
+export { existingPlugins, findPlugin, presentPlugin } from './store.ts';
 export type { PluginRow } from './store.ts';
+export { createPlugin, deletePlugin, listInstancePlugins, listPlugins, updatePlugin } from './plugins.ts';
+export { lifecycleEdges } from './transitions.ts';
+export {
+  allowPlugin,
+  approvedBinary,
+  assertAllowable,
+  banPlugin,
+  refuseDecision,
+  rescindBan,
+  revertApproval,
+} from './approval.ts';
+export type { ApprovedBinary, Decision } from './approval.ts';
+export {
+  assertAllowlisted,
+  assertApproved,
+  assertMayStart,
+  HASH_CHANGED,
+  settleUnheld,
+  unwantPlugin,
+  wantPlugin,
+} from './start-stop.ts';
+export { claimPlugin, leaveHosts, lookAround, pluginEnded, pluginReady, renewHolds } from './holder.ts';
+export type { HostView, PluginEnd, PluginHold } from './holder.ts';
+export { endJobRun, failLostJobRuns, forgetJobRuns, takeDueJobs } from './jobs.ts';
+export type { DueJob } from './jobs.ts';
+export { nextRun } from './register.ts';
+export { manifestOf } from './manifest.ts';
+export {
+  listPluginAudit,
+  listPluginEvents,
+  listPluginJobs,
+  listPluginTools,
+  pluginHealth,
+  toolsOf,
+  webhookOwner,
+  webhooksOf,
+} from './read.ts';
+export { appendPluginLines, forgetPluginEvents } from './log.ts';
+export type { PluginLine } from './log.ts';
+export { pluginCursor } from './cursor.ts';
+export { kvOperations } from './kv.ts';
+export { commentFor, readIssuesFor } from './issue-services.ts';

@@ -1,6 +1,7 @@
+import type { Plugin, PluginSandbox, PluginState, PluginSummary } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { isUuid } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
+import { isUuid, notFound } from '@acp/kernel';
+import { and, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
 
 const { companies, plugins } = schema;
 
@@ -15,4 +16,50 @@ export async function findPlugin(tx: Tx, id: string): Promise<PluginRow | undefi
     .innerJoin(companies, and(eq(companies.id, plugins.company_id), isNull(companies.deleted_at)))
     .where(eq(plugins.id, id));
   return row;
+}
+
+/** Those that are there, in the trash with their company or not. */
+export async function existingPlugins(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx
+    .select({ id: plugins.id })
+    .from(plugins)
+    .where(inArray(plugins.id, [...ids]));
+  return rows.map(({ id }) => id);
+}
+
+/** As it is now, locked until the end of the transaction. @throws notFound */
+export async function lockPlugin(tx: Tx, id: string): Promise<PluginRow> {
+  const [row] = await tx.select().from(plugins).where(eq(plugins.id, id)).for('no key update');
+  if (row === undefined) throw notFound();
+  return row;
+}
+
+export function presentPlugin(row: PluginRow): Plugin {
+  return {
+    ...summarizePlugin(row),
+    description: row.description,
+    config: row.config as Plugin['config'],
+  };
+}
+
+/** What events carry: no configuration. */
+export function summarizePlugin(row: PluginRow): PluginSummary {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    name: row.name,
+    slug: row.slug,
+    version: row.version,
+    binary_path: row.binary_path,
+    binary_hash: row.binary_hash,
+    enabled: row.enabled,
+    state: row.state as PluginState,
+    approval_state: row.approval_state as Plugin['approval_state'],
+    approved_binary_hash: row.approved_binary_hash,
+    host_capabilities: row.host_capabilities as string[],
+    error: row.error,
+    sandbox: row.sandbox as PluginSandbox | null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
 }

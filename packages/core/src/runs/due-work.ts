@@ -17,6 +17,8 @@ export interface DueWork {
   schedules: boolean;
   /** Webhooks have events to look at, or an attempt that is due. */
   webhooks: boolean;
+  /** Plugins are to run: their hosts look around. */
+  plugins: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
 }
@@ -32,6 +34,7 @@ const nothing: DueWork = {
   missing_tasks: false,
   schedules: false,
   webhooks: false,
+  plugins: false,
   events: false,
 };
 
@@ -58,6 +61,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
           and (lease_until is null or lease_until < now()))
         or exists (select from event_cursors c join event_sequence s on s.last > c.seq where c.consumer = 'webhooks')
         as webhooks,
+      exists (select from plugins where wanted) as plugins,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -3,6 +3,8 @@
  * of the tool table, and what outside providers add. Owns no table.
  */
 export { builtInTools } from './built-in-tools.ts';
+export { pluginToolProvider } from './plugin-tools.ts';
+export type { InvokePlugin } from './plugin-tools.ts';
 export { qualifiedName } from './provider.ts';
 export type { Tool, ToolCall, ToolProvider } from './provider.ts';
 export { ToolRegistry } from './tool-registry.ts';

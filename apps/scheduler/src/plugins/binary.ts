@@ -1,0 +1,102 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { ApprovedBinary } from '@acp/core';
+import { conflict } from '@acp/kernel';
+import type { FileStore, Storage } from '@acp/storage';
+
+const { O_NONBLOCK, O_RDONLY } = constants;
+/** The largest binary. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** Opens a binary on this machine's disk. @throws conflict for what can't be read, is no file, or too large */
+async function openBinary(path: string): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    // A pipe would otherwise hold up whoever opens it.
+    file = await open(path, O_RDONLY | O_NONBLOCK);
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
+    throw conflict(`plugin binary can't be read: ${code}`);
+  }
+  const { size } = await file.stat();
+  const isFile = (await file.stat()).isFile();
+  if (isFile && size > 0 && size <= MAX_BYTES) return file;
+  await file.close();
+  throw conflict(
+    isFile ? `plugin binary has ${size} bytes, not 1 to ${MAX_BYTES}` : 'plugin binary is no file',
+  );
+}
+
+/** SHA-256 in hex of what lies on disk now. @throws conflict */
+export async function hashBinary(path: string): Promise<string> {
+  const file = await openBinary(path);
+  const hash = createHash('sha256');
+  for await (const chunk of file.createReadStream({ end: MAX_BYTES })) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/** Where the file is on this machine, its hash; undefined where there is none. */
+export async function hashIfThere(path: string | null): Promise<string | undefined> {
+  if (path === null) return undefined;
+  return hashBinary(path).catch(() => undefined);
+}
+
+/**
+ * Copies the binary into the storage and hashes the very bytes that are copied; `keep` writes the row. What is done to
+ * the file meanwhile, or later, is in the copy or it is not: the hash is the copy's.
+ */
+export async function copyBinary<T>(
+  files: FileStore,
+  plugin_id: string,
+  path: string,
+  keep: (copy: { storage_key: string; sha256: string; size_bytes: number }) => Promise<T>,
+): Promise<T> {
+  const file = await openBinary(path);
+  const body = file.createReadStream({ end: MAX_BYTES });
+  const about = { filename: basename(path), content_type: 'application/octet-stream', max_bytes: MAX_BYTES };
+  return files.putFile(['plugins', plugin_id], body as AsyncIterable<Uint8Array>, about, keep);
+}
+
+/** A copy to be run, in a folder of its own. */
+export interface LaidBinary {
+  file: string;
+  remove: () => Promise<void>;
+}
+
+/**
+ * Lays the allowed copy where it can be run, anew for each start: a process without walls could have written the last
+ * one. @throws Error where the stored bytes are others than were allowed
+ */
+export async function layBinary(
+  storage: Pick<Storage, 'get'>,
+  { storage_key, sha256 }: ApprovedBinary,
+  name: string,
+): Promise<LaidBinary> {
+  const body = await storage.get(storage_key);
+  if (body === undefined) throw new Error('the allowed copy of the binary is not in the storage');
+  await mkdir(tmpdir(), { recursive: true });
+  const folder = await mkdtemp(join(tmpdir(), 'service-plugin-'));
+  const remove = async () => rm(folder, { recursive: true, force: true });
+  try {
+    const file = join(folder, /^[\w.-]{1,100}$/.test(name) && !/^\.+$/.test(name) ? name : randomUUID());
+    const handle = await open(file, 'wx', 0o500);
+    const hash = createHash('sha256');
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        hash.update(chunk);
+        await handle.write(chunk);
+      }
+    } finally {
+      await handle.close();
+    }
+    if (hash.digest('hex') !== sha256)
+      throw new Error('the stored copy of the binary has another hash than was allowed');
+    return { file, remove };
+  } catch (err) {
+    await remove();
+    throw err;
+  }
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import type { HostMessage, PluginMessage } from '@acp/contract';
+import { conflict, unavailable } from '@acp/kernel';
+import { ProtocolError } from '@acp/plugin-protocol';
+
+type Answer = PluginMessage['payload'];
+
+interface Waiting {
+  resolve: (payload: Answer) => void;
+  reject: (error: Error) => void;
+}
+
+/** Calls that one process works on at once; further ones are refused, not queued. */
+const MOST_WAITING = 64;
+
+/**
+ * What was asked of a plugin and is not answered yet. Each question has a deadline; an answer that nobody waits for (any
+ * more) is nobody's.
+ */
+export class Conversation {
+  readonly #send: (message: HostMessage) => void;
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(send: (message: HostMessage) => void) {
+    this.#send = send;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * The result of a tool.
+   * @throws conflict with what the plugin says went wrong, unavailable where it is busy, silent or ended
+   */
+  async invoke(
+    tool: { namespace: string; name: string; input: unknown },
+    timeout_ms: number,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    if (this.#waiting.size >= MOST_WAITING) throw unavailable('the plugin is busy');
+    const request_id = randomUUID();
+    const { namespace, name, input } = tool;
+    const payload = { tool: name, namespace, input: input ?? {}, request_id };
+    const answer = await this.#ask(
+      `tool ${request_id}`,
+      { type: 'invoke_tool', payload },
+      timeout_ms,
+      signal,
+    );
+    const { result = null, error } = answer as { result?: unknown; error?: unknown };
+    if (error !== null && error !== undefined) throw conflict(`the tool failed: ${textOf(error)}`);
+    return result;
+  }
+
+  /** @throws unavailable where it is not handled in time */
+  async event(
+    payload: Extract<HostMessage, { type: 'trigger_event' }>['payload'],
+    timeout_ms: number,
+  ): Promise<void> {
+    await this.#ask(`event ${payload.event_type}`, { type: 'trigger_event', payload }, timeout_ms);
+  }
+
+  /** @throws conflict with what it says went wrong, unavailable */
+  async job(
+    payload: Extract<HostMessage, { type: 'run_job' }>['payload'],
+    timeout_ms: number,
+  ): Promise<unknown> {
+    const answer = await this.#ask(`job ${payload.job_name}`, { type: 'run_job', payload }, timeout_ms);
+    const { result = null, error } = answer as { result?: unknown; error?: unknown };
+    if (error !== null && error !== undefined) throw conflict(textOf(error));
+    return result;
+  }
+
+  async health(timeout_ms: number): Promise<void> {
+    await this.#ask('health', { type: 'health_check', payload: {} }, timeout_ms);
+  }
+
+  /** @returns false for an answer to nothing */
+  answer(message: PluginMessage): boolean {
+    const key = keyOf(message);
+    const waiting = key === undefined ? undefined : this.#waiting.get(key);
+    if (key === undefined || waiting === undefined) return false;
+    this.#waiting.delete(key);
+    waiting.resolve(message.payload);
+    return true;
+  }
+
+  /** The process has ended. */
+  close(): void {
+    for (const { reject } of this.#waiting.values()) reject(unavailable('the plugin has ended'));
+    this.#waiting.clear();
+  }
+
+  async #ask(key: string, message: HostMessage, timeout_ms: number, signal?: AbortSignal): Promise<Answer> {
+    if (this.#waiting.has(key)) throw unavailable(`the plugin has not answered the last ${key}`);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const giveUp = () => reject(unavailable('the call was called off'));
+    const timer = setTimeout(
+      () => reject(unavailable(`the plugin did not answer within ${timeout_ms / 1000} s`)),
+      timeout_ms,
+    );
+    signal?.addEventListener('abort', giveUp, { once: true });
+    this.#waiting.set(key, { resolve, reject });
+    try {
+      this.#send(message);
+      return await promise;
+    } catch (err) {
+      if (err instanceof ProtocolError) throw conflict(err.message);
+      throw err;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+      this.#waiting.delete(key);
+    }
+  }
+}
+
+function keyOf({ type, payload }: PluginMessage): string | undefined {
+  switch (type) {
+    case 'tool_result':
+      return `tool ${payload.request_id}`;
+    case 'event_handled':
+      return `event ${payload.event_type}`;
+    case 'job_result':
+      return `job ${payload.job_name}`;
+    case 'health_check':
+      return 'health';
+    default:
+      return undefined;
+  }
+}
+
+const LONGEST = 2000;
+
+function textOf(error: unknown): string {
+  const text = typeof error === 'string' ? error : (error as { message: string }).message;
+  return text.slice(0, LONGEST).toWellFormed();
+}

@@ -1,0 +1,115 @@
+import { eventTable, type HostMessage, matchesPattern } from '@acp/contract';
+import { advanceCursor, pluginCursor, readCompanyCursor, type SequencedEvent } from '@acp/core';
+import type { Database } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+
+type Payload = Extract<HostMessage, { type: 'trigger_event' }>['payload'];
+
+export interface EventPumpSettings {
+  plugin_id: string;
+  company_id: string;
+  patterns: readonly string[];
+  database: Database;
+  logger: Logger;
+  /** Resolves when the plugin has handled it. */
+  deliver: (payload: Payload) => Promise<void>;
+  /** One that it could not be brought to handle. */
+  onSkipped: (event_type: string, error: unknown) => void;
+  signal: AbortSignal;
+}
+
+const BATCH = 100;
+/** An event that is not handled is sent again, and then left out: the others wait behind it. */
+const ATTEMPTS = 3;
+const RETRY_MS = 10_000;
+
+/**
+ * Brings a plugin the events of its company that match, in order, at least once: the cursor is moved behind what it has
+ * handled, and whoever runs the plugin next goes on from there.
+ */
+export class EventPump {
+  readonly #set: EventPumpSettings;
+  #pumping = false;
+  #wanted = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(settings: EventPumpSettings) {
+    this.#set = settings;
+  }
+
+  kick(): void {
+    this.#wanted = true;
+    if (!this.#pumping && this.#set.patterns.length > 0) void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    const { signal, logger, plugin_id } = this.#set;
+    this.#pumping = true;
+    clearTimeout(this.#retry);
+    try {
+      while (this.#wanted && !signal.aborted) {
+        this.#wanted = false;
+        if (await this.#batch()) this.#wanted = true;
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        logger.warn('events could not be brought to a plugin', { plugin_id, error });
+        this.#retry = setTimeout(() => this.kick(), RETRY_MS).unref();
+      }
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  /** @returns whether there may be more */
+  async #batch(): Promise<boolean> {
+    const { database, plugin_id, company_id } = this.#set;
+    const cursor = pluginCursor(plugin_id);
+    const batch = await readCompanyCursor(database.db, cursor, company_id, BATCH);
+    if (batch === undefined || batch.up_to === batch.after) return false;
+    let done = batch.after;
+    try {
+      if (batch.missed > 0) await this.#deliver(reset(batch.missed));
+      for (const event of batch.events) {
+        if (this.#set.signal.aborted) return false;
+        const payload = this.#wants(event);
+        if (payload !== undefined) await this.#deliver(payload);
+        done = event.seq;
+      }
+      done = batch.up_to;
+    } finally {
+      // Also where it ended in the middle: what was handled is not sent again.
+      if (done > batch.after) await advanceCursor(database.db, cursor, { after: batch.after, up_to: done });
+    }
+    return batch.events.length === BATCH;
+  }
+
+  async #deliver(payload: Payload): Promise<void> {
+    const { signal, deliver, onSkipped } = this.#set;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await deliver(payload);
+      } catch (error) {
+        // The process has ended: the event is the next one's.
+        if (signal.aborted) throw error;
+        if (attempt === ATTEMPTS) return onSkipped(payload.event_type, error);
+      }
+    }
+  }
+
+  #wants({ type, id, occurred_at, data }: SequencedEvent): Payload | undefined {
+    const event_type = Object.hasOwn(eventTable, type)
+      ? eventTable[type as keyof typeof eventTable].plugin_type
+      : null;
+    if (event_type === null || !this.#set.patterns.some((pattern) => matchesPattern(pattern, event_type)))
+      return undefined;
+    return { event_type, data: data as Record<string, unknown>, event_id: id, occurred_at };
+  }
+}
+
+const reset = (missed: number): Payload => ({
+  event_type: 'reset',
+  data: { missed },
+  event_id: null,
+  occurred_at: null,
+});

@@ -1,0 +1,117 @@
+import type { hostServices } from '@acp/contract';
+import { EgressError, invalid, unavailable } from '@acp/kernel';
+import type { Static } from 'typebox';
+
+type Args = Static<(typeof hostServices)['http_fetch']['args']>;
+type Result = Static<(typeof hostServices)['http_fetch']['result']>;
+
+export interface FetchPlace {
+  /** Guarded. */
+  fetch: typeof fetch;
+  layBody(bytes: Uint8Array): Promise<string>;
+  signal: AbortSignal;
+}
+
+/** Specification, Limits. */
+const MAX_BODY_BYTES = 10_000_000;
+const TIMEOUT_MS = 30_000;
+const MAX_REDIRECTS = 5;
+/** With its escapes a body has up to six times its length in a line of 1 MB. */
+const MAX_INLINE_BYTES = 128 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Of a request to another host a key must not become known there. */
+const PRIVATE = ['authorization', 'cookie', 'proxy-authorization'];
+
+/** @throws invalid for a request that may not be made, unavailable where there was no answer */
+export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> {
+  const tooLong = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([place.signal, tooLong]);
+  try {
+    const response = await follow(place.fetch, args, signal);
+    const { bytes, truncated } = await readBody(response);
+    const headers = boundedHeaders(response.headers);
+    const answer = { status: response.status, headers, truncated };
+    const text = utf8(bytes);
+    const body_encoding = text === undefined ? ('base64' as const) : ('utf8' as const);
+    if (bytes.length > MAX_INLINE_BYTES)
+      return { ...answer, body: null, body_encoding: 'utf8', body_file: await place.layBody(bytes) };
+    return { ...answer, body: text ?? Buffer.from(bytes).toString('base64'), body_encoding };
+  } catch (err) {
+    if (err instanceof EgressError) throw invalid(err.message);
+    if (tooLong.aborted) throw unavailable(`no answer within ${TIMEOUT_MS / 1000} s`);
+    const cause = err instanceof Error ? (err.cause ?? err) : err;
+    const code = cause instanceof Error && 'code' in cause ? `: ${String(cause.code)}` : '';
+    throw err instanceof TypeError || code !== '' ? unavailable(`the request failed${code}`) : err;
+  }
+}
+
+/** Redirects pass the guard one by one; to another origin no credentials go along. */
+async function follow(
+  send: typeof fetch,
+  { url: first, method = 'GET', headers, body }: Args,
+  signal: AbortSignal,
+) {
+  let url = httpUrl(first);
+  let request = { method, headers: new Headers(checkedHeaders(headers ?? {})), body: body ?? undefined };
+  if (request.body !== undefined && (method === 'GET' || method === 'HEAD'))
+    throw invalid(`a ${method} request has no body`);
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await send(url, { ...request, redirect: 'manual', signal });
+    const location = response.headers.get('location');
+    if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
+    await response.body?.cancel();
+    if (redirects === MAX_REDIRECTS) throw invalid(`more than ${MAX_REDIRECTS} redirects`);
+    const next = httpUrl(location, url);
+    if (next.origin !== url.origin) for (const name of PRIVATE) request.headers.delete(name);
+    const becomesGet = response.status === 303 || (response.status < 303 && request.method === 'POST');
+    if (becomesGet && request.method !== 'HEAD') {
+      request = { method: 'GET', headers: request.headers, body: undefined };
+      for (const name of ['content-type', 'content-length']) request.headers.delete(name);
+    }
+    url = next;
+  }
+}
+
+function httpUrl(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base?.href)) throw invalid('args.url is no URL');
+  const url = new URL(text, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid('args.url must be http or https');
+  return url;
+}
+
+function checkedHeaders(headers: Record<string, string>): Record<string, string> {
+  try {
+    void new Headers(headers);
+  } catch {
+    throw invalid('args.headers are malformed');
+  }
+  return headers;
+}
+
+async function readBody(response: Response): Promise<{ bytes: Buffer; truncated: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    const room = MAX_BODY_BYTES - length;
+    chunks.push(chunk.subarray(0, room));
+    length += Math.min(chunk.length, room);
+    // Leaving the loop ends the connection.
+    if (chunk.length > room) return { bytes: Buffer.concat(chunks), truncated: true };
+  }
+  return { bytes: Buffer.concat(chunks), truncated: false };
+}
+
+function boundedHeaders(headers: Headers): Record<string, string> {
+  const kept: Record<string, string> = {};
+  let left = MAX_HEADER_BYTES;
+  for (const [name, value] of headers) if ((left -= name.length + value.length) >= 0) kept[name] = value;
+  return kept;
+}
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

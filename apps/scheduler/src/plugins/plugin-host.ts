@@ -1,0 +1,282 @@
+import {
+  claimPlugin,
+  existingPlugins,
+  failLostJobRuns,
+  leaveHosts,
+  lookAround,
+  pluginEnded,
+  type PluginEnd,
+  type PluginRow,
+  renewHolds,
+  takeDueJobs,
+} from '@acp/core';
+import { type Database, type Listener, transaction, WILDCARD } from '@acp/db';
+import { type Config, createGuardedFetch, type Logger, notFound, type Vault } from '@acp/kernel';
+import { pluginLease } from '@acp/contract';
+import type { Storage } from '@acp/storage';
+import { PluginMetrics } from './plugin-metrics.ts';
+import { PluginRunner } from './plugin-runner.ts';
+import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
+import { memoryBytes, usageBelow } from './usage.ts';
+import { removeWorkspace, workspaceBytes } from './workspace.ts';
+
+export interface PluginHostSettings {
+  config: Config;
+  database: Database;
+  storage: Storage;
+  listener: Listener;
+  vault: Vault;
+  logger: Logger;
+  /** Names this process as a holder. */
+  name: string;
+  /** Whether plugins are switched on. */
+  enabled(): Promise<boolean>;
+  /** A lease was taken, and its process answers. */
+  onReady(): void;
+  times?: Partial<RunnerTimes>;
+}
+
+/** A killed scheduler's plugins run elsewhere within 30 s: a lease, and the patience of one that has its share. */
+const LONGEST_LEASE_SEC = 15;
+const PATIENCE_SEC = 3;
+/** The pause after a crash, which doubles. */
+const PAUSE_MS = 1000;
+const WATCH_MS = 2000;
+const MEASURE_EVERY = 15;
+
+/**
+ * The plugin processes of one scheduler: takes its share of those that are to run, renews their leases, ends those that are
+ * not (or no more) its own, and gives away what others should have.
+ */
+export class PluginHost {
+  readonly #set: PluginHostSettings;
+  readonly #runners = new Map<string, PluginRunner>();
+  readonly #off: (() => void)[];
+  readonly #leaseSec: number;
+  readonly #metrics = new PluginMetrics();
+  readonly #fetch: typeof fetch;
+  readonly #stopping = new AbortController();
+  #renewedAt = 0;
+  #working: Promise<void> | null = null;
+  #again = false;
+  #beat: NodeJS.Timeout | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #looks = 0;
+
+  constructor(settings: PluginHostSettings) {
+    this.#set = settings;
+    this.#leaseSec = Math.min(settings.config.run_lease_sec, LONGEST_LEASE_SEC);
+    this.#fetch = createGuardedFetch({ egress: 'public' });
+    const { listener } = settings;
+    this.#off = [
+      listener.on('plugins', (ids) => {
+        if (ids.some((id) => id === WILDCARD || this.#runners.has(id))) this.#renewedAt = 0;
+        this.kick();
+      }),
+      listener.on('events', () => {
+        for (const runner of this.#runners.values()) runner.kick();
+      }),
+      listener.onReconnect(() => {
+        this.kick();
+        for (const runner of this.#runners.values()) runner.kick();
+      }),
+    ];
+  }
+
+  /** For the queue: only processes that answer are offered commands. */
+  leases(): string[] {
+    return [...this.#runners]
+      .filter(([, { isReady }]) => isReady)
+      .map(([plugin_id]) => pluginLease({ plugin_id }));
+  }
+
+  /** @throws notFound where it does not run here */
+  runner(plugin_id: string): PluginRunner {
+    const runner = this.#runners.get(plugin_id);
+    if (runner?.isReady !== true) throw notFound('the plugin does not run');
+    return runner;
+  }
+
+  /** There may be something to start or to end. */
+  kick(): void {
+    this.#again = true;
+    if (this.#working === null && !this.#stopping.signal.aborted) {
+      this.#working = this.#work().finally(() => {
+        this.#working = null;
+      });
+    }
+  }
+
+  /** Hands all over: each ends in its own time, its lease is given back at once then. */
+  async stop(): Promise<void> {
+    for (const off of this.#off) off();
+    clearInterval(this.#beat);
+    clearInterval(this.#watch);
+    this.#stopping.abort();
+    const { database, name, logger } = this.#set;
+    await this.#working;
+    await leaveHosts(database.db, name).catch((error: unknown) =>
+      logger.warn('plugins: the host could not sign off', { error }),
+    );
+    await Promise.all(
+      [...this.#runners.values()].map(async (runner) => this.#end(runner, { how: 'handed_over' })),
+    );
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again && !this.#stopping.signal.aborted) {
+      this.#again = false;
+      try {
+        const enabled = await this.#set.enabled();
+        if (!enabled)
+          await Promise.all(
+            [...this.#runners.values()].map(async (each) => this.#end(each, { how: 'handed_over' })),
+          );
+        else await this.#round();
+      } catch (error) {
+        this.#set.logger.warn('plugins could not be looked after', { error });
+        await this.#endOverdue();
+      }
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { database, name } = this.#set;
+    await this.#renew();
+    const view = await lookAround(database.db, name, (this.#leaseSec * 2) / 3 + 1);
+    const share = Math.ceil(view.wanted / view.hosts);
+    for (let left = view.free; left > 0 && !this.#stopping.signal.aborted; left -= 1) {
+      const patience = this.#runners.size < share ? 0 : PATIENCE_SEC;
+      const claimed = await transaction(database, async (tx) =>
+        claimPlugin(tx, name, this.#leaseSec, patience),
+      );
+      if (claimed === undefined) break;
+      this.#run(claimed);
+    }
+    // Another has less than its share: one at a time, so that nothing goes to and fro.
+    const [first] = this.#runners.values();
+    if (view.free === 0 && this.#runners.size > share && view.fewest < share && first?.isReady === true)
+      await this.#end(first, { how: 'handed_over' });
+    if (view.jobs_due) await this.#runJobs();
+  }
+
+  #run(plugin: PluginRow): void {
+    const { name, times } = this.#set;
+    const hold = { plugin_id: plugin.id, held_by: name, fence: plugin.fence };
+    const parts = {
+      ...this.#set,
+      fetch: this.#fetch,
+      metrics: this.#metrics,
+      times: { ...defaultTimes, ...times },
+    };
+    const runner = new PluginRunner(plugin, hold, parts);
+    this.#runners.set(plugin.id, runner);
+    this.#renewedAt ||= performance.now();
+    this.#beat ??= setInterval(() => this.kick(), (this.#leaseSec * 1000) / 3).unref();
+    this.#watch ??= setInterval(() => void this.#watchUsage(), WATCH_MS).unref();
+    void this.#await(runner);
+  }
+
+  /** An end that nobody here asked for: whoever asks takes it off the list first. */
+  async #await(runner: PluginRunner): Promise<void> {
+    const failure = await runner.ended;
+    if (this.#runners.get(runner.hold.plugin_id) !== runner) return;
+    await this.#settle(runner, failure === null ? { how: 'stopped' } : { how: 'failed', error: failure });
+  }
+
+  /** Its end is written down once nothing of it is left: only then may another begin. */
+  async #end(runner: PluginRunner, end: PluginEnd): Promise<void> {
+    this.#runners.delete(runner.hold.plugin_id);
+    await runner.stop();
+    await this.#settle(runner, end);
+  }
+
+  async #settle(runner: PluginRunner, end: PluginEnd): Promise<void> {
+    const { database, logger } = this.#set;
+    const { hold } = runner;
+    if (this.#runners.get(hold.plugin_id) === runner) this.#runners.delete(hold.plugin_id);
+    try {
+      await transaction(database, async (tx) => {
+        await failLostJobRuns(tx, hold);
+        await pluginEnded(tx, hold, end, PAUSE_MS);
+      });
+    } catch (error) {
+      // The lease lapses, and whoever takes it finds that it ran.
+      logger.warn('the end of a plugin could not be written down', { plugin_id: hold.plugin_id, error });
+    }
+    this.kick();
+  }
+
+  async #renew(): Promise<void> {
+    const due = performance.now() - this.#renewedAt > (this.#leaseSec * 1000) / 3 - 100;
+    if (this.#runners.size === 0 || !due) return;
+    const { database, name, logger } = this.#set;
+    const asked = performance.now();
+    const runners = [...this.#runners.values()];
+    const holds = runners.map(({ hold, healthy, checked_at }) => ({ ...hold, healthy, checked_at }));
+    const kept = await renewHolds(database.db, name, holds, this.#leaseSec);
+    this.#renewedAt = asked;
+    for (const runner of runners) {
+      const { plugin_id, fence } = runner.hold;
+      const renewed = kept.find((each) => each.plugin_id === plugin_id && each.fence === fence);
+      if (renewed?.wanted === true) continue;
+      if (renewed !== undefined) void this.#end(runner, { how: 'stopped' });
+      else {
+        logger.info('a plugin is not held any more', { plugin_id });
+        void this.#lose(runner);
+      }
+    }
+  }
+
+  /** Taken over, deleted, or its company is in the trash. */
+  async #lose(runner: PluginRunner): Promise<void> {
+    const { plugin_id } = runner.hold;
+    this.#runners.delete(plugin_id);
+    await runner.kill();
+    await this.#settle(runner, { how: 'handed_over' });
+    const known = await existingPlugins(this.#set.database.db, [plugin_id]);
+    if (known.length === 0) await removeWorkspace(this.#set.config, plugin_id);
+  }
+
+  /** The database does not answer: what can't be renewed in time ends before another may take it. */
+  async #endOverdue(): Promise<void> {
+    if (this.#runners.size === 0 || performance.now() - this.#renewedAt < this.#leaseSec * 900) return;
+    await Promise.all(
+      [...this.#runners.values()].map(async (runner) => runner.kill('its lease could not be renewed')),
+    );
+  }
+
+  async #runJobs(): Promise<void> {
+    const { database, name } = this.#set;
+    const due = await transaction(database, async (tx) => takeDueJobs(tx, name));
+    for (const job of due)
+      void this.#runners
+        .get(job.plugin_id)
+        ?.runJob(job)
+        .catch(() => undefined);
+  }
+
+  /** What no control group bounds: memory and processes, and now and then the workspace. */
+  async #watchUsage(): Promise<void> {
+    const { config } = this.#set;
+    const runners = [...this.#runners.values()].filter(({ pid }) => pid !== undefined);
+    if (runners.length === 0) return;
+    const usage = await usageBelow(runners.map(({ pid }) => pid!));
+    const most = memoryBytes(config.plugin_memory_limit);
+    this.#looks += 1;
+    for (const runner of runners) {
+      const { processes, memory_bytes } = usage.get(runner.pid!) ?? { processes: 0, memory_bytes: 0 };
+      if (memory_bytes > most) void runner.kill(`it takes more memory than ${config.plugin_memory_limit}`);
+      // The walls have one or two of their own.
+      else if (processes > config.plugin_pids_limit + 2)
+        void runner.kill(`it has more processes than ${config.plugin_pids_limit}`);
+      else if (this.#looks % MEASURE_EVERY === 0) void this.#measure(runner);
+    }
+  }
+
+  async #measure(runner: PluginRunner): Promise<void> {
+    const limit = this.#set.config.plugin_workspace_limit;
+    const bytes = await workspaceBytes(runner.workspace, limit, this.#stopping.signal).catch(() => 0);
+    if (bytes > limit) await runner.kill(`it keeps more than ${limit} bytes in its workspace`);
+  }
+}

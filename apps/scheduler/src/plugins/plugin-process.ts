@@ -1,0 +1,187 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HostMessage, PluginMessage } from '@acp/contract';
+import { unavailable } from '@acp/kernel';
+import { encodeMessage, LineCutter, ProtocolError, readPluginMessage } from '@acp/plugin-protocol';
+import type { SandboxedCommand } from './sandbox.ts';
+
+export interface ProcessHandlers {
+  onMessage(message: PluginMessage): void;
+  /** Once, however it ended; the first reason counts. */
+  onEnd(end: ProcessEnd): void;
+}
+
+export interface ProcessEnd {
+  /** Null where it was told to end, and did. */
+  failure: string | null;
+  /** The end of what it wrote there. */
+  stderr: string;
+}
+
+const STDERR_KEPT = 4000;
+/** Of one second: whoever writes more is read more slowly, and waits. */
+const MESSAGES_A_SECOND = 2000;
+const BYTES_A_SECOND = 8 * 1024 * 1024;
+/** What may wait for a plugin to read it. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+const SHUTDOWN_MS = 5000;
+/** Between the end of its output and its own. */
+const CLOSING_MS = 1000;
+
+/** One process and its pipes: messages in and out, bounded in size, number and time; no meaning. */
+export class PluginProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #command: SandboxedCommand;
+  readonly #handlers: ProcessHandlers;
+  readonly #cutter = new LineCutter();
+  readonly #exited = Promise.withResolvers<void>();
+  #stderr = '';
+  #failure: string | null = null;
+  #stopping = false;
+  #ended = false;
+  #second = 0;
+  #messages = 0;
+  #bytes = 0;
+  #resume: NodeJS.Timeout | undefined;
+
+  constructor(command: SandboxedCommand, handlers: ProcessHandlers) {
+    this.#command = command;
+    this.#handlers = handlers;
+    const [program = '', ...args] = command.command;
+    // A group of its own, which is killed as a whole.
+    this.#child = spawn(program, args, { env: command.env, cwd: command.cwd, stdio: 'pipe', detached: true });
+    this.#child.on('error', (err) => this.fail(`it could not be started: ${codeOf(err)}`));
+    this.#child.on('close', (code, signal) => void this.#close(code, signal));
+    this.#child.stdin.on('error', () => this.fail('it closed its input'));
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#child.stdout.on('end', () => void this.#outputEnded());
+    this.#child.stdout.on('error', () => undefined);
+    this.#child.stderr.on('error', () => undefined);
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** @throws unavailable where it has ended or does not read, ProtocolError for what is too long to be said */
+  send(message: HostMessage): void {
+    if (this.#ended || this.#failure !== null) throw unavailable('the plugin does not run');
+    const line = encodeMessage(message);
+    if (this.#child.stdin.writableLength > MAX_UNREAD_BYTES)
+      throw unavailable('the plugin does not read its messages');
+    this.#child.stdin.write(line);
+  }
+
+  /** It does not keep to what it must: it is killed, and ends with this reason. */
+  fail(reason: string): void {
+    this.#failure ??= reason;
+    this.#kill();
+    // One that could not be started at all closes nothing.
+    if (this.#child.pid === undefined) void this.#close(null, null);
+  }
+
+  /** Asks it to end, kills it after 5 s (specification, Limits), resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const overdue = new AbortController();
+    try {
+      this.send({ type: 'shutdown', payload: {} });
+      this.#child.stdin.end();
+      await Promise.race([this.#exited.promise, delay(SHUTDOWN_MS, undefined, { signal: overdue.signal })]);
+    } catch {
+      // It has ended, or does not listen.
+    } finally {
+      overdue.abort();
+    }
+    this.#kill();
+    await this.#exited.promise;
+  }
+
+  /** At once: nobody may run it here any more. */
+  async kill(): Promise<void> {
+    this.#stopping = true;
+    this.#kill();
+    await this.#exited.promise;
+  }
+
+  #kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#ended) return;
+    this.#child.stdout.resume();
+    for (const target of [-pid, pid])
+      try {
+        process.kill(target, 'SIGKILL');
+      } catch {
+        // Gone already.
+      }
+    // Descendants in other sessions may hold the pipes open.
+    setTimeout(() => {
+      this.#child.stdout.destroy();
+      this.#child.stderr.destroy();
+    }, CLOSING_MS).unref();
+  }
+
+  async #outputEnded(): Promise<void> {
+    await Promise.race([this.#exited.promise, delay(CLOSING_MS, undefined, { ref: false })]);
+    if (!this.#ended && !this.#stopping && this.#child.exitCode === null && this.#child.signalCode === null)
+      this.fail('it closed its output');
+  }
+
+  async #close(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#resume);
+    // The leader has gone; others of its group may not have.
+    if (this.#child.pid !== undefined)
+      try {
+        process.kill(-this.#child.pid, 'SIGKILL');
+      } catch {
+        // There is none.
+      }
+    await this.#command.cleanUp();
+    const unexpected = this.#stopping ? null : `it ended by itself, with ${signal ?? `code ${code}`}`;
+    this.#exited.resolve();
+    this.#handlers.onEnd({ failure: this.#failure ?? unexpected, stderr: this.#stderr });
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#failure !== null || this.#ended) return;
+    try {
+      const lines = this.#cutter.push(chunk);
+      this.#count(lines.length, chunk.length);
+      for (const line of lines) {
+        const message = readPluginMessage(line);
+        this.#handlers.onMessage(message);
+        if (this.#failure !== null) return;
+      }
+    } catch (err) {
+      if (!(err instanceof ProtocolError)) throw err;
+      this.fail(err.message);
+    }
+  }
+
+  /** The pipe fills up while it is not read: the plugin waits, and nobody else. */
+  #count(messages: number, bytes: number): void {
+    const now = performance.now();
+    if (now - this.#second > 1000) [this.#second, this.#messages, this.#bytes] = [now, 0, 0];
+    this.#messages += messages;
+    this.#bytes += bytes;
+    if (this.#messages <= MESSAGES_A_SECOND && this.#bytes <= BYTES_A_SECOND) return;
+    if (this.#resume !== undefined || this.#stopping) return;
+    this.#child.stdout.pause();
+    this.#resume = setTimeout(
+      () => {
+        this.#resume = undefined;
+        this.#child.stdout.resume();
+      },
+      1000 - (now - this.#second),
+    );
+  }
+}
+
+function codeOf(err: Error): string {
+  return 'code' in err ? String(err.code) : err.message;
+}

@@ -1,0 +1,298 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  outsideValidator,
+  PLUGIN_PROTOCOL_VERSION,
+  type PluginMessage,
+  type PluginSandbox,
+} from '@acp/contract';
+import {
+  type DueJob,
+  endJobRun,
+  pluginReady,
+  type PluginHold,
+  type PluginRow,
+  resolveSecrets,
+} from '@acp/core';
+import { transaction } from '@acp/db';
+import { conflict, notFound, Scrubber, ServiceError } from '@acp/kernel';
+import { type CheckedManifest, checkManifest } from '@acp/plugin-protocol';
+import { Conversation } from './conversation.ts';
+import { EventPump } from './event-pump.ts';
+import { HostRequests } from './host-requests.ts';
+import { PluginLog } from './plugin-log.ts';
+import { type ProcessEnd, PluginProcess } from './plugin-process.ts';
+import { prepareStart, type PreparedStart } from './prepare-start.ts';
+import type { RunnerParts } from './runner-parts.ts';
+import { deliverBody, type IncomingWebhook } from './webhook-message.ts';
+
+/** Health checks in a row without an answer, after which it counts as hung. */
+const MOST_SILENCES = 2;
+const STDERR_SHOWN = 2000;
+
+/** One plugin that this scheduler holds: from the laid binary to the end of its process. */
+export class PluginRunner {
+  readonly hold: PluginHold;
+  readonly company_id: string;
+  /** Resolves once, with what went wrong; null where it was stopped. Nothing of it is left then. */
+  readonly ended: Promise<string | null>;
+  healthy: boolean | null = null;
+  checked_at: Date | null = null;
+  readonly #plugin: PluginRow;
+  readonly #parts: RunnerParts;
+  readonly #log: PluginLog;
+  readonly #conversation = new Conversation((message) => this.#running().send(message));
+  readonly #requests: HostRequests;
+  readonly #over = new AbortController();
+  readonly #manifest = Promise.withResolvers<CheckedManifest>();
+  readonly #end = Promise.withResolvers<string | null>();
+  readonly #validators = new Map<string, (input: unknown) => unknown>();
+  #secrets: string[] = [];
+  #process: PluginProcess | undefined;
+  #prepared: PreparedStart | undefined;
+  #pump: EventPump | undefined;
+  #isReady = false;
+  #isStopping = false;
+
+  constructor(plugin: PluginRow, hold: PluginHold, parts: RunnerParts) {
+    this.hold = hold;
+    this.company_id = plugin.company_id;
+    this.#plugin = plugin;
+    this.#parts = parts;
+    this.ended = this.#end.promise;
+    this.#log = new PluginLog(plugin.id, parts, new Scrubber());
+    this.#requests = new HostRequests({
+      ...parts,
+      plugin_id: plugin.id,
+      company_id: plugin.company_id,
+      slug: plugin.slug,
+      host_capabilities: plugin.host_capabilities as string[],
+      signal: this.#over.signal,
+      log: (level, message) => this.#log.add({ type: 'log', level, message }),
+      denied: (message) => this.#log.add({ type: 'denied', level: 'warn', message }),
+      learnSecrets: (secrets) => this.#learn(secrets),
+      layBody: async (bytes) => this.#prepared!.layBody(bytes),
+      answer: (message) => this.#running().send(message),
+    });
+    this.#manifest.promise.catch(() => undefined);
+    void this.#start().catch((err: unknown) => this.#fail(reasonOf(err)));
+  }
+
+  /** It answers calls. */
+  get isReady(): boolean {
+    return this.#isReady && !this.#over.signal.aborted;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  get workspace(): string {
+    return this.#prepared?.workspace ?? '';
+  }
+
+  /** @throws notFound, invalid for another input, conflict where the tool fails, unavailable */
+  async invoke(
+    tool: { namespace: string; name: string; input: unknown },
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const validate = this.#validators.get(`${tool.namespace}:${tool.name}`);
+    if (validate === undefined) throw notFound('the plugin has no such tool');
+    validate(tool.input ?? {});
+    return this.#conversation.invoke(tool, this.#parts.times.tool, signal);
+  }
+
+  async webhook(webhook: IncomingWebhook): Promise<void> {
+    const lay = async (bytes: Uint8Array) => this.#prepared!.layBody(bytes);
+    this.#running().send(await deliverBody(webhook, lay));
+  }
+
+  /** There are new events. */
+  kick(): void {
+    if (this.isReady) this.#pump?.kick();
+  }
+
+  async runJob({ run_id, name, config, scheduled_at }: DueJob): Promise<void> {
+    const { database, times } = this.#parts;
+    try {
+      const result = await this.#conversation.job({ job_name: name, config, scheduled_at }, times.job);
+      const kept = (JSON.stringify(result) ?? 'null').length > 20_000 ? null : result;
+      await endJobRun(database.db, run_id, { status: 'succeeded', result: kept });
+    } catch (err) {
+      const error = this.#log.scrubber.scrub(err instanceof ServiceError ? err.message : 'the job failed');
+      await endJobRun(database.db, run_id, { status: 'failed', error });
+      this.#log.add({ type: 'error', level: 'error', message: `job ${name}: ${error}` });
+    }
+  }
+
+  /** It is to end, in its own time of 5 s. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#process === undefined) await this.#finish(null);
+    else await this.#process.stop();
+    await this.ended;
+  }
+
+  /** It is not this scheduler's any more, or takes more than its share. */
+  async kill(reason?: string): Promise<void> {
+    if (reason !== undefined) this.#process?.fail(reason);
+    this.#isStopping ||= reason === undefined;
+    await this.#process?.kill();
+    if (this.#process === undefined) await this.#finish(reason ?? null);
+    await this.ended;
+  }
+
+  async #start(): Promise<void> {
+    const { times } = this.#parts;
+    this.#prepared = await prepareStart(this.#plugin, this.#parts);
+    const { command } = this.#prepared;
+    const init = await this.#init();
+    if (this.#isStopping) return this.#finish(null);
+    this.#process = new PluginProcess(command, {
+      onMessage: (message) => this.#take(message),
+      onEnd: (end) => void this.#processEnded(end),
+    });
+    this.#process.send(init);
+    const overdue = delay(times.ready, undefined, { signal: this.#over.signal, ref: false }).then(
+      () => this.#process?.fail(`it was not ready within ${times.ready / 1000} s`),
+      () => undefined,
+    );
+    const manifest = await Promise.race([this.#manifest.promise, this.ended, overdue.then(() => this.ended)]);
+    if (manifest === null || typeof manifest === 'string') return;
+    await this.#becomeReady(manifest, command.kind);
+  }
+
+  async #becomeReady(manifest: CheckedManifest, sandbox: PluginSandbox): Promise<void> {
+    const { database } = this.#parts;
+    for (const { namespace, name, input_schema } of manifest.tools)
+      this.#validators.set(`${namespace}:${name}`, outsideValidator(input_schema));
+    const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, sandbox));
+    if (row === undefined) {
+      // Stopped, banned or taken over meanwhile.
+      await this.stop();
+      return;
+    }
+    this.healthy = true;
+    this.checked_at = new Date();
+    this.#isReady = true;
+    this.#parts.onReady();
+    void this.#watchHealth();
+    this.#pump = new EventPump({
+      ...this.#parts,
+      plugin_id: this.#plugin.id,
+      company_id: this.#plugin.company_id,
+      patterns: manifest.events,
+      deliver: async (payload) => this.#conversation.event(payload, this.#parts.times.event),
+      onSkipped: (type, err) =>
+        this.#log.add({
+          type: 'error',
+          level: 'error',
+          message: `event ${type} was left out: ${reasonOf(err)}`,
+        }),
+      signal: this.#over.signal,
+    });
+    this.#pump.kick();
+  }
+
+  async #init() {
+    const { id: plugin_id, company_id, config, host_capabilities } = this.#plugin;
+    const resolved = await resolveSecrets(this.#parts.database.db, company_id, config, this.#parts.vault);
+    this.#learn(resolved.secrets);
+    const payload = {
+      plugin_id,
+      company_id,
+      config: resolved.value as Record<string, unknown> | null,
+      host_capabilities: host_capabilities as string[],
+      protocol_version: PLUGIN_PROTOCOL_VERSION,
+    };
+    return { type: 'init', payload } as const;
+  }
+
+  #learn(secrets: readonly string[]): void {
+    this.#secrets = [...new Set([...this.#secrets, ...secrets])];
+    this.#log.scrubber = new Scrubber(this.#secrets);
+  }
+
+  #running(): PluginProcess {
+    if (this.#process === undefined) throw conflict('the plugin does not run');
+    return this.#process;
+  }
+
+  #take(message: PluginMessage): void {
+    switch (message.type) {
+      case 'ready':
+        return this.#ready(message.payload);
+      case 'host_request':
+        return this.#requests.take(message.payload);
+      case 'log':
+        if ((this.#plugin.host_capabilities as string[]).includes('log'))
+          this.#log.add({ type: 'log', ...message.payload });
+        return;
+      case 'error': {
+        const { message: text, code } = message.payload;
+        const details = code === undefined || code === null ? {} : { code };
+        return this.#log.add({ type: 'error', level: 'error', message: text, details });
+      }
+      default:
+        if (!this.#conversation.answer(message))
+          this.#log.add({ type: 'error', level: 'warn', message: `a ${message.type} that nobody waits for` });
+    }
+  }
+
+  #ready({ manifest, protocol_version = 1 }: Extract<PluginMessage, { type: 'ready' }>['payload']): void {
+    if (this.#isReady) return this.#process?.fail('it said ready twice');
+    if (protocol_version !== PLUGIN_PROTOCOL_VERSION)
+      return this.#process?.fail(
+        `it speaks version ${protocol_version} of the protocol, not ${PLUGIN_PROTOCOL_VERSION}`,
+      );
+    try {
+      this.#manifest.resolve(checkManifest(manifest));
+    } catch (err) {
+      this.#process?.fail(reasonOf(err));
+    }
+  }
+
+  async #watchHealth(): Promise<void> {
+    const { times } = this.#parts;
+    let silences = 0;
+    while (!this.#over.signal.aborted) {
+      await delay(times.health_every, undefined, { signal: this.#over.signal, ref: false }).catch(
+        () => undefined,
+      );
+      if (this.#over.signal.aborted) return;
+      try {
+        await this.#conversation.health(times.health);
+        silences = 0;
+      } catch {
+        silences += 1;
+      }
+      this.healthy = silences === 0;
+      this.checked_at = new Date();
+      if (silences === MOST_SILENCES) this.#process?.fail('it does not answer health checks');
+    }
+  }
+
+  #fail(reason: string): void {
+    if (this.#process === undefined) void this.#finish(reason);
+    else this.#process.fail(reason);
+  }
+
+  async #processEnded({ failure, stderr }: ProcessEnd): Promise<void> {
+    const said = stderr.trim().slice(-STDERR_SHOWN);
+    const shown = failure === null || said === '' ? failure : `${failure}; it last wrote: ${said}`;
+    await this.#finish(shown);
+  }
+
+  async #finish(failure: string | null): Promise<void> {
+    this.#over.abort();
+    this.#conversation.close();
+    await this.#log.flush();
+    await this.#prepared?.remove();
+    const { metrics } = this.#parts;
+    metrics.forget({ plugin_id: this.#plugin.id, company_id: this.company_id });
+    this.#end.resolve(failure === null ? null : this.#log.scrubber.scrub(failure));
+  }
+}
+
+function reasonOf(err: unknown): string {
+  return err instanceof Error ? err.message : 'it could not be started';
+}

@@ -1,0 +1,130 @@
+import type { CommandPayload, Plugin, pluginEndpoints, PluginTool } from '@acp/contract';
+import {
+  banPlugin,
+  type Decision,
+  deletePlugin,
+  findPlugin,
+  listPluginTools,
+  type PluginRow,
+  presentPlugin,
+  refuseDecision,
+  rescindBan,
+  toolsOf,
+  unwantPlugin,
+  updatePlugin,
+  webhookOwner,
+} from '@acp/core';
+import { notFound, ServiceError } from '@acp/kernel';
+import type { Context } from '../../http/handle.ts';
+
+type Rows = typeof pluginEndpoints;
+type OnPlugin = Pick<Context<Rows['stop']>, 'actor' | 'company_id' | 'services' | 'subject' | 'tx'>;
+
+/** An allow is a scheduler's: the file lies on its disk. The attempt of whoever may not is written down before the 403. */
+export async function decide(c: OnPlugin, decision: Decision): Promise<Plugin> {
+  const { actor, services, subject } = c;
+  const refusal = await services.transaction(async (tx) => refuseDecision(tx, actor, subject, decision));
+  if (refusal !== null) throw refusal;
+  if (decision === 'allow') return has(c, 'allow-plugin', { plugin_id: subject.id });
+  if (decision === 'rescind-ban')
+    return services.transaction(async (tx) => rescindBan(tx, actor, subject.id));
+  const banned = await services.transaction(async (tx) => banPlugin(tx, actor, subject.id));
+  return ended(c, banned);
+}
+
+export async function stop(c: OnPlugin): Promise<Plugin> {
+  const { actor, services, subject } = c;
+  await services.transaction(async (tx) => unwantPlugin(tx, actor, subject.id));
+  return has(c, 'stop-plugin', { plugin_id: subject.id });
+}
+
+export async function change(c: Context<Rows['update']>): Promise<Plugin> {
+  const { actor, services, subject, body } = c;
+  const row = await services.transaction(async (tx) => updatePlugin(tx, actor, subject.id, body));
+  return body.enabled === false ? ended(c, row) : presentPlugin(row);
+}
+
+export async function remove(c: Context<Rows['delete']>): Promise<void> {
+  const { actor, services, subject } = c;
+  const row = await services.transaction(async (tx) => {
+    if (subject.wanted || subject.held_by !== null) await unwantPlugin(tx, actor, subject.id);
+    return subject;
+  });
+  await ended(c, row);
+  await services.transaction(async (tx) => deletePlugin(tx, actor, subject.id));
+}
+
+export const start = async (c: OnPlugin, how: 'start' | 'restart'): Promise<Plugin> =>
+  has(c, 'start-plugin', { plugin_id: c.subject.id, how });
+
+/** Has a scheduler do it. @returns the plugin as it is then */
+async function has<N extends 'allow-plugin' | 'start-plugin' | 'stop-plugin'>(
+  c: OnPlugin,
+  name: N,
+  command: CommandPayload<N>,
+): Promise<Plugin> {
+  await c.services.command(name, command, c);
+  const row = await findPlugin(c.tx, c.subject.id);
+  if (row === undefined) throw notFound();
+  return presentPlugin(row);
+}
+
+/**
+ * Waits for the end of what runs. Without a scheduler to answer nothing runs, or what does ends as soon as its scheduler
+ * hears of it: the act stands either way.
+ */
+async function ended(c: OnPlugin, row: PluginRow): Promise<Plugin> {
+  if (row.held_by === null) return presentPlugin(row);
+  try {
+    return await has(c, 'stop-plugin', { plugin_id: row.id });
+  } catch (err) {
+    if (err instanceof ServiceError && err.kind === 'unavailable') return presentPlugin(row);
+    throw err;
+  }
+}
+
+export async function invokeTool(c: Context<Rows['invokeTool']>) {
+  const tools = await listPluginTools(c.tx, c.company_id);
+  return invoke(
+    c,
+    tools.find(({ tool }) => tool === c.body.tool),
+  );
+}
+
+export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
+  return invoke(
+    c,
+    toolsOf(c.subject).find(({ name }) => name === c.body.tool),
+  );
+}
+
+/** The input is checked where the schema is compiled, in the scheduler that runs the plugin. */
+async function invoke(
+  c: Pick<Context<Rows['invokeTool']>, 'actor' | 'company_id' | 'services' | 'body'>,
+  found: PluginTool | undefined,
+) {
+  if (found === undefined) throw notFound('there is no such tool');
+  const { plugin_id, namespace, name } = found;
+  const input = c.body.input ?? {};
+  return c.services.command('invoke-plugin-tool', { plugin_id, namespace, name, input }, c);
+}
+
+/** Of the caller's credentials nothing goes along. */
+const PRIVATE = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+export async function deliverWebhook(c: Context<Rows['deliverWebhook']>) {
+  const path = c.params.path ?? '';
+  const plugin = await webhookOwner(c.tx, c.company_id, path);
+  if (plugin === undefined) throw notFound();
+  const headers = Object.fromEntries(
+    Object.entries(c.request.headers).flatMap(([name, value]) =>
+      value === undefined || PRIVATE.has(name) ? [] : [[name, String(value)]],
+    ),
+  );
+  const body_base64 = Buffer.from(c.body).toString('base64');
+  return c.services.command(
+    'deliver-plugin-webhook',
+    { plugin_id: plugin.id, path, headers, body_base64 },
+    c,
+  );
+}

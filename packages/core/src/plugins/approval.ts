@@ -1,0 +1,130 @@
+import { type Actor, type Plugin, roleIn } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, forbidden } from '@acp/kernel';
+import { eq } from 'drizzle-orm';
+import { keepStorageKeys } from '../attachments/index.ts';
+import { systemActor } from '../activity/index.ts';
+import { lockPlugin, type PluginRow, presentPlugin } from './store.ts';
+import { decide, recordPluginChange, tellHosts } from './transitions.ts';
+
+const { plugin_binaries, plugins } = schema;
+
+export type Decision = 'allow' | 'ban' | 'rescind-ban';
+
+/** The bytes that were read once, for the hash and for the storage. */
+export interface BinaryCopy {
+  storage_key: string;
+  sha256: string;
+  size_bytes: number;
+}
+
+/** Null for who may decide; else the refusal, which the caller throws once the attempt is written down. */
+export async function refuseDecision(
+  tx: Tx,
+  actor: Actor,
+  plugin: PluginRow,
+  decision: Decision,
+): Promise<Error | null> {
+  if (roleIn(actor, plugin.company_id) === 'admin') return null;
+  await recordPluginChange(tx, actor, plugin, `plugin.${decision.replace('-', '_')}_denied`, {
+    outcome: 'denied',
+  });
+  return forbidden('admin role required');
+}
+
+/** @throws conflict for one that is allowed already, or has no binary */
+export function assertAllowable({ binary_path }: PluginRow): string {
+  if (binary_path === null) throw conflict('plugin has no binary_path');
+  return binary_path;
+}
+
+/**
+ * Allows the copy. An allowed one is allowed again, which takes in a file that was exchanged knowingly.
+ * @throws conflict where the file has another hash than was registered, or another path was set meanwhile
+ */
+export async function allowPlugin(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  { storage_key, sha256, size_bytes }: BinaryCopy,
+  binary_path: string,
+): Promise<Plugin> {
+  const plugin = await lockPlugin(tx, id);
+  if (plugin.binary_path !== binary_path) throw conflict('plugin binary_path was changed meanwhile');
+  if (plugin.binary_hash !== null && plugin.binary_hash !== sha256)
+    throw conflict(`plugin binary has the hash ${sha256}, not the registered binary_hash`);
+  await keepStorageKeys(tx, [storage_key]);
+  const copy = { storage_key, sha256, size_bytes };
+  await tx
+    .insert(plugin_binaries)
+    .values({ plugin_id: id, ...copy })
+    .onConflictDoUpdate({ target: plugin_binaries.plugin_id, set: copy });
+  const details = { sha256, size_bytes, binary_path: plugin.binary_path };
+  const set = { approved_binary_hash: sha256 };
+  const row = await decide(
+    tx,
+    actor,
+    plugin,
+    'allowed',
+    { message: 'allowed', details, set },
+    'plugin.allowed',
+  );
+  return presentPlugin(row);
+}
+
+/** Its process is ended by its holder. */
+export async function banPlugin(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
+  const plugin = await lockPlugin(tx, id);
+  tellHosts(tx, id);
+  const set = { wanted: false, next_start_at: null };
+  return decide(tx, actor, plugin, 'banned', { message: 'banned', set }, 'plugin.banned');
+}
+
+/** @throws conflict for one that is not banned */
+export async function rescindBan(tx: Tx, actor: Actor, id: string): Promise<Plugin> {
+  const plugin = await lockPlugin(tx, id);
+  if (plugin.approval_state !== 'banned') throw conflict('plugin is not banned');
+  const change = { message: 'the ban was rescinded', set: { approved_binary_hash: null } };
+  await tx.delete(plugin_binaries).where(eq(plugin_binaries.plugin_id, id));
+  return presentPlugin(await decide(tx, actor, plugin, 'pending', change, 'plugin.ban_rescinded'));
+}
+
+/** The file on disk is another than was allowed (specification, Start rules). */
+export async function revertApproval(tx: Tx, id: string, actual_hash: string): Promise<void> {
+  const plugin = await lockPlugin(tx, id);
+  const { approval_state, approved_binary_hash } = plugin;
+  if (approval_state !== 'allowed' || approved_binary_hash === actual_hash) return;
+  const details = { approved_hash: approved_binary_hash, actual_hash };
+  const set = { wanted: false, next_start_at: null };
+  const message = 'the binary has changed since it was allowed: pending again';
+  await decide(
+    tx,
+    systemActor('plugins'),
+    plugin,
+    'pending',
+    { message, details, set },
+    'plugin.approval_reverted',
+  );
+}
+
+export interface ApprovedBinary {
+  storage_key: string;
+  sha256: string;
+  size_bytes: number;
+}
+
+/** The copy that may be run now; undefined where none may. */
+export async function approvedBinary(tx: Tx, id: string): Promise<ApprovedBinary | undefined> {
+  const [row] = await tx
+    .select({
+      storage_key: plugin_binaries.storage_key,
+      sha256: plugin_binaries.sha256,
+      size_bytes: plugin_binaries.size_bytes,
+      state: plugins.approval_state,
+      approved: plugins.approved_binary_hash,
+    })
+    .from(plugin_binaries)
+    .innerJoin(plugins, eq(plugins.id, plugin_binaries.plugin_id))
+    .where(eq(plugin_binaries.plugin_id, id));
+  return row?.state === 'allowed' && row.approved === row.sha256 ? row : undefined;
+}

@@ -1,0 +1,237 @@
+import { type PluginSandbox, type PluginState } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { and, eq, gt, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import type { CheckedManifest } from './manifest.ts';
+import { registerManifest } from './register.ts';
+import { stopped } from './start-stop.ts';
+import type { PluginRow } from './store.ts';
+import { moveTo } from './transitions.ts';
+
+const { plugin_events, plugins } = schema;
+const host = systemActor('plugins');
+
+/** One process in the hands of one scheduler. Whoever names another fence has lost it. */
+export interface PluginHold {
+  plugin_id: string;
+  held_by: string;
+  fence: number;
+}
+
+/** What a scheduler may do now. */
+export interface HostView {
+  /** Plugins that are to run, on all schedulers; those that wait after a crash included. */
+  wanted: number;
+  /** Schedulers that said so lately, this one included. */
+  hosts: number;
+  /** The fewest that one of them holds. */
+  fewest: number;
+  /** Plugins that nobody holds and that may start now. */
+  free: number;
+  /** Jobs of this scheduler's plugins that are due. */
+  jobs_due: boolean;
+}
+
+/** Says that this scheduler is there, and looks around: one statement, sent while plugins are to run. */
+export async function lookAround(tx: Tx, name: string, fresh_sec: number): Promise<HostView> {
+  const { rows } = await tx.execute<{ [K in keyof HostView]: HostView[K] }>(sql`
+    with me as (
+      insert into plugin_hosts (name, seen_at) values (${name}, now())
+      on conflict (name) do update set seen_at = now()
+    ), others as (
+      select name from plugin_hosts where name <> ${name} and seen_at > now() - make_interval(secs => ${fresh_sec})
+    ), held as (
+      select o.name, (select count(*) from plugins p where p.wanted and p.held_by = o.name) as n
+      from (select name from others union select ${name}) o
+    )
+    select (select count(*)::int from plugins where wanted) as wanted,
+      (select count(*)::int from held) as hosts,
+      (select min(n)::int from held) as fewest,
+      (select count(*)::int from plugins p where ${claimable}) as free,
+      exists (select from plugin_jobs j join plugins p on p.id = j.plugin_id
+        where p.held_by = ${name} and p.state = 'running' and j.next_run_at <= now()) as jobs_due`);
+  return rows[0]!;
+}
+
+/** The scheduler stops: the others share what there is without it. Those that died are forgotten with it. */
+export async function leaveHosts(tx: Tx, name: string): Promise<void> {
+  await tx.execute(sql`delete from plugin_hosts where name = ${name} or seen_at < now() - interval '1 hour'`);
+}
+
+const claimable = sql`p.wanted and (p.held_by is null or p.lease_until < now())
+  and (p.next_start_at is null or p.next_start_at <= now())
+  and exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
+
+/**
+ * Takes one plugin that nobody holds.
+ * @param patient_sec take only what nobody else has taken for so long: this scheduler has its share already
+ */
+export async function claimPlugin(
+  tx: Tx,
+  held_by: string,
+  lease_sec: number,
+  patient_sec: number,
+): Promise<PluginRow | undefined> {
+  const { rows } = await tx.execute<{ id: string; state: string }>(sql`
+    with chosen as (
+      select p.id, p.state from plugins p
+      where ${claimable}
+        and greatest(p.lease_until, p.next_start_at, p.wanted_at) <= now() - make_interval(secs => ${patient_sec})
+      order by p.wanted_at limit 1 for no key update skip locked
+    )
+    update plugins set held_by = ${held_by}, lease_until = now() + make_interval(secs => ${lease_sec}),
+      fence = plugins.fence + 1, healthy = null
+    from chosen where plugins.id = chosen.id returning plugins.id, chosen.state`);
+  const [taken] = rows;
+  if (taken === undefined) return undefined;
+  const [row] = await tx.select().from(plugins).where(eq(plugins.id, taken.id));
+  if (!isUp(row!)) return row;
+  return moveTo(tx, host, row!, 'errored', {
+    message: 'the scheduler that ran it was lost',
+    set: { error: 'the scheduler that ran it was lost' },
+  });
+}
+
+export interface RenewedHold {
+  plugin_id: string;
+  fence: number;
+  wanted: boolean;
+}
+
+/** Of all holds in one statement. What is missing in the answer is lost: the process has to end at once. */
+export async function renewHolds(
+  tx: Tx,
+  held_by: string,
+  holds: readonly { plugin_id: string; fence: number; healthy: boolean | null; checked_at: Date | null }[],
+  lease_sec: number,
+): Promise<RenewedHold[]> {
+  if (holds.length === 0) return [];
+  const { rows } = await tx.execute<{ plugin_id: string; fence: string; wanted: boolean }>(sql`
+    update plugins p set lease_until = now() + make_interval(secs => ${lease_sec}),
+      healthy = h.healthy, checked_at = h.checked_at
+    from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
+        as h(plugin_id uuid, fence bigint, healthy boolean, checked_at timestamptz)
+      join plugins q on q.id = h.plugin_id join companies c on c.id = q.company_id
+    where p.id = h.plugin_id and p.fence = h.fence and p.held_by = ${held_by} and c.deleted_at is null
+    returning p.id as plugin_id, p.fence, p.wanted`);
+  return rows.map(({ plugin_id, fence, wanted }) => ({ plugin_id, fence: Number(fence), wanted }));
+}
+
+/** The process sent its manifest: what it brings is registered. @returns undefined where the hold is lost, or it is not wanted */
+export async function pluginReady(
+  tx: Tx,
+  hold: PluginHold,
+  manifest: CheckedManifest,
+  sandbox: PluginSandbox,
+): Promise<PluginRow | undefined> {
+  const held = await lockHeld(tx, hold);
+  if (held === undefined || !held.wanted || held.approval_state !== 'allowed') return undefined;
+  await registerManifest(tx, held, manifest);
+  const ready = await moveTo(tx, host, held, 'ready', {
+    message: `ready: ${manifest.tools.length} tools, ${manifest.events.length} event patterns, ${manifest.jobs.length} jobs, ${manifest.webhooks.length} webhooks`,
+    set: { manifest, sandbox, error: null },
+  });
+  return moveTo(tx, host, ready, 'running', {
+    message: 'running',
+    details: { sandbox, held_by: hold.held_by },
+    set: { started_at: sql`now()` as never, next_start_at: null },
+  });
+}
+
+/** How a process ended. */
+export type PluginEnd =
+  | { how: 'stopped' }
+  /** Its scheduler stops, or gives it to one that has fewer: it runs on elsewhere. */
+  | { how: 'handed_over' }
+  /** @param error for people: what went wrong, with the end of its stderr */
+  | { how: 'failed'; error: string };
+
+/** Crashes in five minutes, after which it stays down. */
+const MOST_CRASHES = 3;
+
+/**
+ * Writes down the end and gives the lease back. A crash has it started again after a pause that doubles, unless it was
+ * the third, or it has not been ready since somebody started it.
+ */
+export async function pluginEnded(
+  tx: Tx,
+  hold: PluginHold,
+  end: PluginEnd,
+  pause_ms: number,
+): Promise<PluginRow | undefined> {
+  const held = await lockHeld(tx, hold);
+  if (held === undefined) return undefined;
+  if (!held.wanted) return stopped(tx, host, held, 'stopped');
+  if (end.how !== 'failed') return handedOver(tx, held);
+  return failed(tx, held, end.error, pause_ms);
+}
+
+async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
+  const set = { held_by: null, lease_until: null, healthy: null, manifest: null, started_at: null };
+  const message = 'handed over to another scheduler';
+  if (isUp(held)) return moveTo(tx, host, held, 'stopped', { message, set });
+  const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();
+  return row!;
+}
+
+async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number): Promise<PluginRow> {
+  const crash = (await recentCrashes(tx, held)) + 1;
+  const hasRun = isUp(held) || crash > 1;
+  const again = hasRun && crash < MOST_CRASHES;
+  const set = {
+    held_by: null,
+    lease_until: null,
+    healthy: null,
+    manifest: null,
+    started_at: null,
+    error,
+    wanted: again,
+    next_start_at: again
+      ? (sql`now() + ${pause_ms * 2 ** (crash - 1)}::float8 * interval '1 ms'` as never)
+      : null,
+  };
+  const details = { crash: true, starts_again: again };
+  const after = again ? '' : hasRun ? `; ${MOST_CRASHES} crashes in five minutes: it stays down` : '';
+  const message = `${error}${after}`;
+  if (held.state !== 'errored') return moveTo(tx, host, held, 'errored', { message, details, set });
+  // A start after a crash has failed as well: it is errored still.
+  await tx.insert(plugin_events).values({
+    plugin_id: held.id,
+    type: 'lifecycle',
+    level: 'error',
+    message,
+    from_state: 'errored',
+    to_state: 'errored',
+    details,
+  });
+  const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();
+  return row!;
+}
+
+/** Of the last five minutes, since it was started by hand. */
+export async function recentCrashes(tx: Tx, { id, wanted_at }: PluginRow): Promise<number> {
+  const [row] = await tx
+    .select({ n: sql<number>`count(*)::int` })
+    .from(plugin_events)
+    .where(
+      and(
+        eq(plugin_events.plugin_id, id),
+        eq(plugin_events.type, 'lifecycle'),
+        sql`${plugin_events.details} @> '{"crash": true}'`,
+        gt(plugin_events.created_at, sql`greatest(now() - interval '5 minutes', ${wanted_at}::timestamptz)`),
+      ),
+    );
+  return row?.n ?? 0;
+}
+
+async function lockHeld(tx: Tx, { plugin_id, held_by, fence }: PluginHold): Promise<PluginRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(plugins)
+    .where(and(eq(plugins.id, plugin_id), eq(plugins.held_by, held_by), eq(plugins.fence, fence)))
+    .for('no key update');
+  return row;
+}
+
+const isUp = ({ state }: Pick<PluginRow, 'state'>): boolean =>
+  (state as PluginState) === 'running' || state === 'ready';

@@ -1,0 +1,67 @@
+import { listComments, createComment } from '../comments/index.ts';
+import { issueDetail, type IssueRow, listIssues, resolveIssueRef } from '../issues/index.ts';
+import { systemActor } from '../activity/index.ts';
+import { cutText, notFound } from '@acp/kernel';
+import type { Tx } from '@acp/db';
+import type { PluginRow } from './store.ts';
+
+interface ReadIssues {
+  issue?: string;
+  status?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+const COMMENTS = 20;
+/** Of each text: the answer has to fit a line of the protocol. */
+const LONGEST_TEXT = 20_000;
+const PAGE = 20;
+
+/** For the host service `issues.read`: one issue with comments, or a page of the company's. */
+export async function readIssuesFor(
+  tx: Tx,
+  plugin: Pick<PluginRow, 'company_id'>,
+  { issue, status, limit = PAGE, cursor }: ReadIssues,
+): Promise<Record<string, unknown>> {
+  if (issue === undefined) {
+    const query = { limit, ...(status && { status }), ...(cursor && { cursor }) };
+    const page = await listIssues(tx, plugin.company_id, query);
+    return { issues: page.items.map(shortened), next_cursor: page.next_cursor };
+  }
+  const row = await issueOf(tx, plugin, issue);
+  const comments = await listComments(tx, row, { limit: COMMENTS });
+  return {
+    issue: shortened(await issueDetail(tx, row)),
+    comments: comments.items.map(shortened),
+  };
+}
+
+/** For `issues.comment`: in the plugin's own name. */
+export async function commentFor(
+  tx: Tx,
+  plugin: Pick<PluginRow, 'company_id' | 'slug'>,
+  { issue, body_markdown }: { issue: string; body_markdown: string },
+): Promise<{ comment_id: string }> {
+  const row = await issueOf(tx, plugin, issue);
+  const { id } = await createComment(tx, systemActor(`plugin ${plugin.slug}`), row, { body_markdown });
+  return { comment_id: id };
+}
+
+async function issueOf(
+  tx: Tx,
+  { company_id }: Pick<PluginRow, 'company_id'>,
+  reference: string,
+): Promise<IssueRow> {
+  const row = await resolveIssueRef(tx, company_id, reference);
+  if (row === undefined) throw notFound('there is no such issue');
+  return row;
+}
+
+function shortened(value: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      typeof each === 'string' ? cutText(each, LONGEST_TEXT) : (each as unknown),
+    ]),
+  );
+}

@@ -1,0 +1,135 @@
+import {
+  type Actor,
+  type CreatePlugin,
+  defaultCapabilities,
+  type Plugin,
+  type PluginSummary,
+  type UpdatePlugin,
+} from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { closeCursor } from '../events/index.ts';
+import { recordChanges } from '../activity/index.ts';
+import { pluginCursor } from './cursor.ts';
+import { lockPlugin, type PluginRow, presentPlugin, summarizePlugin } from './store.ts';
+import { moveTo, recordPluginChange, tellHosts } from './transitions.ts';
+
+const { companies, plugins, plugin_events } = schema;
+
+const MAX_PLUGINS = 100;
+
+export async function listPlugins(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Plugin>> {
+  const page = newestFirst(plugins.created_at, plugins.id, query, null);
+  const rows = tx
+    .select()
+    .from(plugins)
+    .where(and(eq(plugins.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPlugin);
+}
+
+/** Of all companies that are not in the trash, 50 a page. */
+export async function listInstancePlugins(tx: Tx, query: PageRequest): Promise<Page<PluginSummary>> {
+  const page = newestFirst(plugins.created_at, plugins.id, query, 50);
+  const rows = tx
+    .select(getTableColumns(plugins))
+    .from(plugins)
+    .innerJoin(companies, and(eq(companies.id, plugins.company_id), isNull(companies.deleted_at)))
+    .where(page.where)
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), summarizePlugin);
+}
+
+/** Registers it: nothing runs before it is allowed. @throws conflict for a slug that is taken, and at 100 plugins */
+export async function createPlugin(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreatePlugin,
+): Promise<Plugin> {
+  const [others] = await tx.select({ n: count() }).from(plugins).where(eq(plugins.company_id, company_id));
+  if ((others?.n ?? 0) >= MAX_PLUGINS) throw conflict(`a company has ${MAX_PLUGINS} plugins at most`);
+  const { name, slug, description, version, binary_path, binary_hash, config } = input;
+  const values = { name, slug, description, version, binary_path, binary_hash, config };
+  try {
+    const [row] = await tx
+      .insert(plugins)
+      .values({ ...values, company_id, host_capabilities: [...defaultCapabilities] })
+      .returning();
+    await tx.insert(plugin_events).values({
+      plugin_id: row!.id,
+      type: 'lifecycle',
+      level: 'info',
+      message: 'registered',
+      to_state: 'installed',
+      details: {},
+    });
+    await recordPluginChange(tx, actor, row!, 'plugin.installed', { binary_path });
+    return presentPlugin(row!);
+  } catch (err) {
+    if (isUniqueViolation(err, 'plugins_slug')) throw conflict('a plugin has this slug already');
+    throw err;
+  }
+}
+
+/** An absent field is left alone. A running one that is switched off is stopped by its holder, and then disabled. */
+export async function updatePlugin(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  { host_capabilities, enabled, ...input }: UpdatePlugin,
+): Promise<PluginRow> {
+  const before = await lockPlugin(tx, id);
+  const [row] = await tx
+    .update(plugins)
+    .set({ ...input, host_capabilities, updated_at: sql`now()` })
+    .where(eq(plugins.id, id))
+    .returning();
+  const fields = Object.keys({ ...input, ...(host_capabilities && { host_capabilities }) });
+  if (fields.length > 0)
+    await recordPluginChange(tx, actor, row!, 'plugin.updated', {
+      fields,
+      ...(host_capabilities && { host_capabilities, before: before.host_capabilities }),
+    });
+  if (enabled === undefined || enabled === before.enabled) return row!;
+  return enabled ? enable(tx, actor, row!) : disable(tx, actor, row!);
+}
+
+async function enable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRow> {
+  const set = { enabled: true };
+  if (plugin.state === 'disabled') return moveTo(tx, actor, plugin, 'stopped', { message: 'enabled', set });
+  const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, plugin.id)).returning();
+  return row!;
+}
+
+async function disable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRow> {
+  const set = { enabled: false, wanted: false, next_start_at: null };
+  tellHosts(tx, plugin.id);
+  if (plugin.held_by === null && !['ready', 'running'].includes(plugin.state))
+    return moveTo(tx, actor, plugin, 'disabled', { message: 'disabled', set });
+  const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, plugin.id)).returning();
+  await recordPluginChange(tx, actor, row!, 'plugin.updated', { fields: ['enabled'] });
+  return row!;
+}
+
+/** For good, with all that is its own but the audit. Its holder finds it gone and ends the process. */
+export async function deletePlugin(tx: Tx, actor: Actor, id: string): Promise<void> {
+  const gone = await tx.delete(plugins).where(eq(plugins.id, id)).returning();
+  const [plugin] = gone;
+  if (plugin === undefined) throw notFound();
+  await closeCursor(tx, pluginCursor(id));
+  tellHosts(tx, id);
+  await recordChanges(tx, actor, [
+    {
+      company_id: plugin.company_id,
+      action: 'plugin.uninstalled',
+      entity_type: 'plugin',
+      entity_id: id,
+      details: { slug: plugin.slug, from: plugin.state },
+      event: { type: 'plugin_state', data: summarizePlugin({ ...plugin, state: 'uninstalled' }) },
+    },
+  ]);
+}

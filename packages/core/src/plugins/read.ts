@@ -1,0 +1,152 @@
+import type {
+  PluginAuditEntry,
+  PluginEvent,
+  PluginHealth,
+  PluginJob,
+  PluginTool,
+  PluginWebhook,
+} from '@acp/contract';
+import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { listActivity } from '../activity/index.ts';
+import { recentCrashes } from './holder.ts';
+import { jobsOf } from './jobs.ts';
+import { manifestOf } from './manifest.ts';
+import { type PluginRow, presentPlugin } from './store.ts';
+
+const { plugin_events, plugins } = schema;
+
+const EVENTS = 50;
+const MOST_EVENTS = 500;
+const JOB_RUNS = 20;
+
+/** The events log, newest first. */
+export async function listPluginEvents(
+  tx: Tx,
+  { id }: PluginRow,
+  { limit = EVENTS }: { limit?: number },
+): Promise<PluginEvent[]> {
+  const rows = await tx
+    .select()
+    .from(plugin_events)
+    .where(eq(plugin_events.plugin_id, id))
+    .orderBy(desc(plugin_events.created_at), desc(plugin_events.ordinal))
+    .limit(Math.min(limit, MOST_EVENTS));
+  return rows.map(({ ordinal: _ordinal, ...row }) => ({
+    ...row,
+    type: row.type as PluginEvent['type'],
+    level: row.level as PluginEvent['level'],
+    details: row.details as PluginEvent['details'],
+  }));
+}
+
+/** Approvals, denied attempts and transitions, of deleted plugins too. */
+export async function listPluginAudit(
+  tx: Tx,
+  company_id: string,
+  query: PageRequest,
+): Promise<Page<PluginAuditEntry>> {
+  const page = await listActivity(tx, company_id, { ...query, entity_type: 'plugin' });
+  return {
+    ...page,
+    items: page.items.map(({ entity_type: _type, entity_id, ...entry }) => ({
+      ...entry,
+      plugin_id: entity_id,
+    })),
+  };
+}
+
+export async function pluginHealth(tx: Tx, plugin: PluginRow): Promise<PluginHealth> {
+  const shown = presentPlugin(plugin);
+  const isRunning = shown.state === 'running';
+  return {
+    status: isRunning ? 'running' : 'not_running',
+    state: shown.state,
+    healthy: isRunning ? plugin.healthy : null,
+    last_checked_at: isRunning ? plugin.checked_at : null,
+    started_at: isRunning ? plugin.started_at : null,
+    sandbox: shown.sandbox,
+    recent_crashes: await recentCrashes(tx, plugin),
+    next_start_at: plugin.wanted && !isRunning ? plugin.next_start_at : null,
+    error: shown.error,
+  };
+}
+
+/** Of a running plugin, in the order of its manifest. */
+export function toolsOf(plugin: PluginRow): PluginTool[] {
+  return manifestOf(plugin).tools.map(({ namespace, name, description, input_schema }) => ({
+    plugin_id: plugin.id,
+    tool: `${namespace}:${name}`,
+    namespace,
+    name,
+    description,
+    input_schema,
+  }));
+}
+
+/** Of all running plugins of the company. */
+export async function listPluginTools(tx: Tx, company_id: string): Promise<PluginTool[]> {
+  return (await runningPlugins(tx, company_id)).flatMap(toolsOf);
+}
+
+async function runningPlugins(tx: Tx, company_id: string): Promise<PluginRow[]> {
+  return tx
+    .select()
+    .from(plugins)
+    .where(and(eq(plugins.company_id, company_id), eq(plugins.state, 'running')))
+    .orderBy(plugins.created_at, plugins.id);
+}
+
+/** The running plugin that takes webhooks by this path. */
+export async function webhookOwner(tx: Tx, company_id: string, path: string): Promise<PluginRow | undefined> {
+  const running = await runningPlugins(tx, company_id);
+  return running.find((plugin) => manifestOf(plugin).webhooks.some((webhook) => webhook.path === path));
+}
+
+export function webhooksOf(plugin: PluginRow): PluginWebhook[] {
+  return manifestOf(plugin).webhooks.map(({ path }) => ({
+    path,
+    url_path: `/api/companies/${plugin.company_id}/plugins/webhooks/${path}`,
+  }));
+}
+
+export async function listPluginJobs(tx: Tx, { id }: PluginRow): Promise<PluginJob[]> {
+  const jobs = await jobsOf(tx, id);
+  const { rows } = await tx.execute<JobRunRow>(sql`
+    select r.job_name, r.id, r.scheduled_at, r.status, r.result, r.error, r.started_at, r.finished_at
+    from plugin_jobs j cross join lateral (
+      select * from plugin_job_runs r where r.plugin_id = j.plugin_id and r.job_name = j.name
+      order by r.started_at desc limit ${JOB_RUNS}
+    ) r where j.plugin_id = ${id} order by r.started_at desc`);
+  return jobs.map(({ name, schedule, config, next_run_at }) => ({
+    name,
+    schedule,
+    config: config as PluginJob['config'],
+    next_run_at,
+    runs: rows.filter(({ job_name }) => job_name === name).map(presentRun),
+  }));
+}
+
+/** As a statement of our own gives it: instants are texts. */
+type JobRunRow = {
+  job_name: string;
+  id: string;
+  scheduled_at: string;
+  status: string;
+  result: unknown;
+  error: string | null;
+  started_at: string;
+  finished_at: string | null;
+};
+
+function presentRun(row: JobRunRow): PluginJob['runs'][number] {
+  return {
+    id: row.id,
+    scheduled_at: new Date(row.scheduled_at),
+    status: row.status as PluginJob['runs'][number]['status'],
+    result: row.result,
+    error: row.error,
+    started_at: new Date(row.started_at),
+    finished_at: row.finished_at === null ? null : new Date(row.finished_at),
+  };
+}

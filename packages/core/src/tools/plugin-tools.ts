@@ -1,0 +1,37 @@
+import { listPluginTools } from '../plugins/index.ts';
+import type { ToolCall, ToolProvider } from './provider.ts';
+
+/** Has the scheduler that runs the plugin call its tool. @throws what the tool or its check throws */
+export type InvokePlugin = (
+  command: { plugin_id: string; namespace: string; name: string; input: unknown },
+  caller: Pick<ToolCall, 'actor' | 'company_id'>,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+/** Tools of the company's running plugins, as `namespace__name`. */
+export function pluginToolProvider(invoke: InvokePlugin): ToolProvider {
+  return {
+    name: 'plugins',
+    timeout_ms: 30_000,
+    async list(tx, company_id) {
+      const tools = await listPluginTools(tx, company_id);
+      return tools.map(({ plugin_id, namespace, name, description, input_schema }) => ({
+        namespace,
+        name,
+        doc: description,
+        input_schema,
+        role: 'member' as const,
+        permission: 'plugins.invoke' as const,
+        read_only: false,
+        plugin_id,
+        // By the process's scheduler, which has compiled the schema.
+        validate: (input: unknown) => input,
+      }));
+    },
+    async prepare({ tool, input, actor, company_id }, signal) {
+      const { namespace, name } = tool;
+      const { plugin_id } = tool as typeof tool & { plugin_id: string };
+      return invoke({ plugin_id, namespace, name, input }, { actor, company_id }, signal);
+    },
+  };
+}
