@@ -15,7 +15,7 @@ beforeAll(async () => {
   const pages = await startPages();
   ({ app } = pages);
   cast = await createCast(pages.database);
-  stage = { ...(await createStage(pages.database, cast)), part: 'runs' };
+  stage = { ...(await createStage(pages.database, cast)), part: 'runs', tool: 'greet' };
   foreign = { ...stage, companyId: cast.other_company_id, agentId: cast.other_agent_id };
 });
 

@@ -6,6 +6,7 @@ import { LiveStream } from './live-stream.js';
 function topicsOf(type, data) {
   if (type.startsWith('issue_')) return ['issues', `issue:${data.id}`];
   if (type === 'comment_created') return ['comments', `issue:${data.issue_id}`];
+  if (type === 'plugin_state') return ['plugins', `plugin:${data.id}`];
   if (type === 'agent_updated') return ['agents', `agent:${data.id}`];
   if (type.startsWith('approval_')) return ['approvals', `approval:${data.id}`];
   if (type.startsWith('heartbeat_')) {

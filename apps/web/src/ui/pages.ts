@@ -25,6 +25,10 @@ import { securityRoutes } from './identity/security-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
+import { pluginListRoutes } from './plugins/list-routes.ts';
+import { pluginLogRoutes } from './plugins/log-routes.ts';
+import { pluginRoutes } from './plugins/plugin-routes.ts';
+import { pluginToolRoutes } from './plugins/tool-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { routineRoutes } from './routines/routine-routes.ts';
 import { triggerRoutes } from './routines/trigger-routes.ts';
@@ -71,5 +75,9 @@ export const uiPages: readonly UiRoute[] = [
   costsRoutes,
   budgetRoutes,
   webhookRoutes,
+  pluginListRoutes,
+  pluginRoutes,
+  pluginToolRoutes,
+  pluginLogRoutes,
   activityRoutes,
 ].flat();

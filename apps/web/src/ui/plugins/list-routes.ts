@@ -1,0 +1,164 @@
+import {
+  type Plugin,
+  type PluginAuditEntry,
+  pluginEndpoints as rows,
+  type PluginSummary,
+} from '@acp/contract';
+import { listCompanies, listInstancePlugins, listPluginAudit, listPlugins } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, input, status, textarea } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { byCompany, doneNotice, isAdmin, listPath, requirePlugins } from './plugin-frame.ts';
+
+type CompanyContext = UiContext<'company'>;
+
+const columns: Column<Plugin | PluginSummary>[] = [
+  { label: 'Plugin', cell: ({ id, name }) => html`<a href="/plugins/${id}">${name}</a>` },
+  { label: 'Version', cell: ({ version }) => html`${version ?? ''}` },
+  { label: 'State', cell: ({ state }) => status(state) },
+  { label: 'Approval', cell: ({ approval_state }) => status(approval_state) },
+  { label: 'Sandbox', cell: ({ sandbox }) => html`${sandbox ?? ''}` },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+async function listPart({ tx, company_id, query }: CompanyContext): Promise<Html> {
+  const { items, next_cursor } = await listPlugins(tx, company_id, pageOf(query));
+  if (items.length === 0)
+    return emptyState(
+      'No plugin yet',
+      html`A plugin is a program that brings tools, jobs and webhooks. An admin registers it, looks at its
+      binary, and allows it.`,
+    );
+  return html`<div class="card">
+    !${table('Plugins', columns, items)}!${moreLink(listPath(company_id), next_cursor, 'Older plugins')}
+  </div>`;
+}
+
+async function pluginsPage(
+  context: CompanyContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  requirePlugins(context);
+  const path = listPath(context.company_id);
+  const forAdmins = () =>
+    html`<p><a href="${path}/audit">Who allowed, started and stopped what</a></p>
+      !${createForm(path, error, form)}`;
+  const body = html`!${doneNotice(context)}
+    <div data-live="plugins" data-source="${path}/part/list">!${await listPart(context)}</div>
+    !${when(isAdmin(context), forAdmins)}`;
+  return companyPage(context, { title: 'Plugins', active: path, body });
+}
+
+const fields = ['name', 'slug', 'description', 'version', 'binary_path', 'binary_hash', 'config'];
+
+function createForm(path: string, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, fields);
+  const field = (name: string, label: string, rest: { hint?: string; required?: boolean } = {}): Html =>
+    input({ name, label, value: form?.text(name) ?? '', error: errors.of(name), ...rest });
+  return html`<form class="card" method="post" action="${path}">
+    <h2>New plugin</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${field('name', 'Name', { required: true })}
+      !${field('slug', 'Slug', { required: true, hint: 'Small letters, digits, hyphens' })}
+      !${field('version', 'Version')}
+    </div>
+    !${field('description', 'Description')}
+    <div class="row">
+      !${field('binary_path', 'Binary', { hint: 'Path of the file on the schedulers’ machine: /opt/plugins/github' })}
+      !${field('binary_hash', 'SHA-256', { hint: 'As its author published it: another file is then not allowed' })}
+    </div>
+    !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 4, value: form?.text('config') ?? '', hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}
+    <button>Register</button>
+  </form>`;
+}
+
+const auditColumns: Column<PluginAuditEntry>[] = [
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'Who', cell: ({ actor_name }) => html`${actor_name}` },
+  {
+    label: 'What',
+    cell: ({ action: act }) => html`<code>${words(act.replace(/^plugin\./, ''))}</code>`,
+  },
+  {
+    label: 'Plugin',
+    cell: ({ plugin_id }) => html`<a href="/plugins/${plugin_id}">${plugin_id.slice(0, 8)}</a>`,
+  },
+  { label: 'More', cell: ({ details }) => html`<span class="small">${detailsOf(details)}</span>` },
+];
+
+const detailsOf = (details: Record<string, unknown>): string =>
+  Object.entries(details)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${words(name)}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+    .slice(0, 500);
+
+async function auditPage(context: CompanyContext): Promise<Html> {
+  requirePlugins(context);
+  const { tx, company_id, query } = context;
+  const active = listPath(company_id);
+  const { items, next_cursor } = await listPluginAudit(tx, company_id, pageOf(query));
+  const body =
+    items.length > 0
+      ? html`<section class="card">
+          !${table('Audit', auditColumns, items)}!${moreLink(`${active}/audit`, next_cursor, 'Earlier')}
+        </section>`
+      : emptyState(
+          'Nothing has happened',
+          html`Approvals, denied attempts and changes of state are listed here.`,
+        );
+  return companyPage(context, { title: 'Audit', active, trail: [{ label: 'Plugins', path: active }], body });
+}
+
+const INSTANCE = '/admin/plugins';
+
+async function instancePage(context: UiContext<'none'>): Promise<Html> {
+  requirePlugins(context);
+  const { tx, user, query } = context;
+  const { items, next_cursor } = await listInstancePlugins(tx, pageOf(query));
+  const companies = await listCompanies(tx, [...new Set(items.map(({ company_id }) => company_id))]);
+  const names = new Map(companies.map(({ id, name }) => [id, name]));
+  const all: Column<PluginSummary>[] = [
+    ...columns.slice(0, 1),
+    {
+      label: 'Company',
+      cell: ({ company_id }) => html`<a href="${listPath(company_id)}">${names.get(company_id) ?? ''}</a>`,
+    },
+    ...columns.slice(1),
+  ];
+  const body =
+    items.length > 0
+      ? html`<section class="card">
+          !${table('Plugins', all, items)}!${moreLink(INSTANCE, next_cursor, 'Older plugins')}
+        </section>`
+      : emptyState('No plugin', html`Plugins of all companies are listed here.`);
+  return shell({ title: 'Plugins', user, company: null, active: INSTANCE, body });
+}
+
+export const pluginListRoutes: UiRoute[] = [
+  page('/companies/{companyId}/plugins', { scope: byCompany, role: 'viewer' }, (c) => pluginsPage(c)),
+  page('/companies/{companyId}/plugins/part/list', { scope: byCompany, role: 'viewer' }, listPart),
+  page('/companies/{companyId}/plugins/audit', { scope: byCompany, role: 'admin' }, auditPage),
+  page(INSTANCE, { scope: { by: 'none' }, role: 'instance_admin' }, instancePage),
+  action('/companies/{companyId}/plugins', rows.create, {
+    read: (form) => ({
+      name: form.text('name').trim(),
+      slug: form.text('slug').trim(),
+      description: form.given('description'),
+      version: form.given('version')?.trim(),
+      binary_path: form.given('binary_path')?.trim(),
+      binary_hash: form.given('binary_hash')?.trim(),
+      config: form.json('config'),
+    }),
+    next: (_, { id }) => `/plugins/${id}?done=created`,
+    failed: pluginsPage,
+  }),
+];

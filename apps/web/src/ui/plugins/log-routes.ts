@@ -1,0 +1,124 @@
+import type { PluginEvent, PluginJob, PluginJobRun, PluginWebhook } from '@acp/contract';
+import { listPluginEvents, listPluginJobs, manifestOf, webhooksOf } from '@acp/core';
+import { duration, timeAgo, timeTo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+import { page, type UiRoute } from '../kit/ui-routes.ts';
+import { byPlugin, type PluginContext, pluginPage } from './plugin-frame.ts';
+
+const viewer = { scope: byPlugin, role: 'viewer' } as const;
+/** The rest is in the API. */
+const LINES = 200;
+const CELL = 2000;
+
+const logColumns: Column<PluginEvent>[] = [
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'Kind', cell: ({ type, level }) => html`${type} !${when(level !== 'info', () => status(level))}` },
+  {
+    label: 'What',
+    cell: ({ message, from_state, to_state }) =>
+      html`!${when(to_state, (to) => html`${when(from_state, (from) => `${from} → `)}!${status(to)} `)}<span
+          class="wrapped"
+          >${message.slice(0, CELL)}</span
+        >`,
+  },
+];
+
+async function logPart({ tx, subject }: PluginContext): Promise<Html> {
+  const events = await listPluginEvents(tx, subject, { limit: LINES });
+  if (events.length === 0)
+    return emptyState('Nothing yet', html`What it does and what becomes of it is listed here.`);
+  return html`<section class="card">!${table('Events log', logColumns, events)}</section>`;
+}
+
+async function logPage(context: PluginContext): Promise<Html> {
+  const { id } = context.subject;
+  return pluginPage(
+    context,
+    '/log',
+    html`<div data-live="plugin:${id}" data-source="/plugins/${id}/part/log">
+      !${await logPart(context)}
+    </div>`,
+  );
+}
+
+const runColumns: Column<PluginJobRun>[] = [
+  { label: 'Due', cell: ({ scheduled_at }) => timeAgo(scheduled_at) },
+  { label: 'State', cell: (run) => status(run.status) },
+  { label: 'Took', cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}` },
+  {
+    label: 'What came of it',
+    cell: ({ error, result }) =>
+      html`<span class="small"
+        >${(error ?? (result === null ? '' : JSON.stringify(result))).slice(0, CELL)}</span
+      >`,
+  },
+];
+
+const jobCard = ({ name, schedule, next_run_at, runs }: PluginJob): Html =>
+  html`<section class="card">
+    <h2>${name}</h2>
+    <p>
+      <code>${schedule}</code> UTC
+      <span class="soft">!${when(next_run_at, (at) => html`next !${timeTo(at)}`)}</span>
+    </p>
+    !${runs.length > 0 ? table(`Runs of ${name}`, runColumns, runs) : html`<p class="soft">It has not run yet.</p>`}
+  </section>`;
+
+const webhookColumns: Column<PluginWebhook>[] = [
+  { label: 'Path', cell: ({ path }) => html`<code>${path}</code>` },
+  { label: 'Address', cell: ({ url_path }) => html`<code>POST ${url_path}</code>` },
+];
+
+/** Jobs, events and webhooks: all that is sent to it without anybody calling. */
+async function workPart({ tx, subject }: PluginContext): Promise<Html> {
+  const jobs = await listPluginJobs(tx, subject);
+  const { events } = manifestOf(subject);
+  const webhooks = webhooksOf(subject);
+  if (jobs.length + events.length + webhooks.length === 0)
+    return emptyState(
+      'Nothing is sent to it',
+      html`Events, jobs and webhooks are known while the plugin runs.`,
+    );
+  return html`!${when(
+    events.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Events</h2>
+        <p>
+          It gets
+          !${each(events, (pattern, index) => html`!${index > 0 ? ', ' : ''}<code>${pattern}</code>`)}, at
+          least once and in order.
+        </p>
+      </section>`,
+  )}
+  !${when(
+    webhooks.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Webhooks</h2>
+        <p class="soft">They take a member’s bearer key.</p>
+        !${table('Webhooks', webhookColumns, webhooks)}
+      </section>`,
+  )}
+  !${each(jobs, jobCard)}`;
+}
+
+async function workPage(context: PluginContext): Promise<Html> {
+  const { id } = context.subject;
+  return pluginPage(
+    context,
+    '/work',
+    html`<div class="stack" data-live="plugin:${id}" data-source="/plugins/${id}/part/work">
+      !${await workPart(context)}
+    </div>`,
+  );
+}
+
+export const pluginLogRoutes: UiRoute[] = [
+  page('/plugins/{pluginId}/log', viewer, logPage),
+  page('/plugins/{pluginId}/part/log', viewer, logPart),
+  page('/plugins/{pluginId}/work', viewer, workPage),
+  page('/plugins/{pluginId}/part/work', viewer, workPart),
+];

@@ -1,0 +1,63 @@
+import { pluginEndpoints } from '@acp/contract';
+import { presentPlugin } from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, notice, tabs } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+
+export const byPlugin = { by: 'plugin', param: 'pluginId' } as const;
+export const byCompany = { by: 'company', param: 'companyId' } as const;
+export type PluginContext = UiContext<'plugin'>;
+
+export const listPath = (company_id: string): string => `/companies/${company_id}/plugins`;
+
+export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
+  roleIn(user, company_id) === 'admin';
+
+/** Without the flag there are no plugins, on pages as in the API. */
+export function requirePlugins({ services }: Pick<UiContext, 'services'>): void {
+  services.instance.requireFeature(pluginEndpoints.list);
+}
+
+const done: Record<string, string> = {
+  created: 'The plugin is registered. Nothing of it runs before its binary is allowed.',
+  allowed: 'Allowed: that copy of the binary is what runs from now on.',
+  banned: 'Banned. It can’t be started.',
+  rescinded: 'The ban is lifted. It needs to be allowed afresh.',
+  started: 'Started.',
+  stopped: 'Stopped.',
+  restarted: 'Started again.',
+  enabled: 'Switched on. It can be started.',
+  disabled: 'Switched off.',
+  saved: 'Saved. A running plugin takes it in at its next start.',
+  deleted: 'The plugin is deleted.',
+};
+
+export const doneNotice = ({ query }: Pick<UiContext, 'query'>): Html => notice(done[query.done ?? '']);
+
+/** A page of one plugin, below its tabs. */
+export async function pluginPage(
+  context: PluginContext,
+  tab: string,
+  body: Html,
+  error: string | null = null,
+): Promise<Html> {
+  requirePlugins(context);
+  const { name, id } = presentPlugin(context.subject);
+  const own = `/plugins/${id}`;
+  const active = listPath(context.company_id);
+  const pages = [
+    { label: 'Plugin', path: own },
+    { label: 'Tools', path: `${own}/tools` },
+    { label: 'Work', path: `${own}/work` },
+    { label: 'Log', path: `${own}/log` },
+    ...(isAdmin(context) ? [{ label: 'Settings', path: `${own}/settings` }] : []),
+  ];
+  return companyPage(context, {
+    title: name,
+    active,
+    trail: [{ label: 'Plugins', path: active }],
+    body: html`!${tabs('Plugin', pages, own + tab)}!${formError(error)}!${doneNotice(context)}!${body}`,
+  });
+}

@@ -1,0 +1,146 @@
+/** What a plugin is, at this moment. */
+import type { Plugin, PluginHealth } from '@acp/contract';
+import { timeAgo, timeTo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { postButton, status } from '../kit/parts.ts';
+
+/** What each capability lets a plugin do, for whoever is about to allow it. */
+const meanings: Readonly<Record<string, string>> = {
+  http_fetch: 'fetch from public addresses, through the service',
+  log: 'write into its log',
+  kv: 'keep values of its own',
+  'issues.read': 'read the issues and comments of the company',
+  'issues.comment': 'comment on issues of the company',
+  metrics: 'put figures on the metrics page',
+};
+
+export const capabilityMeaning = (capability: string): string =>
+  capability.startsWith('secret:')
+    ? `read the secret ${capability.slice('secret:'.length)}`
+    : (meanings[capability] ?? capability);
+
+export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
+  const { state, approval_state, version, slug } = plugin;
+  return html`<h2>State</h2>
+    <dl class="facts">
+      <dt>State</dt>
+      <dd>!${status(state)}</dd>
+      <dt>Approval</dt>
+      <dd>!${status(approval_state)}</dd>
+      <dt>Health</dt>
+      <dd>!${healthOf(health)}</dd>
+      !${when(
+        health.started_at,
+        (at) =>
+          html`<dt>Started</dt>
+            <dd>!${timeAgo(at)}</dd>`,
+      )}
+      !${when(
+        health.next_start_at,
+        (at) =>
+          html`<dt>Starts again</dt>
+            <dd>!${timeTo(at)}</dd>`,
+      )}
+      <dt>Crashes</dt>
+      <dd>${health.recent_crashes} in five minutes</dd>
+      <dt>Sandbox</dt>
+      <dd>!${sandboxOf(plugin)}</dd>
+      <dt>Version</dt>
+      <dd>${version ?? '–'}</dd>
+      <dt>Slug</dt>
+      <dd><code>${slug}</code></dd>
+    </dl>`;
+}
+
+function healthOf({ status: running, healthy, last_checked_at }: PluginHealth): Html {
+  if (running === 'not_running') return html`<span class="soft">not running</span>`;
+  if (healthy === null) return html`<span class="soft">not asked yet</span>`;
+  return html`!${status(healthy ? 'healthy' : 'failing')}
+    <span class="soft small">!${timeAgo(last_checked_at)}</span>`;
+}
+
+function sandboxOf({ sandbox }: Plugin): Html {
+  if (sandbox === null) return html`<span class="soft">has not run yet</span>`;
+  if (sandbox === 'bare')
+    return html`!${status('warn')} <span class="small">none: a bare process of the scheduler</span>`;
+  return html`${sandbox}`;
+}
+
+/** Why it does not run, with the end of its standard error. */
+export const errorCard = ({ error }: Plugin): Html =>
+  when(
+    error,
+    (text) =>
+      html`<section class="card danger">
+        <h2>What went wrong</h2>
+        <pre class="wrapped">${text}</pre>
+      </section>`,
+  );
+
+/** For admins: the binary, what it may do, and the decision. */
+export function approvalCard(plugin: Plugin, admin: boolean): Html {
+  const { binary_path, binary_hash, approved_binary_hash, host_capabilities, approval_state } = plugin;
+  return html`<section class="card">
+    <h2>Approval</h2>
+    <p>${explained[approval_state]}</p>
+    <dl class="facts">
+      <dt>File</dt>
+      <dd><code>${binary_path ?? 'none yet'}</code></dd>
+      !${when(
+        binary_hash,
+        (hash) =>
+          html`<dt>Expected</dt>
+            <dd><code>${hash}</code></dd>`,
+      )}
+      !${when(
+        approved_binary_hash,
+        (hash) =>
+          html`<dt>Allowed</dt>
+            <dd><code>${hash}</code></dd>`,
+      )}
+    </dl>
+    <p>It may</p>
+    <ul>
+      !${each(host_capabilities, (each_) => html`<li>${capabilityMeaning(each_)}</li>`)}
+    </ul>
+    !${when(admin, () => approvalActs(plugin))}
+  </section>`;
+}
+
+const explained: Record<Plugin['approval_state'], string> = {
+  pending: 'Nothing of it runs. An allow takes a copy of the file, and only that copy is ever run.',
+  allowed:
+    'The copy with this SHA-256 is what runs. Another file at the same place is refused at the next start.',
+  banned: 'It can’t be started.',
+};
+
+function approvalActs({ id, name, approval_state, binary_path }: Plugin): Html {
+  const allow = postButton(`/plugins/${id}/allow`, 'Allow', {
+    class: '',
+    confirm: `Run ${binary_path ?? name} in this company?`,
+  });
+  const ban = postButton(`/plugins/${id}/ban`, 'Ban', {
+    class: 'danger',
+    confirm: `Ban ${name}? It ends at once.`,
+  });
+  const rescind = postButton(`/plugins/${id}/rescind-ban`, 'Lift the ban');
+  return html`<div class="row">
+    !${when(approval_state !== 'allowed' && binary_path, () => allow)}
+    !${approval_state === 'banned' ? rescind : ban}
+  </div>`;
+}
+
+/** What can be done with it now. */
+export function runActs({ id, name, state, approval_state, enabled }: Plugin): Html {
+  const act = (what: string, label: string, options: Parameters<typeof postButton>[2] = {}): Html =>
+    postButton(`/plugins/${id}/${what}`, label, options);
+  const runs = state === 'running' || state === 'ready';
+  const startable = ['installed', 'stopped'].includes(state) && approval_state === 'allowed';
+  const restartable = (runs || state === 'errored') && approval_state === 'allowed';
+  return html`<div class="row">
+    !${when(startable, () => act('start', 'Start', { class: '' }))}
+    !${when(restartable, () => act('restart', state === 'errored' ? 'Start again' : 'Restart'))}
+    !${when(runs, () => act('stop', 'Stop', { confirm: `Stop ${name}?` }))}
+    !${act('enabled', enabled ? 'Switch off' : 'Switch on', { fields: { enabled: enabled ? '' : 'on' } })}
+  </div>`;
+}

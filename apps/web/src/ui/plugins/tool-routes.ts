@@ -1,0 +1,80 @@
+import { pluginEndpoints as rows, type PluginTool } from '@acp/contract';
+import { toolsOf } from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError } from '../kit/parts.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import { byPlugin, isAdmin, type PluginContext, pluginPage } from './plugin-frame.ts';
+import { readTool, toolFields } from './tool-form.ts';
+
+/** What came of the last try. */
+interface Tried {
+  tool: string;
+  error?: string;
+  result?: unknown;
+  form: FormValues;
+}
+
+/** Of a result that is shown; agents and the API get all of it. */
+const SHOWN = 50_000;
+
+async function toolsPage(context: PluginContext, tried: Tried | null = null): Promise<Html> {
+  const tools = toolsOf(context.subject);
+  const body =
+    tools.length > 0
+      ? each(tools, (tool, index) => toolCard(tool, index, context, tried?.tool === tool.name ? tried : null))
+      : emptyState('No tools', html`They are known while the plugin runs.`);
+  return pluginPage(context, '/tools', body);
+}
+
+function toolCard(tool: PluginTool, index: number, context: PluginContext, tried: Tried | null): Html {
+  const { name, namespace, description, input_schema, plugin_id } = tool;
+  const path = `/plugins/${plugin_id}/tools/${encodeURIComponent(name)}`;
+  const form = () =>
+    html`<form method="post" action="${path}">
+      !${formError(new FieldErrors(tried?.error ?? null).general)}!${toolFields(tool, `t${index}`, tried?.form ?? null)}
+      <button>Try it</button>
+    </form>`;
+  return html`<section class="card" id="tool-${name}">
+    <h2>${name}</h2>
+    <p>${description}</p>
+    <p class="soft small">
+      Agents call <code>/mcp:${namespace}__${name} {…}</code>, people <code>${namespace}:${name}</code> by the
+      API.
+    </p>
+    !${when(isAdmin(context), form)}
+    !${when(
+      tried && 'result' in tried && tried,
+      ({ result }) =>
+        html`<h3>Result</h3>
+          <pre class="wrapped" role="status">${shown(result)}</pre>`,
+    )}
+    <details>
+      <summary>Input schema</summary>
+      <pre class="wrapped">${JSON.stringify(input_schema, null, 2)}</pre>
+    </details>
+  </section>`;
+}
+
+function shown(result: unknown): string {
+  const text = typeof result === 'string' ? result : JSON.stringify(result, null, 2);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} more characters` : text;
+}
+
+const toolOf = ({ params, subject }: PluginContext): PluginTool => {
+  const tool = toolsOf(subject).find(({ name }) => name === params.tool);
+  if (tool === undefined) throw notFound('there is no such tool');
+  return tool;
+};
+
+export const pluginToolRoutes: UiRoute[] = [
+  page('/plugins/{pluginId}/tools', { scope: byPlugin, role: 'viewer' }, (c) => toolsPage(c)),
+  action('/plugins/{pluginId}/tools/{tool}', rows.invokeOwnTool, {
+    read: (form, c) => ({ tool: c.params.tool, input: readTool(toolOf(c), form) }),
+    // The answer itself shows what came of it: it is kept nowhere.
+    next: (c, { result }, form) => toolsPage(c, { tool: c.params.tool ?? '', result, form }),
+    failed: (c, error, form) => toolsPage(c, { tool: c.params.tool ?? '', error, form }),
+  }),
+];

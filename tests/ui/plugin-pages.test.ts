@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, schema } from '@acp/db';
+import { eq } from 'drizzle-orm';
+import type { Express } from 'express';
+import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+const { plugins } = schema;
+
+let app: Express;
+let database: Database;
+let cast: Cast;
+let list: string;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages());
+  cast = await createCast(database);
+  list = `/companies/${cast.company_id}/plugins`;
+});
+
+function browserOf(person: Person): Browser {
+  const browser = new Browser(app);
+  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
+  browser.cookies.set('service_session', session![1]!);
+  return browser;
+}
+
+const errorOf = (text: string, field: string): string =>
+  new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
+
+/** @returns the plugin's page */
+async function register(slug: string): Promise<string> {
+  const made = await browserOf(cast.admin).post(list, {
+    name: `Plugin <b>${slug}</b>`,
+    slug,
+    binary_path: '/opt/plugins/greet',
+    config: '{"greeting": "Moin"}',
+  });
+  return made.headers.location!.replace(/\?.*/, '');
+}
+
+/** As if a scheduler ran it. */
+async function run(path: string): Promise<void> {
+  const manifest = {
+    name: 'Greet',
+    tools: [
+      {
+        name: 'greet',
+        namespace: 'greet',
+        description: 'Greets <script>',
+        input_schema: {
+          type: 'object',
+          properties: {
+            'name "of" <b>': { type: 'string', description: 'Who it is' },
+            times: { type: 'integer' },
+            tone: { enum: ['warm', 'cool'] },
+            more: { type: 'object' },
+          },
+          required: ['times'],
+        },
+      },
+    ],
+    events: ['issue.*'],
+    jobs: [],
+    webhooks: [{ path: 'greet/in' }],
+  };
+  await database.db
+    .update(plugins)
+    .set({ state: 'running', approval_state: 'allowed', manifest, sandbox: 'bare', healthy: true })
+    .where(eq(plugins.id, path.split('/').at(-1)!));
+}
+
+describe('an admin of a company', () => {
+  it('registers a plugin, reads what it may do, and is told beside the field what is wrong', async () => {
+    const admin = browserOf(cast.admin);
+    const refused = await admin.post(list, { name: 'X', slug: 'No Slug', config: '' });
+    expect(refused.status).toBe(400);
+    expect(errorOf(refused.text, 'slug')).toBe('Is not written as it should be.');
+    expect(errorOf((await admin.post(list, { name: 'X', slug: 'x', config: '{' })).text, 'config')).toBe(
+      'Is no valid JSON.',
+    );
+    const path = await register('greet-one');
+    const { text } = await admin.get(path);
+    expect(text).toContain('Plugin &#60;b&#62;greet-one');
+    expect(text).toContain('fetch from public addresses');
+    expect(text).toContain(`action="${path}/allow"`);
+    expect(text).not.toContain(`action="${path}/start"`);
+    expect((await admin.get(list)).text).toContain(`href="${path}"`);
+    expect((await admin.get(`${list}/audit`)).text).toContain('installed');
+  });
+
+  it('grants capabilities and secrets, changes and deletes it', async () => {
+    const admin = browserOf(cast.admin);
+    const path = await register('greet-two');
+    const change = (form: Record<string, string>) =>
+      admin.post(`${path}/settings`, { name: 'Greet', config: '', may_log: 'on', ...form });
+    expect(errorOf((await change({ secrets: 'not a name' })).text, 'secrets')).not.toBe('');
+    const saved = await change({ may_kv: 'on', secrets: 'API_TOKEN, OTHER' });
+    expect(saved.headers.location).toBe(`${path}/settings?done=saved`);
+    const [row] = await database.db.select().from(plugins).where(eq(plugins.slug, 'greet-two'));
+    expect(row).toMatchObject({
+      name: 'Greet',
+      config: null,
+      host_capabilities: ['log', 'kv', 'secret:API_TOKEN', 'secret:OTHER'],
+    });
+    expect((await admin.get(path)).text).toContain('read the secret API_TOKEN');
+    expect((await admin.post(`${path}/delete`)).headers.location).toBe(`${list}?done=deleted`);
+    expect((await admin.get(path)).status).toBe(404);
+  });
+
+  it('bans it and lifts the ban', async () => {
+    const admin = browserOf(cast.admin);
+    const path = await register('greet-three');
+    await admin.post(`${path}/ban`);
+    expect((await admin.get(path)).text).toContain(`action="${path}/rescind-ban"`);
+    await admin.post(`${path}/rescind-ban`);
+    expect((await admin.get(path)).text).toContain('data-status="pending"');
+  });
+
+  it('tries a tool by a form made from its schema, which keeps what was typed', async () => {
+    const admin = browserOf(cast.admin);
+    const path = await register('greet-four');
+    await run(path);
+    const { text } = await admin.get(`${path}/tools`);
+    expect(text).toContain('Greets &#60;script&#62;');
+    expect(text).toContain('name &#34;of&#34; &#60;b&#62;');
+    expect(text).toMatch(/<select[^>]*name="in-2"[\s\S]*warm/);
+    const refused = await admin.post(`${path}/tools/greet`, { 'in-0': 'many', 'in-3': 'Ada' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Times must be a number.');
+    expect(refused.text).toContain('value="Ada"');
+    const wrong = await admin.post(`${path}/tools/greet`, { 'in-0': '1', 'in-1': '{' });
+    expect(wrong.text).toContain('More is no valid JSON.');
+    expect((await admin.post(`${path}/tools/other`, {})).status).toBe(404);
+    const state = await admin.get(`${path}/part/state`);
+    expect(state.text).toContain('a bare process of the scheduler');
+    expect(state.text).toContain(`action="${path}/stop"`);
+    const work = await admin.get(`${path}/work`);
+    expect(work.text).toContain('issue.*');
+    expect(work.text).toContain(`plugins/webhooks/greet/in`);
+    expect((await admin.get(`${path}/log`)).text).toContain('registered');
+  });
+});
+
+it('a viewer sees plugins and can do nothing to them', async () => {
+  const path = await register('greet-five');
+  await run(path);
+  const viewer = browserOf(cast.viewer);
+  for (const page of [list, path, `${path}/tools`, `${path}/work`, `${path}/log`]) {
+    const { text, status } = await viewer.get(page);
+    expect(status).toBe(200);
+    expect(text).not.toMatch(new RegExp(`<form[^>]*action="(${path}|${list})`));
+  }
+  expect((await viewer.get(`${path}/settings`)).status).toBe(403);
+  expect((await viewer.post(`${path}/allow`)).status).toBe(403);
+  const audit = await browserOf(cast.admin).get(`${list}/audit`);
+  expect(audit.text).toContain('allow denied');
+});
+
+it('an instance admin sees the plugins of all companies', async () => {
+  const path = await register('greet-six');
+  const { text } = await browserOf(cast.instance_admin).get('/admin/plugins');
+  expect(text).toContain(`href="${path}"`);
+  expect(text).toContain(`href="${list}"`);
+});
