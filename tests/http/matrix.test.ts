@@ -103,11 +103,11 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'admin-workers.enable': 409,
   'admin-workers.undrain': 409,
   'routine-triggers.rotate-secret': 409,
-  // No plugin is enabled on stage; whether one may run is an instance admin's to say.
+  // The staged plugin brings nothing. Its approval is refused by the handlers, which write the attempt down.
   'plugins.deliver-webhook': 404,
   'plugins.invoke-tool': 404,
   'plugins.invoke-own-tool': 404,
-  'plugins.allow': ({ role }) => (role === 'admin' ? undefined : 403),
+  'plugins.allow': ({ role }) => (role === 'admin' ? 503 : 403),
   'plugins.ban': ({ role }) => (role === 'admin' ? undefined : 403),
   'plugins.rescind-ban': ({ role }) => (role === 'admin' ? undefined : 403),
   // The staged request is the stranger's.

@@ -50,7 +50,6 @@ export const awaitingScheduler: readonly string[] = [
   'providers.test',
   'providers.test-instance',
   'plugins.allow',
-  'plugins.ban',
   'plugins.start',
   'plugins.stop',
   'plugins.restart',
@@ -97,7 +96,8 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
       ...(await stageFleet(tx, cast)),
-      pluginId: await stagePlugin(tx, company_id, issue.id),
+      pluginId: await stagePlugin(tx, company_id),
+      tool: 'echo',
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
@@ -149,10 +149,14 @@ async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
   return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
 }
 
-/** Registered, and no more. */
-async function stagePlugin(tx: Tx, company_id: string, unique: string): Promise<string> {
-  const values = { company_id, name: 'Staged', slug: `staged-${unique}`, host_capabilities: [] };
-  const [plugin] = await tx.insert(schema.plugins).values(values).returning();
+/** Wanted, banned meanwhile, held by nobody: the one of its company, as it was before the last caller. */
+async function stagePlugin(tx: Tx, company_id: string): Promise<string> {
+  const set = { state: 'running', approval_state: 'banned', enabled: true, wanted: true };
+  const [plugin] = await tx
+    .insert(schema.plugins)
+    .values({ company_id, name: 'Staged', slug: 'staged', host_capabilities: [], ...set })
+    .onConflictDoUpdate({ target: [schema.plugins.company_id, schema.plugins.slug], set })
+    .returning();
   return plugin!.id;
 }
 

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 
 const state = { events: [], webhooks: [], jobs: [], init: null };
 const waiting = new Map();
+/** Never given back. */
+const hoard = [];
 let asked = 0;
 
 const send = (type, payload = {}) => process.stdout.write(`${JSON.stringify({ type, payload })}\n`);
@@ -16,6 +18,8 @@ const ask = (service, args) =>
     waiting.set(request_id, resolve);
     send('host_request', { service, args, request_id });
   });
+/** What no request may hold: NUL for %NUL. */
+const evil = (value) => JSON.parse(JSON.stringify(value).replaceAll('%NUL', '\\u0000'));
 const attempt = (work) => {
   try {
     return work() ?? 'done';
@@ -40,6 +44,7 @@ const tools = {
     },
     call: ({ text }) => ({ text, pid: process.pid }),
   },
+  say: { schema: any, call: (input) => ({ [evil(input).text]: evil(input).text }) },
   state: { schema: any, call: () => state },
   host: { schema: any, call: ({ service, args }) => ask(service, args) },
   store: {
@@ -79,7 +84,13 @@ const tools = {
       return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length;
     },
   },
-  memory: { schema: any, call: ({ megabytes }) => Buffer.alloc(megabytes * 1024 * 1024, 1).length },
+  memory: {
+    schema: any,
+    call: ({ megabytes }) => {
+      hoard.push(Buffer.alloc(megabytes * 1024 * 1024, 1));
+      return megabytes;
+    },
+  },
   escape: {
     schema: any,
     call: async ({ port, secret_file }) => ({
@@ -120,7 +131,7 @@ function manifest(config) {
 function begin(payload) {
   state.init = payload;
   if (payload.config?.stubborn) setInterval(() => undefined, 1000);
-  const config = payload.config ?? {};
+  const config = evil(payload.config ?? {});
   if (config.write) process.stdout.write(config.write);
   if (config.stderr) process.stderr.write(config.stderr);
   if (config.exit !== undefined) process.exit(config.exit);

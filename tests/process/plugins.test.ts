@@ -10,6 +10,7 @@ import path from 'node:path';
 import { cloneDatabase, killServices, startService, waitFor } from '@acp/testkit';
 import type { ServiceProcess, TestDatabase } from '@acp/testkit';
 import { type Operator, type Plugin, pluginOperator, program } from '../plugins/operator.ts';
+import { badStarts } from '../plugins/bad-starts.ts';
 import { type Api, baseEnv, createTeam, signIn } from './api.ts';
 
 let db: TestDatabase;
@@ -128,6 +129,15 @@ describe('approval', () => {
     const plugin = await install({}, binary);
     expect(await refusal(await act(plugin, 'allow'))).toEqual([409, reason]);
   });
+
+  it('of a file that is no program gives no start, and nothing of what stands in it', async () => {
+    const plugin = await install({}, path.join(home, 'secret'));
+    await done(plugin, 'allow');
+    const [status, error] = await refusal(await act(plugin, 'start'));
+    expect([status, error]).toEqual([409, expect.stringContaining('plugin binary is no program')]);
+    expect(JSON.stringify(await log(plugin))).not.toContain('of the host');
+    await remove(plugin);
+  });
 });
 
 describe('a plugin', () => {
@@ -140,6 +150,7 @@ describe('a plugin', () => {
     expect(await refusal(wrong)).toEqual([400, 'input.text must be string']);
     expect(await refusal(await invoke(plugin, 'fail'))).toEqual([409, 'the tool failed: this tool fails']);
     expect((await invoke(plugin, 'nothing')).status).toBe(404);
+    expect(await result(plugin, 'say', { text: 'a%NULb' })).toEqual({ ab: 'ab' });
     const tools = await api.call<{ tool: string }[]>('GET', `/api/companies/${company_id}/plugins/tools`);
     const mine = tools.find(({ tool }) => tool.endsWith(':echo'))!.tool;
     const called = await api.call('POST', `/api/companies/${company_id}/plugins/tools/invoke`, {
@@ -361,41 +372,7 @@ describe('the sandbox', () => {
 });
 
 describe('a plugin that means no good', () => {
-  it.each([
-    ['prints garbage', { write: 'hello\n', quiet: true }, 'a line is no JSON'],
-    [
-      'sends a message of no type',
-      { write: '{"type":"explode","payload":{}}\n', quiet: true },
-      'unknown message type "explode"',
-    ],
-    [
-      'has a malformed manifest',
-      { manifest: { tools: [{ name: 'a b' }] } },
-      'ready: payload.manifest.tools.0',
-    ],
-    [
-      'has a bad schedule',
-      { manifest: { jobs: [{ name: 'j', schedule: '61 * * * *' }] } },
-      'schedule of job j',
-    ],
-    ['has a bad pattern', { manifest: { events: ['issue..x'] } }, 'payload.manifest.events.0'],
-    [
-      'has two tools of one name',
-      {
-        manifest: {
-          tools: ['x', 'y'].map((namespace) => ({ namespace, name: 'a', description: '', input_schema: {} })),
-        },
-      },
-      'two tools of the name a',
-    ],
-    ['speaks another version', { version: 9 }, 'version 9 of the protocol'],
-    [
-      'ends at once',
-      { exit: 5, stderr: 'out of luck' },
-      'it ended by itself, with code 5; it last wrote: out of luck',
-    ],
-    ['closes its output', { close: true, quiet: true }, 'it closed its output'],
-  ])('and %s does not start, and says why', async (_, config, reason) => {
+  it.each(badStarts)('and %s does not start, and says why', async (_, config, reason) => {
     const plugin = await install(config);
     await done(plugin, 'allow');
     const [status, error] = await refusal(await act(plugin, 'start'));
@@ -476,18 +453,20 @@ describe('schedulers', () => {
       { timeout_ms: 20_000 },
     );
     const third = await startScheduler();
+    const pids = schedulers.map(({ pid }) => `:${pid}:`);
+    const heldBy = async (...expected: string[]) => {
+      const found = await holders();
+      const by = (pid: string) => found.find(({ held_by }) => held_by.includes(pid))?.n ?? 0;
+      return (
+        found.reduce((sum, { n }) => sum + n, 0) === 4 &&
+        expected.every((pid) => by(pid) > 0) &&
+        found.length === expected.length
+      );
+    };
     await schedulers[0]!.stop();
-    await waitFor(async () => (await holders()).reduce((sum, { n }) => sum + n, 0) === 4, {
-      timeout_ms: 20_000,
-    });
+    await waitFor(async () => heldBy(pids[1]!, pids[2]!), { timeout_ms: 20_000 });
     schedulers[1]!.kill('SIGKILL');
-    await waitFor(
-      async () => {
-        const found = await holders();
-        return found.length === 1 && found[0]!.n === 4;
-      },
-      { timeout_ms: 30_000 },
-    );
+    await waitFor(async () => heldBy(pids[2]!), { timeout_ms: 30_000 });
     for (const plugin of plugins)
       expect(await result(plugin, 'echo', { text: 'here' })).toMatchObject({ text: 'here' });
     expect(third.log.filter(({ level }) => level === 'error')).toEqual([]);

@@ -1,6 +1,7 @@
 /** `npm start`: the database, the schema, then the tiers of SERVICE_ROLE; and all of it down again in turn. */
 import { openInstanceDatabase } from '@acp/embedded-postgres';
 import {
+  isExposed,
   ConfigError,
   configSecrets,
   createLogger,
@@ -33,6 +34,8 @@ export async function startService(
   if (config.unknown_variables.length > 0) {
     logger.warn('unknown environment variables, perhaps misspelt', { variables: config.unknown_variables });
   }
+  if (config.role !== 'web' && isExposed(config) && config.plugin_binary_allowlist.length === 0)
+    logger.warn('plugins may be any file of this machine: set SERVICE_PLUGIN_BINARY_ALLOWLIST');
   const instance = await openInstanceDatabase(config, logger, signal);
   try {
     const direct = { ...config, database_url: instance.url, database_direct_url: instance.direct_url };

@@ -8,7 +8,7 @@ export { containerName, labelledContainers, removeContainer } from './container/
 export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
-export { engineEnvironment, isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
+export { isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
 export { localSandbox } from './operator/local-sandbox.ts';
 export { fetchFor } from './operator/provider-fetch.ts';
 export type { ReachConfig } from './operator/provider-fetch.ts';

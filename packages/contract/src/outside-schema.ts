@@ -5,6 +5,7 @@
 import { createContext, Script } from 'node:vm';
 import { invalid } from '@acp/kernel';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describeError } from './validator.ts';
 
 /** In characters of JSON. */
@@ -25,9 +26,21 @@ function withinTime<T>(work: () => T): T {
   }
 }
 
-/** Compiled at its first use, kept for as long as its holder is. Throws `invalid`. */
-export function outsideValidator(schema: Record<string, unknown>): (input: unknown) => unknown {
+/**
+ * Compiled at its first use, or at once where its provider is to be told, and kept for as long as its holder is. Throws
+ * `invalid`.
+ */
+export function outsideValidator(
+  schema: Record<string, unknown>,
+  { at_once = false } = {},
+): (input: unknown) => unknown {
   let compiled: ValidateFunction | undefined;
+  if (at_once)
+    try {
+      compiled = withinTime(() => compile(schema));
+    } catch {
+      throw invalid('the input schema can’t be used');
+    }
   return (input) => {
     if ((JSON.stringify(input) ?? '').length > LONGEST_INPUT) throw invalid('input is too long');
     let isValid: boolean;
@@ -45,8 +58,11 @@ export function outsideValidator(schema: Record<string, unknown>): (input: unkno
 }
 
 /** By an instance of its own: another's `$id` is none of its business, and all of it goes with the tool. */
-function compile({ $schema: _dialect, $id: _id, ...schema }: Record<string, unknown>): ValidateFunction {
-  return new Ajv({
+function compile({ $schema: dialect, $id: _id, ...schema }: Record<string, unknown>): ValidateFunction {
+  // Draft 2020-12 unless it says that it is older.
+  const isOld = typeof dialect === 'string' && /draft-0[4-7]/.test(dialect);
+  const Dialect = isOld ? Ajv : Ajv2020;
+  return new Dialect({
     strict: false,
     allErrors: false,
     meta: false,

@@ -85,6 +85,7 @@ export const pluginEndpoints = {
     id: 'plugins.deliver-webhook',
     method: 'POST',
     role: 'member',
+    permission: 'plugins.invoke',
     body_kind: 'raw',
     max_bytes: MAX_PLUGIN_WEBHOOK_BYTES,
     response: PluginWebhookDelivered,
@@ -128,6 +129,7 @@ export const pluginEndpoints = {
     response: Plugin,
     status: 200,
     tx: 'none',
+    example: { version: '2.0.0', host_capabilities: ['http_fetch', 'log', 'kv'] },
     doc: 'Changes fields; what is absent stays. `enabled: false` stops and disables it, `true` makes it stopped. Configuration and capabilities take effect at the next start.',
   }),
   delete: endpoint({

@@ -168,7 +168,8 @@ export const PluginJobRun = Type.Object({
   id: Uuid,
   scheduled_at: Timestamp,
   status: OneOf(pluginJobRunStatuses),
-  result: Nullable(Type.Unknown()),
+  /** Null where there is none. */
+  result: Type.Unknown(),
   error: Nullable(Type.String()),
   started_at: Timestamp,
   finished_at: Nullable(Timestamp),

@@ -58,6 +58,9 @@ export {
   findBubblewrap,
   findProgram,
 } from './bubblewrap.ts';
+export { isExposed } from './exposure.ts';
+export { engineEnvironment, findPluginWalls } from './plugin-walls.ts';
+export type { PluginWalls } from './plugin-walls.ts';
 export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';

@@ -41,6 +41,10 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
     'webhook',
     manifest.webhooks.map(({ path }) => path),
   );
+  // The database keeps no such texts.
+  const json = JSON.stringify(manifest);
+  if (/\\u0000|\\ud[89a-f]/.test(json.replaceAll('\\\\', '')))
+    throw new ProtocolError('manifest: a text holds NUL or half a character');
   for (const { name: tool, input_schema } of manifest.tools)
     if (JSON.stringify(input_schema).length > LONGEST_SCHEMA)
       throw new ProtocolError(`manifest: the input schema of tool ${tool} is longer than ${LONGEST_SCHEMA}`);

@@ -67,6 +67,8 @@ describe('a manifest', () => {
   it.each([
     ['two tools of one name', { tools: [tool, { ...tool, namespace: 'm' }] }, 'two tools of the name a'],
     ['two webhooks of one path', { webhooks: [{ path: 'p' }, { path: 'p' }] }, 'two webhooks'],
+    ['a text that can’t be kept', { tools: [{ ...tool, description: 'a\0b' }] }, 'holds NUL'],
+    ['half a character', { jobs: [{ name: 'j', schedule: '* * * * *', config: { '\ud800': 1 } }] }, 'half a'],
     [
       'an endless schema',
       { tools: [{ ...tool, input_schema: { enum: ['x'.repeat(40_000)] } }] },

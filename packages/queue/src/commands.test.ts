@@ -67,7 +67,10 @@ const handlers: CommandHandlers<typeof table> = {
   hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
   // A wrong answer, for the numbers below 0.
   typed: async ({ n }) => Promise.resolve(n < 0 ? ({ total: n } as never) : { sum: n + 1 }),
-  leased: async ({ plugin }: { plugin: string }) => Promise.resolve(`done for ${plugin}`),
+  leased: async ({ plugin }: { plugin: string }, { signal }) => {
+    if (plugin === 'that hangs') await waitFor(() => signal.aborted, { timeout_ms: 5000 });
+    return `done for ${plugin}`;
+  },
 };
 
 afterAll(async () => {
@@ -155,6 +158,19 @@ describe('a command', () => {
       );
       return rows.length === 1;
     });
+  });
+
+  it('for a holder that hangs holds up nobody else’s', async () => {
+    leases = ['plugin that hangs', 'plugin d'];
+    const hung = Array.from({ length: 100 }, async () => call('leased', { plugin: 'that hangs' }, 3000));
+    const ended = Promise.allSettled(hung);
+    await waitFor(async () => {
+      const { rows } = await test.database.db.execute(sql`
+        select 1 from commands where lease = 'plugin that hangs' having count(*) = 100 and count(claimed_by) >= 16`);
+      return rows.length === 1;
+    });
+    expect(await call('leased', { plugin: 'd' }, 2000)).toBe('done for d');
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
   it('without a handler keeps its scheduler from starting', () => {

@@ -7,7 +7,9 @@ import { type CommandRunner, runCommand } from './run-command.ts';
 /** Item of the `commands` channel: a command waits for the holder of its lease. */
 export const LEASED = 'leased';
 
+/** Of one lease: a holder that hangs holds up none of its neighbours. */
 const MAX_AT_ONCE = 16;
+const BATCH = 64;
 
 /**
  * Takes the commands that are for the holder of a lease only. They bypass the queue, where any scheduler could fetch
@@ -16,7 +18,8 @@ const MAX_AT_ONCE = 16;
 export class LeasedCommands {
   readonly #runner: CommandRunner;
   readonly #held: () => readonly string[];
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #busy = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #off: (() => void)[];
   #looking = false;
@@ -43,7 +46,7 @@ export class LeasedCommands {
   async stop(): Promise<void> {
     for (const off of this.#off) off();
     this.#stop.abort();
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.values());
   }
 
   async #take(): Promise<void> {
@@ -51,13 +54,15 @@ export class LeasedCommands {
     try {
       while (this.#again && !this.#stop.signal.aborted) {
         this.#again = false;
-        const held = this.#held();
-        const room = MAX_AT_ONCE - this.#running.size;
-        if (held.length === 0 || room <= 0) return;
-        const { rows } = await this.#runner.database.db.execute<{ id: string }>(sql`
-          select id from commands where status = 'queued' and lease = any(${sql.param(held)}::text[])
-          order by created_at limit ${room}`);
-        for (const { id } of rows) this.#start(id);
+        const held = this.#held().filter((lease) => this.#roomOf(lease) > 0);
+        if (held.length === 0) return;
+        const { rows } = await this.#runner.database.db.execute<{ id: string; lease: string }>(sql`
+          select id, lease from commands where status = 'queued' and lease = any(${sql.param(held)}::text[])
+          order by created_at limit ${BATCH}`);
+        for (const { id, lease } of rows)
+          if (this.#roomOf(lease) > 0 && !this.#running.has(id)) this.#start(id, lease);
+        // Those of a lease that is busy now may stand before others'.
+        if (rows.length === BATCH) this.#again = true;
       }
     } catch (err) {
       // Who waits is told at the deadline; the next word looks again.
@@ -67,15 +72,23 @@ export class LeasedCommands {
     }
   }
 
-  #start(id: string): void {
-    const done: Promise<void> = runCommand(this.#runner, id, this.#stop.signal)
+  #roomOf(lease: string): number {
+    return MAX_AT_ONCE - (this.#busy.get(lease) ?? 0);
+  }
+
+  #start(id: string, lease: string): void {
+    this.#busy.set(lease, (this.#busy.get(lease) ?? 0) + 1);
+    const done = runCommand(this.#runner, id, this.#stop.signal)
       .catch((err: unknown) =>
         this.#runner.logger?.warn('a command could not be run', { command_id: id, error: messageOf(err) }),
       )
       .finally(() => {
-        this.#running.delete(done);
+        this.#running.delete(id);
+        const left = (this.#busy.get(lease) ?? 1) - 1;
+        if (left === 0) this.#busy.delete(lease);
+        else this.#busy.set(lease, left);
         this.look();
       });
-    this.#running.add(done);
+    this.#running.set(id, done);
   }
 }

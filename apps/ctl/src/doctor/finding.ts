@@ -21,9 +21,3 @@ export interface Check {
 
 export const well = (detail: string): Verdict => ({ ok: true, detail, mend: '' });
 export const wrong = (detail: string, mend: string): Verdict => ({ ok: false, detail, mend });
-
-const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
-
-/** Whether other machines reach the service without a proxy on this one. */
-export const isExposed = ({ config }: Pick<CommandContext, 'config'>): boolean =>
-  !LOOPBACK.includes(config.host);

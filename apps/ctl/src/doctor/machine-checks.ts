@@ -1,8 +1,8 @@
 /** What the machine and the environment bring. */
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
-import { BUBBLEWRAP_MEND, findBubblewrap } from '@acp/kernel';
-import { type Check, isExposed, well, wrong } from './finding.ts';
+import { BUBBLEWRAP_MEND, findBubblewrap, findPluginWalls, isExposed } from '@acp/kernel';
+import { type Check, well, wrong } from './finding.ts';
 
 const LEAST_FREE_MB = 1000;
 
@@ -62,11 +62,34 @@ export const machineChecks: Record<string, Check> = {
       );
     },
   },
+  'plugin sandbox': {
+    mend: `start the container engine of SERVICE_CONTAINER_CLI, or ${BUBBLEWRAP_MEND}; or set SERVICE_PLUGIN_SANDBOX`,
+    run: async ({ config }) => {
+      const walls = await findPluginWalls(config);
+      if (walls.kind !== 'bare') return well(`plugins are shut in by ${walls.kind}`);
+      const detail = `plugins are bare processes with the scheduler’s rights: ${walls.why}`;
+      const isChosen = config.plugin_sandbox === 'disabled';
+      return isChosen || !isExposed(config)
+        ? well(detail)
+        : wrong(detail, `${BUBBLEWRAP_MEND}; SERVICE_PLUGIN_SANDBOX=required has no plugin start without`);
+    },
+  },
+  'plugin binaries': {
+    mend: 'set SERVICE_PLUGIN_BINARY_ALLOWLIST',
+    run: ({ config }) => {
+      const { plugin_binary_allowlist: listed } = config;
+      if (listed.length > 0) return well(listed.join(', '));
+      const detail = 'any file of the schedulers’ machine that an admin of a company allows';
+      return isExposed(config)
+        ? wrong(detail, 'set SERVICE_PLUGIN_BINARY_ALLOWLIST to the paths of binaries that plugins may be')
+        : well(detail);
+    },
+  },
   'public URL': {
     mend: 'set SERVICE_PUBLIC_URL to the address that browsers and agents use',
-    run: (context) => {
-      const { public_url: url } = context.config;
-      return url.startsWith('http:') && isExposed(context)
+    run: ({ config }) => {
+      const { public_url: url } = config;
+      return url.startsWith('http:') && isExposed(config)
         ? wrong(`${url} is not encrypted`, 'serve https by a proxy and set SERVICE_PUBLIC_URL to its address')
         : well(url);
     },
@@ -86,9 +109,9 @@ export const machineChecks: Record<string, Check> = {
   },
   'rate limit': {
     mend: 'set RATE_LIMIT_RPM',
-    run: (context) => {
-      const { rate_limit_rpm: limit } = context.config;
-      return limit === 0 && isExposed(context)
+    run: ({ config }) => {
+      const { rate_limit_rpm: limit } = config;
+      return limit === 0 && isExposed(config)
         ? wrong(
             'off, on an address that others reach',
             'set RATE_LIMIT_RPM to the requests a client may make',

@@ -63,11 +63,13 @@ describe('doctor', () => {
       SERVICE_ENCRYPTION_KEY: '',
       SERVICE_DEFAULT_LLM_PROVIDER: '',
       SERVICE_DATABASE_POOL_SIZE: '1000',
+      SERVICE_PLUGIN_SANDBOX: 'disabled',
     });
     expect(failed).toBe(true);
     expect(names).toEqual([
       'environment',
       'model endpoint',
+      'plugin binaries',
       'public URL',
       'rate limit',
       'connections',
@@ -75,6 +77,9 @@ describe('doctor', () => {
     ]);
     expect(text).toContain('FAIL  environment: unknown: SERVICE_HSOT\n      mend: correct the spelling');
     expect(text).toContain('mend: raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
+    expect(text).toContain(
+      'plugin sandbox: plugins are bare processes with the scheduler’s rights: SERVICE_PLUGIN_SANDBOX=disabled',
+    );
     expect(text).toMatch(/encryption key: no secret can be stored\n {6}mend: set SERVICE_ENCRYPTION_KEY/);
   });
 
@@ -87,6 +92,14 @@ describe('doctor', () => {
       expect(text).toContain('bubblewrap (bwrap) is not installed');
       expect(text).toContain('apt-get install bubblewrap');
       expect((await examine({ SERVICE_LOCAL_CLI: 'host' })).names).toEqual([]);
+      const bare = await examine({ SERVICE_LOCAL_CLI: 'off' });
+      expect(bare.text).toContain(
+        'ok    plugin sandbox: plugins are bare processes with the scheduler’s rights: docker is not installed; bubblewrap',
+      );
+      const required = { SERVICE_LOCAL_CLI: 'off', SERVICE_PLUGIN_SANDBOX: 'required' };
+      const refused = await examine(required);
+      expect(refused.names).toEqual(['plugin sandbox']);
+      expect(refused.text).toContain('plugins can’t be shut in: docker is not installed');
     } finally {
       process.env.PATH = PATH;
     }

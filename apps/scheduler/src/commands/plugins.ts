@@ -66,7 +66,7 @@ export function pluginCommandHandlers(context: SchedulerContext): Pick<Handlers,
     },
     'deliver-plugin-webhook': async ({ plugin_id, path, headers, body_base64 }) => {
       const body = Buffer.from(body_base64, 'base64');
-      await plugins.runner(plugin_id).webhook({ path, headers, body });
+      await plugins.runner(plugin_id).webhook(path, headers, body);
       return { plugin_id, status: 'delivered' };
     },
   };

@@ -1,15 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { ApprovedBinary } from '@acp/core';
-import { conflict } from '@acp/kernel';
+import { conflict, isUuid, unavailable } from '@acp/kernel';
 import type { FileStore, Storage } from '@acp/storage';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
 /** The largest binary. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** Named further by the plugin and its holder's fence. */
+const FOLDER = 'service-plugin-';
 
 /** Opens a binary on this machine's disk. @throws conflict for what can't be read, is no file, or too large */
 async function openBinary(path: string): Promise<FileHandle> {
@@ -66,37 +68,70 @@ export interface LaidBinary {
   remove: () => Promise<void>;
 }
 
+/** ELF; Mach-O in its two orders and with several architectures; `#!`. */
+const PROGRAMS = ['7f454c46', 'cffaedfe', 'feedfacf', 'cafebabe', '2321'];
+
+/**
+ * What is no program by its first bytes would be read by a shell, which says in its errors what stands in it: the file of
+ * whoever may be read by the scheduler. @throws conflict
+ */
+function assertProgram(start: Buffer): void {
+  if (!PROGRAMS.some((magic) => start.subarray(0, magic.length / 2).toString('hex') === magic))
+    throw conflict('plugin binary is no program: it begins neither with #! nor as an executable');
+}
+
 /**
  * Lays the allowed copy where it can be run, anew for each start: a process without walls could have written the last
- * one. @throws Error where the stored bytes are others than were allowed
+ * one. @throws conflict where the stored bytes are no program, or others than were allowed, unavailable without them
  */
 export async function layBinary(
   storage: Pick<Storage, 'get'>,
   { storage_key, sha256 }: ApprovedBinary,
-  name: string,
+  { plugin_id, fence, name }: { plugin_id: string; fence: number; name: string },
 ): Promise<LaidBinary> {
   const body = await storage.get(storage_key);
-  if (body === undefined) throw new Error('the allowed copy of the binary is not in the storage');
+  if (body === undefined) throw unavailable('the allowed copy of the binary is not in the storage');
   await mkdir(tmpdir(), { recursive: true });
-  const folder = await mkdtemp(join(tmpdir(), 'service-plugin-'));
+  const folder = await mkdtemp(join(tmpdir(), `${FOLDER}${plugin_id}.${fence}.`));
   const remove = async () => rm(folder, { recursive: true, force: true });
   try {
     const file = join(folder, /^[\w.-]{1,100}$/.test(name) && !/^\.+$/.test(name) ? name : randomUUID());
     const handle = await open(file, 'wx', 0o500);
     const hash = createHash('sha256');
     try {
+      let isChecked = false;
       for await (const chunk of body as AsyncIterable<Buffer>) {
+        if (!isChecked) assertProgram(chunk);
+        isChecked = true;
         hash.update(chunk);
-        await handle.write(chunk);
+        await handle.writeFile(chunk);
       }
     } finally {
       await handle.close();
     }
     if (hash.digest('hex') !== sha256)
-      throw new Error('the stored copy of the binary has another hash than was allowed');
+      throw conflict('the stored copy of the binary has another hash than was allowed');
     return { file, remove };
   } catch (err) {
     await remove();
     throw err;
   }
+}
+
+/**
+ * Removes the copies of schedulers that were killed here. @param current of plugins that are there, the lowest fence that
+ * may be in use
+ */
+export async function sweepBinaries(
+  current: (plugin_ids: string[]) => Promise<ReadonlyMap<string, number>>,
+): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(FOLDER));
+  const found = names.map((name) => {
+    const [plugin_id = '', fence] = name.slice(FOLDER.length).split('.');
+    return { name, plugin_id, fence: Number(fence) };
+  });
+  const fences = await current(found.map(({ plugin_id }) => plugin_id).filter(isUuid));
+  for (const { name, plugin_id, fence } of found)
+    if ((fences.get(plugin_id) ?? fence) > fence)
+      await rm(join(tmpdir(), name), { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { HostMessage, PluginMessage } from '@acp/contract';
-import { conflict, unavailable } from '@acp/kernel';
+import { conflict, mapTexts, storableText, unavailable } from '@acp/kernel';
 import { ProtocolError } from '@acp/plugin-protocol';
 
 type Answer = PluginMessage['payload'];
@@ -50,7 +50,7 @@ export class Conversation {
     );
     const { result = null, error } = answer as { result?: unknown; error?: unknown };
     if (error !== null && error !== undefined) throw conflict(`the tool failed: ${textOf(error)}`);
-    return result;
+    return mapTexts(result, storableText);
   }
 
   /** @throws unavailable where it is not handled in time */
@@ -135,5 +135,5 @@ const LONGEST = 2000;
 
 function textOf(error: unknown): string {
   const text = typeof error === 'string' ? error : (error as { message: string }).message;
-  return text.slice(0, LONGEST).toWellFormed();
+  return storableText(text.slice(0, LONGEST));
 }

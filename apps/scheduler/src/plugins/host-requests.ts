@@ -1,7 +1,7 @@
 import type { HostMessage, PluginMessage } from '@acp/contract';
 import { ServiceError } from '@acp/kernel';
 import { ProtocolError } from '@acp/plugin-protocol';
-import { callHostService, type ServicePlace } from './host-services.ts';
+import { callHostService, isHostService, type ServicePlace } from './host-services.ts';
 import type { Logger } from '@acp/kernel';
 
 export interface HostRequestsSettings extends ServicePlace {
@@ -52,7 +52,7 @@ export class HostRequests {
         return this.#answer(request_id, null, { code: 'internal', message: 'the service failed' });
       }
       const refused = err.kind === 'forbidden';
-      if (refused || err.kind === 'not_found') denied(`host service ${service}: ${err.message}`);
+      if (refused || !isHostService(service)) denied(`host service ${service}: ${err.message}`);
       this.#answer(request_id, null, { code: refused ? 'not_granted' : err.kind, message: err.message });
     }
   }

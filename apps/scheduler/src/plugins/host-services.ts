@@ -76,6 +76,8 @@ export async function callHostService(place: ServicePlace, service: string, args
   return result;
 }
 
+export const isHostService = (service: string): boolean => validators.has(service);
+
 /** Of secrets each has a grant of its own. */
 export function isGranted(capabilities: readonly string[], service: string): boolean {
   if (service === 'secret') return capabilities.some((each) => each.startsWith('secret:'));

@@ -1,6 +1,7 @@
 import type { hostServices } from '@acp/contract';
 import { EgressError, invalid, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
+import { messageBody } from './message-body.ts';
 
 type Args = Static<(typeof hostServices)['http_fetch']['args']>;
 type Result = Static<(typeof hostServices)['http_fetch']['result']>;
@@ -16,8 +17,6 @@ export interface FetchPlace {
 const MAX_BODY_BYTES = 10_000_000;
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
-/** With its escapes a body has up to six times its length in a line of 1 MB. */
-const MAX_INLINE_BYTES = 128 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Of a request to another host a key must not become known there. */
 const PRIVATE = ['authorization', 'cookie', 'proxy-authorization'];
@@ -31,11 +30,7 @@ export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> 
     const { bytes, truncated } = await readBody(response);
     const headers = boundedHeaders(response.headers);
     const answer = { status: response.status, headers, truncated };
-    const text = utf8(bytes);
-    const body_encoding = text === undefined ? ('base64' as const) : ('utf8' as const);
-    if (bytes.length > MAX_INLINE_BYTES)
-      return { ...answer, body: null, body_encoding: 'utf8', body_file: await place.layBody(bytes) };
-    return { ...answer, body: text ?? Buffer.from(bytes).toString('base64'), body_encoding };
+    return { ...answer, ...(await messageBody(bytes, answer, async (laid) => place.layBody(laid))) };
   } catch (err) {
     if (err instanceof EgressError) throw invalid(err.message);
     if (tooLong.aborted) throw unavailable(`no answer within ${TIMEOUT_MS / 1000} s`);
@@ -106,12 +101,4 @@ function boundedHeaders(headers: Headers): Record<string, string> {
   let left = MAX_HEADER_BYTES;
   for (const [name, value] of headers) if ((left -= name.length + value.length) >= 0) kept[name] = value;
   return kept;
-}
-
-function utf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,5 @@
 import {
   claimPlugin,
-  existingPlugins,
   failLostJobRuns,
   leaveHosts,
   lookAround,
@@ -18,7 +17,7 @@ import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
 import { memoryBytes, usageBelow } from './usage.ts';
-import { removeWorkspace, workspaceBytes } from './workspace.ts';
+import { workspaceBytes } from './workspace.ts';
 
 export interface PluginHostSettings {
   config: Config;
@@ -39,6 +38,8 @@ export interface PluginHostSettings {
 /** A killed scheduler's plugins run elsewhere within 30 s: a lease, and the patience of one that has its share. */
 const LONGEST_LEASE_SEC = 15;
 const PATIENCE_SEC = 3;
+/** Of its lease: when it is looked after, renewed, and given up where it could not be renewed. */
+const [BEAT, RENEW, GIVE_UP] = [0.2, 0.3, 0.75];
 /** The pause after a crash, which doubles. */
 const PAUSE_MS = 1000;
 const WATCH_MS = 2000;
@@ -57,6 +58,10 @@ export class PluginHost {
   readonly #fetch: typeof fetch;
   readonly #stopping = new AbortController();
   #renewedAt = 0;
+  #renewNow = false;
+  /** Off the list, but their processes still have a moment: nobody else may start them yet. */
+  readonly #leaving = new Set<PluginRunner>();
+  readonly #ends = new Set<Promise<void>>();
   #working: Promise<void> | null = null;
   #again = false;
   #beat: NodeJS.Timeout | undefined;
@@ -70,7 +75,7 @@ export class PluginHost {
     const { listener } = settings;
     this.#off = [
       listener.on('plugins', (ids) => {
-        if (ids.some((id) => id === WILDCARD || this.#runners.has(id))) this.#renewedAt = 0;
+        if (ids.some((id) => id === WILDCARD || this.#runners.has(id))) this.#renewNow = true;
         this.kick();
       }),
       listener.on('events', () => {
@@ -110,7 +115,6 @@ export class PluginHost {
   /** Hands all over: each ends in its own time, its lease is given back at once then. */
   async stop(): Promise<void> {
     for (const off of this.#off) off();
-    clearInterval(this.#beat);
     clearInterval(this.#watch);
     this.#stopping.abort();
     const { database, name, logger } = this.#set;
@@ -121,6 +125,13 @@ export class PluginHost {
     await Promise.all(
       [...this.#runners.values()].map(async (runner) => this.#end(runner, { how: 'handed_over' })),
     );
+    await Promise.all(this.#ends);
+    clearInterval(this.#beat);
+  }
+
+  #keep(end: Promise<void>): void {
+    const kept: Promise<void> = end.finally(() => this.#ends.delete(kept));
+    this.#ends.add(kept);
   }
 
   async #work(): Promise<void> {
@@ -135,7 +146,6 @@ export class PluginHost {
         else await this.#round();
       } catch (error) {
         this.#set.logger.warn('plugins could not be looked after', { error });
-        await this.#endOverdue();
       }
     }
   }
@@ -147,10 +157,12 @@ export class PluginHost {
     const share = Math.ceil(view.wanted / view.hosts);
     for (let left = view.free; left > 0 && !this.#stopping.signal.aborted; left -= 1) {
       const patience = this.#runners.size < share ? 0 : PATIENCE_SEC;
+      const asked = performance.now();
       const claimed = await transaction(database, async (tx) =>
         claimPlugin(tx, name, this.#leaseSec, patience),
       );
       if (claimed === undefined) break;
+      if (this.#runners.size === 0) this.#renewedAt = asked;
       this.#run(claimed);
     }
     // Another has less than its share: one at a time, so that nothing goes to and fro.
@@ -171,8 +183,7 @@ export class PluginHost {
     };
     const runner = new PluginRunner(plugin, hold, parts);
     this.#runners.set(plugin.id, runner);
-    this.#renewedAt ||= performance.now();
-    this.#beat ??= setInterval(() => this.kick(), (this.#leaseSec * 1000) / 3).unref();
+    this.#beat ??= setInterval(() => this.#look(), BEAT * this.#leaseSec * 1000).unref();
     this.#watch ??= setInterval(() => void this.#watchUsage(), WATCH_MS).unref();
     void this.#await(runner);
   }
@@ -187,7 +198,8 @@ export class PluginHost {
   /** Its end is written down once nothing of it is left: only then may another begin. */
   async #end(runner: PluginRunner, end: PluginEnd): Promise<void> {
     this.#runners.delete(runner.hold.plugin_id);
-    await runner.stop();
+    this.#leaving.add(runner);
+    await runner.stop().finally(() => this.#leaving.delete(runner));
     await this.#settle(runner, end);
   }
 
@@ -208,42 +220,45 @@ export class PluginHost {
   }
 
   async #renew(): Promise<void> {
-    const due = performance.now() - this.#renewedAt > (this.#leaseSec * 1000) / 3 - 100;
-    if (this.#runners.size === 0 || !due) return;
+    const due = this.#renewNow || this.#sinceRenewal() > RENEW;
+    const runners = [...this.#runners.values(), ...this.#leaving];
+    if (runners.length === 0 || !due) return;
+    this.#renewNow = false;
     const { database, name, logger } = this.#set;
     const asked = performance.now();
-    const runners = [...this.#runners.values()];
     const holds = runners.map(({ hold, healthy, checked_at }) => ({ ...hold, healthy, checked_at }));
     const kept = await renewHolds(database.db, name, holds, this.#leaseSec);
     this.#renewedAt = asked;
     for (const runner of runners) {
       const { plugin_id, fence } = runner.hold;
       const renewed = kept.find((each) => each.plugin_id === plugin_id && each.fence === fence);
-      if (renewed?.wanted === true) continue;
-      if (renewed !== undefined) void this.#end(runner, { how: 'stopped' });
+      if (renewed?.wanted === true || this.#runners.get(plugin_id) !== runner) continue;
+      if (renewed !== undefined) this.#keep(this.#end(runner, { how: 'stopped' }));
       else {
         logger.info('a plugin is not held any more', { plugin_id });
-        void this.#lose(runner);
+        this.#keep(this.#lose(runner));
       }
     }
   }
 
-  /** Taken over, deleted, or its company is in the trash. */
+  /** Taken over, deleted, its company is in the trash, or it may be another's by now. Its workspace is the sweep's. */
   async #lose(runner: PluginRunner): Promise<void> {
-    const { plugin_id } = runner.hold;
-    this.#runners.delete(plugin_id);
+    this.#runners.delete(runner.hold.plugin_id);
     await runner.kill();
     await this.#settle(runner, { how: 'handed_over' });
-    const known = await existingPlugins(this.#set.database.db, [plugin_id]);
-    if (known.length === 0) await removeWorkspace(this.#set.config, plugin_id);
   }
 
-  /** The database does not answer: what can't be renewed in time ends before another may take it. */
-  async #endOverdue(): Promise<void> {
-    if (this.#runners.size === 0 || performance.now() - this.#renewedAt < this.#leaseSec * 900) return;
-    await Promise.all(
-      [...this.#runners.values()].map(async (runner) => runner.kill('its lease could not be renewed')),
-    );
+  /** As a part of the lease. */
+  #sinceRenewal(): number {
+    return (performance.now() - this.#renewedAt) / (this.#leaseSec * 1000);
+  }
+
+  /** The database refuses, or does not answer at all: what can't be renewed ends before another may take it. */
+  #look(): void {
+    if (!this.#stopping.signal.aborted) this.kick();
+    else void this.#renew().catch(() => undefined);
+    if (this.#sinceRenewal() < GIVE_UP) return;
+    for (const runner of this.#runners.values()) this.#keep(this.#lose(runner));
   }
 
   async #runJobs(): Promise<void> {
@@ -261,8 +276,11 @@ export class PluginHost {
     const { config } = this.#set;
     const runners = [...this.#runners.values()].filter(({ pid }) => pid !== undefined);
     if (runners.length === 0) return;
-    const usage = await usageBelow(runners.map(({ pid }) => pid!));
     const most = memoryBytes(config.plugin_memory_limit);
+    const usage = await usageBelow(
+      runners.map(({ pid }) => pid!),
+      most,
+    );
     this.#looks += 1;
     for (const runner of runners) {
       const { processes, memory_bytes } = usage.get(runner.pid!) ?? { processes: 0, memory_bytes: 0 };

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import {
   outsideValidator,
   PLUGIN_PROTOCOL_VERSION,
@@ -14,8 +14,8 @@ import {
   resolveSecrets,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { conflict, notFound, Scrubber, ServiceError } from '@acp/kernel';
-import { type CheckedManifest, checkManifest } from '@acp/plugin-protocol';
+import { conflict, mapTexts, notFound, Scrubber, ServiceError, storableText } from '@acp/kernel';
+import { type CheckedManifest, checkManifest, ProtocolError } from '@acp/plugin-protocol';
 import { Conversation } from './conversation.ts';
 import { EventPump } from './event-pump.ts';
 import { HostRequests } from './host-requests.ts';
@@ -23,11 +23,15 @@ import { PluginLog } from './plugin-log.ts';
 import { type ProcessEnd, PluginProcess } from './plugin-process.ts';
 import { prepareStart, type PreparedStart } from './prepare-start.ts';
 import type { RunnerParts } from './runner-parts.ts';
-import { deliverBody, type IncomingWebhook } from './webhook-message.ts';
+import { messageBody } from './message-body.ts';
 
 /** Health checks in a row without an answer, after which it counts as hung. */
 const MOST_SILENCES = 2;
 const STDERR_SHOWN = 2000;
+/** Of a job, in characters of JSON: a longer one is not kept. */
+const LONGEST_RESULT = 20_000;
+const LONGEST_CODE = 100;
+const LONGEST_COMPILING_MS = 3000;
 
 /** One plugin that this scheduler holds: from the laid binary to the end of its process. */
 export class PluginRunner {
@@ -74,7 +78,7 @@ export class PluginRunner {
       answer: (message) => this.#running().send(message),
     });
     this.#manifest.promise.catch(() => undefined);
-    void this.#start().catch((err: unknown) => this.#fail(reasonOf(err)));
+    void this.#start().catch((err: unknown) => this.#fail(this.#reasonOf(err)));
   }
 
   /** It answers calls. */
@@ -101,9 +105,11 @@ export class PluginRunner {
     return this.#conversation.invoke(tool, this.#parts.times.tool, signal);
   }
 
-  async webhook(webhook: IncomingWebhook): Promise<void> {
-    const lay = async (bytes: Uint8Array) => this.#prepared!.layBody(bytes);
-    this.#running().send(await deliverBody(webhook, lay));
+  /** @throws unavailable where it does not read its messages, conflict for headers that are too long for one */
+  async webhook(path: string, headers: Record<string, string>, body: Uint8Array): Promise<void> {
+    const about = { path, headers };
+    const held = await messageBody(body, about, async (bytes) => this.#prepared!.layBody(bytes));
+    this.#running().send({ type: 'deliver_webhook', payload: { ...about, ...held } });
   }
 
   /** There are new events. */
@@ -115,10 +121,11 @@ export class PluginRunner {
     const { database, times } = this.#parts;
     try {
       const result = await this.#conversation.job({ job_name: name, config, scheduled_at }, times.job);
-      const kept = (JSON.stringify(result) ?? 'null').length > 20_000 ? null : result;
-      await endJobRun(database.db, run_id, { status: 'succeeded', result: kept });
+      const kept = JSON.stringify(result).length > LONGEST_RESULT ? null : result;
+      const clean = mapTexts(kept, (text) => this.#clean(text));
+      await endJobRun(database.db, run_id, { status: 'succeeded', result: clean });
     } catch (err) {
-      const error = this.#log.scrubber.scrub(err instanceof ServiceError ? err.message : 'the job failed');
+      const error = this.#clean(err instanceof ServiceError ? err.message : 'the job failed');
       await endJobRun(database.db, run_id, { status: 'failed', error });
       this.#log.add({ type: 'error', level: 'error', message: `job ${name}: ${error}` });
     }
@@ -163,8 +170,14 @@ export class PluginRunner {
 
   async #becomeReady(manifest: CheckedManifest, sandbox: PluginSandbox): Promise<void> {
     const { database } = this.#parts;
-    for (const { namespace, name, input_schema } of manifest.tools)
-      this.#validators.set(`${namespace}:${name}`, outsideValidator(input_schema));
+    const begun = performance.now();
+    for (const { namespace, name, input_schema } of manifest.tools) {
+      if (performance.now() - begun > LONGEST_COMPILING_MS)
+        throw new ProtocolError('manifest: the input schemas take too long to be compiled');
+      // A schema may take its time: others get theirs in between.
+      await nextTurn();
+      this.#validators.set(`${namespace}:${name}`, compiled(name, input_schema));
+    }
     const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, sandbox));
     if (row === undefined) {
       // Stopped, banned or taken over meanwhile.
@@ -186,7 +199,7 @@ export class PluginRunner {
         this.#log.add({
           type: 'error',
           level: 'error',
-          message: `event ${type} was left out: ${reasonOf(err)}`,
+          message: `event ${type} was left out: ${this.#reasonOf(err)}`,
         }),
       signal: this.#over.signal,
     });
@@ -229,7 +242,7 @@ export class PluginRunner {
         return;
       case 'error': {
         const { message: text, code } = message.payload;
-        const details = code === undefined || code === null ? {} : { code };
+        const details = code === undefined || code === null ? {} : { code: codeText(code) };
         return this.#log.add({ type: 'error', level: 'error', message: text, details });
       }
       default:
@@ -247,7 +260,7 @@ export class PluginRunner {
     try {
       this.#manifest.resolve(checkManifest(manifest));
     } catch (err) {
-      this.#process?.fail(reasonOf(err));
+      this.#process?.fail(this.#reasonOf(err));
     }
   }
 
@@ -277,7 +290,8 @@ export class PluginRunner {
   }
 
   async #processEnded({ failure, stderr }: ProcessEnd): Promise<void> {
-    const said = stderr.trim().slice(-STDERR_SHOWN);
+    // Cleaned as a whole: a cut could leave a part of a secret.
+    const said = this.#clean(stderr).trim().slice(-STDERR_SHOWN);
     const shown = failure === null || said === '' ? failure : `${failure}; it last wrote: ${said}`;
     await this.#finish(shown);
   }
@@ -289,10 +303,29 @@ export class PluginRunner {
     await this.#prepared?.remove();
     const { metrics } = this.#parts;
     metrics.forget({ plugin_id: this.#plugin.id, company_id: this.company_id });
-    this.#end.resolve(failure === null ? null : this.#log.scrubber.scrub(failure));
+    this.#end.resolve(failure === null ? null : this.#clean(failure));
+  }
+
+  /** Fit for the database, and without what the plugin was told in confidence. */
+  #clean(text: string): string {
+    return storableText(this.#log.scrubber.scrub(text));
+  }
+
+  /** For people. What has no message of its own is logged: it is ours. */
+  #reasonOf(error: unknown): string {
+    if (error instanceof ServiceError || error instanceof ProtocolError) return error.message;
+    this.#parts.logger.warn('a plugin could not be started', { plugin_id: this.#plugin.id, error });
+    return 'it could not be started: the scheduler’s log says why';
   }
 }
 
-function reasonOf(err: unknown): string {
-  return err instanceof Error ? err.message : 'it could not be started';
+const codeText = (code: string | number): string | number =>
+  typeof code === 'string' ? storableText(code.slice(0, LONGEST_CODE)) : code;
+
+function compiled(tool: string, input_schema: Record<string, unknown>): (input: unknown) => unknown {
+  try {
+    return outsideValidator(input_schema, { at_once: true });
+  } catch (cause) {
+    throw new ProtocolError(`manifest: the input schema of tool ${tool} can’t be used`, { cause });
+  }
 }

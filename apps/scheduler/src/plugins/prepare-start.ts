@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { approvedBinary, assertAllowlisted, HASH_CHANGED, type PluginRow, revertApproval } from '@acp/core';
 import { transaction } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, findPluginWalls } from '@acp/kernel';
 import { hashIfThere, layBinary } from './binary.ts';
 import type { RunnerParts } from './runner-parts.ts';
-import { findWalls, sandboxed, type SandboxedCommand } from './sandbox.ts';
+import { sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
 import { layBody, makeWorkspace } from './workspace.ts';
 
 /** All that a process needs before it is there. */
@@ -21,13 +21,13 @@ export interface PreparedStart {
 /**
  * The start rules once more, for a start that nobody asked for just now, then the walls and the allowed copy within them.
  * A host without the file runs the copy all the same: it is what was allowed.
- * @throws conflict for a plugin that may not run (any more), Error for walls that can't be had
+ * @throws conflict for a plugin that may not run (any more), and for walls that can't be had
  */
 export async function prepareStart(
   plugin: PluginRow,
   { config, database, storage }: Pick<RunnerParts, 'config' | 'database' | 'storage'>,
 ): Promise<PreparedStart> {
-  const { id: plugin_id, company_id, binary_path, approved_binary_hash } = plugin;
+  const { id: plugin_id, company_id, fence, binary_path, approved_binary_hash } = plugin;
   const actual = await hashIfThere(binary_path);
   if (actual !== undefined && actual !== approved_binary_hash) {
     await transaction(database, async (tx) => revertApproval(tx, plugin_id, actual));
@@ -36,13 +36,18 @@ export async function prepareStart(
   assertAllowlisted(binary_path ?? '', config.plugin_binary_allowlist);
   const approved = await approvedBinary(database.db, plugin_id);
   if (approved === undefined) throw conflict('plugin is not allowed');
-  const walls = await findWalls(config);
+  const walls = await findPluginWalls(config);
   const workspace = await makeWorkspace(config, plugin_id);
-  const { file: binary, remove } = await layBinary(storage, approved, basename(binary_path ?? 'plugin'));
+  const { file: binary, remove } = await layBinary(storage, approved, {
+    plugin_id,
+    fence,
+    name: basename(binary_path ?? 'plugin'),
+  });
   try {
-    const command = sandboxed(config, walls, { plugin_id, company_id, binary, workspace });
-    // A container of this name is what a killed scheduler left.
-    await command.cleanUp();
+    const command = sandboxed(config, walls, { plugin_id, company_id, fence, binary, workspace });
+    if (walls.kind === 'container')
+      // What a scheduler left that was killed here.
+      await sweepPluginContainers(config, async () => Promise.resolve(new Map([[plugin_id, fence]])));
     const lay = async (bytes: Uint8Array) => `${command.workspace}/${await layBody(workspace, bytes)}`;
     return { command, workspace, layBody: lay, remove };
   } catch (err) {

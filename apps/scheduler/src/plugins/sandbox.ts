@@ -1,22 +1,21 @@
-import { execFile } from 'node:child_process';
 import { release } from 'node:os';
-import { promisify } from 'node:util';
-import { engineEnvironment, removeContainer, visibleFiles } from '@acp/adapters';
+import { labelledContainers, removeContainer, visibleFiles } from '@acp/adapters';
 import type { PluginSandbox } from '@acp/contract';
 import {
-  BUBBLEWRAP_MEND,
   bubblewrapProc,
   bubblewrapWalls,
   type Config,
-  findBubblewrap,
+  engineEnvironment,
   findProgram,
+  isUuid,
   pickEnvironment,
+  type PluginWalls,
   repositoryRoot,
 } from '@acp/kernel';
 
-const run = promisify(execFile);
-const ENGINE_TRIAL_MS = 10_000;
 const TEMP_BYTES = 64 * 1024 * 1024;
+/** Names a plugin's container to the engine, with its holder's fence. */
+const PLUGIN_LABEL = 'service.plugin';
 /** The workspace as a shut-in plugin sees it. */
 const WORKSPACE = '/workspace';
 
@@ -30,42 +29,13 @@ export type SandboxConfig = Pick<
   | 'plugin_sandbox'
   | 'plugin_sandbox_image'
   | 'plugin_sandbox_security_opts'
+  | 'plugin_workspace_limit'
 >;
-
-/** The walls that this machine offers, of those that the operator admits. */
-export type Walls =
-  { kind: 'container' } | { kind: 'bubblewrap'; file: string } | { kind: 'bare'; why: string };
-
-/** @throws Error that says what to mend, where the operator wants walls that can't be had */
-export async function findWalls(config: SandboxConfig): Promise<Walls> {
-  const wanted = config.plugin_sandbox;
-  if (wanted === 'disabled') return { kind: 'bare', why: 'SERVICE_PLUGIN_SANDBOX=disabled' };
-  const engine = wanted === 'bubblewrap' ? 'not asked for' : await engineTrouble(config);
-  if (engine === null) return { kind: 'container' };
-  if (wanted === 'container') throw new Error(`plugins can’t be shut in: ${engine}`);
-  const found = await findBubblewrap();
-  if ('file' in found) return { kind: 'bubblewrap', file: found.file };
-  if (wanted !== 'auto')
-    throw new Error(`plugins can’t be shut in: ${engine}; ${found.reason}; ${BUBBLEWRAP_MEND}`);
-  return { kind: 'bare', why: `${engine}; ${found.reason}` };
-}
-
-/** Null where the engine answers; asked, since its command line is there without it. */
-async function engineTrouble({
-  container_cli: [program = '', ...args],
-}: SandboxConfig): Promise<string | null> {
-  if (findProgram(program) === undefined) return `${program} is not installed`;
-  try {
-    await run(program, [...args, 'info'], { timeout: ENGINE_TRIAL_MS, env: engineEnvironment() });
-    return null;
-  } catch {
-    return `${program} does not answer`;
-  }
-}
 
 export interface PluginPlace {
   plugin_id: string;
   company_id: string;
+  fence: number;
   /** The allowed copy. */
   binary: string;
   workspace: string;
@@ -83,7 +53,7 @@ export interface SandboxedCommand {
   cleanUp(): Promise<void>;
 }
 
-export function sandboxed(config: SandboxConfig, walls: Walls, place: PluginPlace): SandboxedCommand {
+export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: PluginPlace): SandboxedCommand {
   switch (walls.kind) {
     case 'container':
       return inContainer(config, place);
@@ -113,11 +83,13 @@ function environment({ plugin_id, company_id }: PluginPlace, workspace: string):
   };
 }
 
-export const pluginContainer = (plugin_id: string): string => `service-plugin-${plugin_id}`;
+/** Of one holder: who has lost the plugin removes its own, not the next one's. */
+const containerOf = ({ plugin_id, fence }: Pick<PluginPlace, 'plugin_id' | 'fence'>): string =>
+  `service-plugin-${plugin_id}-${fence}`;
 
 function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedCommand {
   const { PATH: _path, HOME: _home, ...own } = environment(place, WORKSPACE);
-  const name = pluginContainer(place.plugin_id);
+  const name = containerOf(place);
   const memory = config.plugin_memory_limit;
   const inside = '/plugin/binary';
   const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
@@ -130,7 +102,7 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       '--interactive',
       '--init',
       `--name=${name}`,
-      `--label=service.plugin_id=${place.plugin_id}`,
+      `--label=${PLUGIN_LABEL}=${place.plugin_id}.${place.fence}`,
       '--read-only',
       `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${TEMP_BYTES}`,
       '--network=none',
@@ -141,6 +113,8 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       `--memory-swap=${memory}`,
       `--cpus=${config.plugin_cpu_limit}`,
       `--pids-limit=${config.plugin_pids_limit}`,
+      `--ulimit=fsize=${config.plugin_workspace_limit}`,
+      '--ulimit=core=0',
       `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
       `--mount=type=bind,source=${place.binary},target=${inside},readonly`,
       `--mount=type=bind,source=${place.workspace},target=${WORKSPACE}`,
@@ -199,10 +173,40 @@ function inBubblewrap(config: SandboxConfig, file: string, place: PluginPlace): 
  * Processes are counted per user namespace since Linux 5.14; before, the limit would count those of the whole user. Memory
  * is watched from outside, for no limit of a process knows of the others.
  */
-function limits({ plugin_pids_limit }: SandboxConfig): string[] {
+function limits({ plugin_pids_limit, plugin_workspace_limit }: SandboxConfig): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
   const [major = 0, minor = 0] = release().split('.').map(Number);
   const counts = major > 5 || (major === 5 && minor >= 14);
-  return [prlimit, '--core=0', '--nofile=1024', ...(counts ? [`--nproc=${plugin_pids_limit}`] : []), '--'];
+  return [
+    prlimit,
+    '--core=0',
+    '--nofile=1024',
+    `--fsize=${plugin_workspace_limit}`,
+    ...(counts ? [`--nproc=${plugin_pids_limit}`] : []),
+    '--',
+  ];
+}
+
+/**
+ * Removes containers of plugins whose holder is gone: one that was killed leaves them running. Those of plugins that the
+ * database does not know are another instance's.
+ * @param current the fence of each of these plugins that is there
+ */
+export async function sweepPluginContainers(
+  config: SandboxConfig,
+  current: (plugin_ids: string[]) => Promise<ReadonlyMap<string, number>>,
+): Promise<number> {
+  const [program = ''] = config.container_cli;
+  if (['bubblewrap', 'disabled'].includes(config.plugin_sandbox) || findProgram(program) === undefined)
+    return 0;
+  const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
+  const found = (await labelledContainers(engine, PLUGIN_LABEL)).map((label) => {
+    const [plugin_id = '', fence] = label.split('.');
+    return { plugin_id, fence: Number(fence) };
+  });
+  const fences = await current(found.map(({ plugin_id }) => plugin_id).filter(isUuid));
+  const left = found.filter(({ plugin_id, fence }) => (fences.get(plugin_id) ?? fence) > fence);
+  await Promise.all(left.map(async (each) => removeContainer(engine, containerOf(each))));
+  return left.length;
 }

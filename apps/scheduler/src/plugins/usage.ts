@@ -10,37 +10,54 @@ const PAGE_BYTES = 4096;
 /**
  * What the trees below these processes take, from one look at /proc: a backstop where no control group bounds them. Empty
  * on machines without /proc.
+ * @param exact_from bytes: a tree that seems to take more is looked at again, with what its processes share counted once
  */
-export async function usageBelow(roots: readonly number[]): Promise<Map<number, Usage>> {
+export async function usageBelow(roots: readonly number[], exact_from: number): Promise<Map<number, Usage>> {
   const all = await processes();
   const children = Map.groupBy(all, ({ parent }) => parent);
   return new Map(
-    roots.map((root) => {
-      const usage = { processes: 0, memory_bytes: 0 };
-      const queue = all.filter(({ pid }) => pid === root);
-      for (let each = queue.pop(); each !== undefined; each = queue.pop()) {
-        usage.processes += 1;
-        usage.memory_bytes += each.memory_bytes;
-        queue.push(...(children.get(each.pid) ?? []));
-      }
-      return [root, usage];
-    }),
+    await Promise.all(
+      roots.map(async (root) => {
+        const tree = all.filter(({ pid }) => pid === root);
+        // Grows while it is walked.
+        for (const { pid } of tree) tree.push(...(children.get(pid) ?? []));
+        let memory_bytes = sum(tree.map(({ resident_bytes }) => resident_bytes));
+        if (memory_bytes > exact_from) memory_bytes = sum(await Promise.all(tree.map(proportionalBytes)));
+        return [root, { processes: tree.length, memory_bytes }] as const;
+      }),
+    ),
   );
 }
 
-async function processes() {
+interface Process {
+  pid: number;
+  parent: number;
+  /** Shared libraries and pages of a fork included, in each process. */
+  resident_bytes: number;
+}
+
+async function processes(): Promise<Process[]> {
   const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(names.map(async (name) => statOf(Number(name))));
   return found.filter((each) => each !== undefined);
 }
 
-async function statOf(pid: number) {
+async function statOf(pid: number): Promise<Process | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   if (text === undefined) return undefined;
   // The name in brackets may hold anything; fields are counted behind it: state, parent, …, resident pages (the 22nd).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { pid, parent: Number(fields[1]), memory_bytes: Number(fields[21]) * PAGE_BYTES };
+  return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES };
 }
+
+/** Its part of what it shares with others. All that is resident where the kernel does not tell. */
+async function proportionalBytes({ pid, resident_bytes }: Process): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
+  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(text) ?? [];
+  return kilobytes === undefined ? resident_bytes : Number(kilobytes) * 1024;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /** `256m` as bytes. */
 export function memoryBytes(limit: string): number {

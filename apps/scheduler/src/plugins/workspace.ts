@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdir, opendir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '@acp/kernel';
-import { isUuid, newId } from '@acp/kernel';
+import { conflict, isUuid, newId } from '@acp/kernel';
 import { removeInside, writeInside } from '../programs/safe-files.ts';
 
 const SHARED = '/var/lib/service/plugins';
@@ -32,7 +32,7 @@ export async function makeWorkspace(config: Roots, plugin_id: string): Promise<s
     if (err.code !== 'EEXIST') throw err;
   });
   const found = await lstat(folder);
-  if (!found.isDirectory()) throw new Error('the workspace of the plugin is no folder');
+  if (!found.isDirectory()) throw conflict('the workspace of the plugin is no folder');
   await writeFile(join(root, ownerOf(plugin_id)), config.home, { mode: 0o600 });
   return folder;
 }

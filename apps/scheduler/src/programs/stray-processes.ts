@@ -1,6 +1,5 @@
 import {
   containerName,
-  engineEnvironment,
   killMarked,
   labelledContainers,
   markedProcesses,
@@ -10,7 +9,7 @@ import {
 import { adapterTraits } from '@acp/contract';
 import { endedAmong } from '@acp/core';
 import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, engineEnvironment, type Logger } from '@acp/kernel';
 
 interface Sweeper {
   config: Pick<Config, 'container_cli'>;

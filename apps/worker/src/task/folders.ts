@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   containerName,
-  engineEnvironment,
   killMarked,
   labelledContainers,
   removeContainer,
   sweepRunFolders,
 } from '@acp/adapters';
-import { isUuid, type Config, type Logger } from '@acp/kernel';
+import { engineEnvironment, isUuid, type Config, type Logger } from '@acp/kernel';
 
 const run = promisify(execFile);
 const TEMP = '.service-tmp';

@@ -109,13 +109,13 @@ export async function removeContainer(
   await engine(cli, ['rm', '--force', name], env);
 }
 
-/** Run ids of the containers that the engine knows; empty where there is no engine. */
-export async function labelledContainers({
-  cli,
-  cli_env: env,
-}: Pick<ContainerSpec, 'cli' | 'cli_env'>): Promise<string[]> {
-  const format = `{{index .Labels "${RUN_LABEL}"}}`;
-  const said = await engine(cli, ['ps', '--all', `--filter=label=${RUN_LABEL}`, `--format=${format}`], env);
+/** What the label says of each container that has it, by default its run's id; empty where there is no engine. */
+export async function labelledContainers(
+  { cli, cli_env: env }: Pick<ContainerSpec, 'cli' | 'cli_env'>,
+  label = RUN_LABEL,
+): Promise<string[]> {
+  const format = `{{index .Labels "${label}"}}`;
+  const said = await engine(cli, ['ps', '--all', `--filter=label=${label}`, `--format=${format}`], env);
   return said
     .split('\n')
     .map((line) => line.trim())

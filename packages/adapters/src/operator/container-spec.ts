@@ -1,7 +1,6 @@
-import type { Config } from '@acp/kernel';
+import { type Config, engineEnvironment } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import type { ContainerSpec } from '../task.ts';
-import { engineEnvironment } from './environment.ts';
 
 type ContainerConfig = Pick<
   Config,

@@ -44,22 +44,3 @@ export function passedSecrets(config: Pick<Config, 'cli_env_passthrough'>): stri
   const named = config.cli_env_passthrough.filter((name) => /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i.test(name));
   return Object.values(pickEnvironment(named));
 }
-
-/** What the container engine's command line itself goes by. */
-export function engineEnvironment(): Record<string, string> {
-  return pickEnvironment([
-    'PATH',
-    'HOME',
-    'TMPDIR',
-    'DOCKER_HOST',
-    'DOCKER_CONTEXT',
-    'DOCKER_CONFIG',
-    'DOCKER_CERT_PATH',
-    'DOCKER_TLS_VERIFY',
-    'CONTAINER_HOST',
-    'CONTAINERS_CONF',
-    'XDG_RUNTIME_DIR',
-    'XDG_CONFIG_HOME',
-    'XDG_DATA_HOME',
-  ]);
-}

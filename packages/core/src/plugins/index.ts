@@ -33,6 +33,7 @@ export type { DueJob } from './jobs.ts';
 export { nextRun } from './register.ts';
 export { manifestOf } from './manifest.ts';
 export {
+  countPluginSandboxes,
   listPluginAudit,
   listPluginEvents,
   listPluginJobs,

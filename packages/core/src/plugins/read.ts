@@ -3,11 +3,12 @@ import type {
   PluginEvent,
   PluginHealth,
   PluginJob,
+  PluginSandbox,
   PluginTool,
   PluginWebhook,
 } from '@acp/contract';
 import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { listActivity } from '../activity/index.ts';
 import { recentCrashes } from './holder.ts';
 import { jobsOf } from './jobs.ts';
@@ -149,4 +150,17 @@ function presentRun(row: JobRunRow): PluginJob['runs'][number] {
     started_at: new Date(row.started_at),
     finished_at: row.finished_at === null ? null : new Date(row.finished_at),
   };
+}
+
+/** How many plugins of the instance run in each kind of sandbox. */
+export async function countPluginSandboxes(
+  tx: Tx,
+): Promise<{ sandbox: PluginSandbox | null; plugins: number }[]> {
+  const rows = await tx
+    .select({ sandbox: plugins.sandbox, plugins: count() })
+    .from(plugins)
+    .where(and(eq(plugins.wanted, true), eq(plugins.state, 'running')))
+    .groupBy(plugins.sandbox)
+    .orderBy(plugins.sandbox);
+  return rows.map((row) => ({ ...row, sandbox: row.sandbox as PluginSandbox | null }));
 }

@@ -1,7 +1,7 @@
 import type { Plugin, PluginSandbox, PluginState, PluginSummary } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 
 const { companies, plugins } = schema;
 
@@ -18,13 +18,19 @@ export async function findPlugin(tx: Tx, id: string): Promise<PluginRow | undefi
   return row;
 }
 
-/** Those that are there, in the trash with their company or not. */
-export async function existingPlugins(tx: Tx, ids: readonly string[]): Promise<string[]> {
+/**
+ * Those that are there, in the trash with their company or not, each with the fence of its holder, or the next one's where
+ * nobody holds it: what has a lower one is left over.
+ */
+export async function existingPlugins(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx
-    .select({ id: plugins.id })
+    .select({
+      id: plugins.id,
+      fence: sql<string>`fence + case when held_by is null or lease_until < now() then 1 else 0 end`,
+    })
     .from(plugins)
     .where(inArray(plugins.id, [...ids]));
-  return rows.map(({ id }) => id);
+  return new Map(rows.map(({ id, fence }) => [id, Number(fence)]));
 }
 
 /** As it is now, locked until the end of the transaction. @throws notFound */

@@ -1,9 +1,9 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { listUsers, presentUser, readTicks } from '@acp/core';
+import { countPluginSandboxes, listUsers, presentUser, readTicks } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html } from '../kit/html.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
 import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -59,13 +59,33 @@ const workerColumns: Column<Worker>[] = [
   { label: 'Schedulers', kind: 'number', cell: ({ schedulers }) => html`${schedulers}` },
 ];
 
+/** What running plugins are shut in with. */
+function pluginWalls(counts: Awaited<ReturnType<typeof countPluginSandboxes>>): Html {
+  return html`<section class="card">
+    <h2>Sandboxes of running plugins</h2>
+    <dl class="facts">
+      !${each(
+        counts,
+        ({ sandbox, plugins }) =>
+          html`<dt>${sandbox ?? 'unknown'}</dt>
+            <dd>
+              ${plugins}
+              !${when(sandbox === 'bare', () => html`!${status('warn')} none: bare processes of the scheduler`)}
+            </dd>`,
+      )}
+    </dl>
+  </section>`;
+}
+
 async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   const workers = await readTicks(tx);
+  const walls = await countPluginSandboxes(tx);
   const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
     <section class="card">
       <h2>Background workers of the last minute</h2>
       !${workers.length > 0 ? table('Background workers', workerColumns, workers, { narrow: true }) : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
     </section>
+    !${when(walls.length > 0, () => pluginWalls(walls))}
     <section class="card">
       <h2>Model providers of the instance</h2>
       <p>What the environment configures, asked by a scheduler: a list of models, or one token.</p>

@@ -1,0 +1,63 @@
+/** What plugins are shut in with on this machine, of that which the operator admits (decisions 10.13). */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { BUBBLEWRAP_MEND, findBubblewrap, findProgram } from './bubblewrap.ts';
+import { type Config, pickEnvironment } from './config.ts';
+import { conflict } from './errors.ts';
+
+const run = promisify(execFile);
+const ENGINE_TRIAL_MS = 10_000;
+
+export type PluginWalls =
+  | { kind: 'container' }
+  | { kind: 'bubblewrap'; file: string }
+  /** None: a process with the rights of the scheduler. */
+  | { kind: 'bare'; why: string };
+
+/** @throws conflict that says what to mend, where the operator wants walls that can't be had */
+export async function findPluginWalls(
+  config: Pick<Config, 'container_cli' | 'plugin_sandbox'>,
+): Promise<PluginWalls> {
+  const wanted = config.plugin_sandbox;
+  if (wanted === 'disabled') return { kind: 'bare', why: 'SERVICE_PLUGIN_SANDBOX=disabled' };
+  const engine = wanted === 'bubblewrap' ? 'not asked for' : await engineTrouble(config);
+  if (engine === null) return { kind: 'container' };
+  if (wanted === 'container') throw conflict(`plugins can’t be shut in: ${engine}`);
+  const found = await findBubblewrap();
+  if ('file' in found) return { kind: 'bubblewrap', file: found.file };
+  const why = wanted === 'bubblewrap' ? found.reason : `${engine}; ${found.reason}`;
+  if (wanted !== 'auto') throw conflict(`plugins can’t be shut in: ${why}; ${BUBBLEWRAP_MEND}`);
+  return { kind: 'bare', why };
+}
+
+/** Null where the engine answers; asked, since its command line may be there without it. */
+async function engineTrouble({
+  container_cli: [program = '', ...args],
+}: Pick<Config, 'container_cli'>): Promise<string | null> {
+  if (findProgram(program) === undefined) return `${program} is not installed`;
+  try {
+    await run(program, [...args, 'info'], { timeout: ENGINE_TRIAL_MS, env: engineEnvironment() });
+    return null;
+  } catch {
+    return `${program} does not answer`;
+  }
+}
+
+/** What the container engine's command line itself goes by. */
+export function engineEnvironment(): Record<string, string> {
+  return pickEnvironment([
+    'PATH',
+    'HOME',
+    'TMPDIR',
+    'DOCKER_HOST',
+    'DOCKER_CONTEXT',
+    'DOCKER_CONFIG',
+    'DOCKER_CERT_PATH',
+    'DOCKER_TLS_VERIFY',
+    'CONTAINER_HOST',
+    'CONTAINERS_CONF',
+    'XDG_RUNTIME_DIR',
+    'XDG_CONFIG_HOME',
+    'XDG_DATA_HOME',
+  ]);
+}
