@@ -6,6 +6,7 @@ export * from './second-factors.ts';
 export * from './companies.ts';
 export * from './agents.ts';
 export * from './projects.ts';
+export * from './federation.ts';
 export * from './goals.ts';
 export * from './wakeups.ts';
 export * from './issues.ts';

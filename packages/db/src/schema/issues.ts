@@ -77,6 +77,10 @@ export const issues = pgTable(
       .where(
         sql`${t.deleted_at} is null and ${t.origin_kind} = 'routine' and ${t.status} not in ${terminalIssueStatuses}`,
       ),
+    // Tasks of an agent's outside clients, what changed last first.
+    index('issues_a2a')
+      .on(t.origin_id, t.updated_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null and ${t.origin_kind} = 'a2a'`),
     index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
   ],
 );
