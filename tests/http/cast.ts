@@ -102,7 +102,10 @@ export async function person(
 }
 
 async function agent(tx: Tx, company_id: string): Promise<{ agent_id: string; machine: Machine }> {
-  const created = await createAgent(tx, director, company_id, { name: `Agent ${newId()}` });
+  const created = await createAgent(tx, director, company_id, {
+    name: `Agent ${newId()}`,
+    externally_available: true,
+  });
   const agent_id = 'agent' in created ? created.agent.id : created.id;
   const key = await createAgentKey(tx, director, company_id, { agent_id });
   return { agent_id, machine: machine(key) };

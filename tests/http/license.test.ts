@@ -82,6 +82,20 @@ describe('on a read-only instance', () => {
     expect((await request(app).post(path).send({ title: 'x' })).status).toBe(401);
   });
 
+  it('clients of an agent may look at tasks, and bring none', async () => {
+    const path = `/companies/${cast.company_id}/agents/${cast.agent_id}/a2a`;
+    const ask = async (method: string, params: object) =>
+      (await request(app).post(path).set(cast.agent.headers).send({ jsonrpc: '2.0', id: 1, method, params }))
+        .body as object;
+    const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'x' }] };
+    for (const [method, params] of [
+      ['SendMessage', { message }],
+      ['CancelTask', { id: newId() }],
+    ] as const)
+      expect(await ask(method, params)).toMatchObject({ error: { message: READ_ONLY.error } });
+    expect(await ask('ListTasks', {})).toMatchObject({ result: { tasks: [] } });
+  });
+
   it('no run starts and no routine fires, by whatever door', async () => {
     const invoked = transaction(database, async (tx) =>
       invokeAgent(tx, systemActor('test'), { id: cast.agent_id }),

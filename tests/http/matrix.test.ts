@@ -3,7 +3,7 @@
  * tenant is what happens. Who is let through sends the row's example, and gets the row's status.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';
+import { a2aEndpoints, EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';
 import type { AuthKind, CompanyRole, EndpointRow } from '@acp/contract';
 import type { Database } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
@@ -96,6 +96,8 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,
   'approvals.resubmit': 403,
+  // Its agent alone.
+  'a2a.call': ({ kind }) => (kind === 'agent' ? undefined : 404),
   'runs.trigger-issue': 400,
   'workers.claim': 204,
   'admin-workers.approve': 409,
@@ -119,7 +121,7 @@ const errorOf = ({ errors }: EndpointRow): unknown =>
     ? { jsonrpc: '2.0', id: null, error: { code: expect.any(Number), message: expect.any(String) } }
     : { error: expect.any(String) };
 /** Mounted by the application itself, over all the others. */
-const mcpRoute = { row: mcpEndpoints.call };
+const protocolRoutes = [mcpEndpoints.call, ...Object.values(a2aEndpoints)].map((row) => ({ row }));
 
 let database: Database;
 let app: Express;
@@ -194,7 +196,7 @@ function fresh(name: string, value: unknown): unknown {
 }
 
 it('each row has a handler, and each handler is a row of the table', () => {
-  const mounted = [...apiRoutes, ...liveRoutes(hub), mcpRoute].map(({ row }) => row.id);
+  const mounted = [...apiRoutes, ...liveRoutes(hub), ...protocolRoutes].map(({ row }) => row.id);
   expect(mounted.toSorted()).toEqual(endpoints.map(({ id }) => id).toSorted());
 });
 
@@ -233,7 +235,8 @@ it.each(inAnotherCompany)('$id: another company in the path is 404, whatever the
   const elsewhere = { ...stage, companyId: cast.other_company_id };
   for (const who of ['viewer', 'member', 'agent', 'instance_admin'] as const) {
     const { status } = await send(row.method, pathOn(elsewhere, row), cast[who].headers);
-    expect([who, status]).toEqual([who, 404]);
+    const { kind } = parts.find((part) => part.who === who)!;
+    expect([who, status]).toEqual([who, row.auth.some((known) => known === kind) ? 404 : 401]);
   }
 });
 

@@ -13,18 +13,19 @@ import { rateLimiter } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
-import { mcpRoutes } from './mcp/routes.ts';
+import { type ProtocolDeps, protocolRoutes } from './protocol-routes.ts';
 
 export interface AppDeps {
   database: Database;
   logger: Logger;
-  config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level'>;
+  config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level' | 'a2a_wait_sec'>;
   /** Made for the app where none is given; then nothing tells it of revocations by other processes. */
   credentials?: Credentials;
   /** Made from database and configuration where none are given; then no command is answered. */
   services?: Services;
   /** Tells of changes that other processes make; without it they are seen within a minute. */
   listener?: Listener;
+  hub?: ProtocolDeps['hub'];
   /** The slices' routes by default; the live stream's come with the process's hub. */
   routes?: readonly Route[];
   /** Health and metrics. */
@@ -55,7 +56,8 @@ export function createApp(deps: AppDeps): Express {
   const validate_responses = deps.validate_responses ?? false;
   const { trusted_proxies } = config;
   const parts = { database, credentials, services, validate_responses, trusted_proxies, logger };
-  const routes = [...acts, ...mcpRoutes(acts, { ...parts, listener: deps.listener })];
+  const { hub, listener } = deps;
+  const routes = [...acts, ...protocolRoutes(acts, { ...parts, config, hub, listener })];
   app.use('/mcp', ownOriginGuard(config));
   app.use(mount(routes, parts));
   // Where programs look around: never a page, nor the way to one.

@@ -63,6 +63,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     logger,
     config,
     listener,
+    hub,
     credentials,
     services,
     routes: [...apiRoutes, ...liveRoutes(hub)],

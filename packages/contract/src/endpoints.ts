@@ -1,4 +1,5 @@
 /** The endpoint table: every row of every slice, in slice order. */
+import { a2aEndpoints } from './a2a.ts';
 import { activityEndpoints } from './activity.ts';
 import { adminEndpoints, referenceEndpoints } from './admin.ts';
 import { agentEndpoints } from './agent-endpoints.ts';
@@ -81,4 +82,5 @@ export const endpoints: readonly EndpointRow[] = [
   referenceEndpoints,
   docsEndpoints,
   mcpEndpoints,
+  a2aEndpoints,
 ].flatMap((slice) => Object.values<EndpointRow>(slice));

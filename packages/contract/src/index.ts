@@ -9,6 +9,7 @@ export * from './endpoint.ts';
 export * from './endpoints.ts';
 export * from './endpoint-tools.ts';
 export * from './mcp.ts';
+export * from './a2a.ts';
 export * from './event-patterns.ts';
 export * from './events.ts';
 export * from './settings.ts';

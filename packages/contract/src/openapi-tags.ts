@@ -1,5 +1,6 @@
 /** What the groups of operations are about, for readers of `/api/docs`. A new slice of rows gets a line here. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
+  a2a: 'The agent-to-agent protocol.',
   activity: 'What was done, by whom.',
   admin: 'Workings of this process.',
   'admin-workers': 'The fleet of remote workers, for instance admins.',

@@ -30,6 +30,7 @@ export * from './workers/index.ts';
 export * from './routines/index.ts';
 export * from './webhooks/index.ts';
 export * from './plugins/index.ts';
+export * from './federation/index.ts';
 export * from './tools/index.ts';
 export * from './inbox/index.ts';
 export * from './admin/index.ts';

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
+import { federationVariables } from './config-federation.ts';
 import { licenseVariables } from './config-license.ts';
 import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
@@ -167,6 +168,7 @@ export const configSchema = Type.Object({
 
   // Sign-in providers
   ...licenseVariables,
+  ...federationVariables,
   ...signInVariables,
 
   // Runs

@@ -3,17 +3,25 @@ import type { Response } from 'express';
 import { sendJson } from '../http/answer.ts';
 import { publicError } from '../http/errors.ts';
 import { rpcCode } from '../http/row-errors.ts';
-import { idOf, RpcError } from './protocol.ts';
+import { idOf, RpcError } from './messages.ts';
 
 /** An error of the protocol is an answer like any other. A defect is the error handler's, which logs it. */
 export function sendRpcError(response: Response, error: unknown, body: unknown): void {
   if (response.headersSent) throw error;
-  const known = error instanceof RpcError ? error : asRpcError(publicError(error));
+  const known = knownError(error);
   if (known === null) throw error;
-  const { code, message, data, status } = known;
-  const text = { jsonrpc: '2.0', id: idOf(body) ?? null, error: { code, message, ...(data && { data }) } };
-  sendJson(response, status, JSON.stringify(text));
+  sendJson(response, known.status, JSON.stringify(errorMessage(known, body)));
 }
+
+export const errorMessage = ({ code, message, data }: RpcError, body: unknown): object => ({
+  jsonrpc: '2.0',
+  id: idOf(body) ?? null,
+  error: { code, message, ...(data !== undefined && { data }) },
+});
+
+/** Null for a defect. */
+export const knownError = (error: unknown): RpcError | null =>
+  error instanceof RpcError ? error : asRpcError(publicError(error));
 
 /** Of an act behind a resource or a prompt: only that a dependency is away shows in the status too. */
 function asRpcError(known: ServiceError | null): RpcError | null {

@@ -51,7 +51,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
 }
 
 /** Headers only once the stream is granted: a refusal is an ordinary JSON error. */
-function openStream(response: Response): void {
+export function openStream(response: Response): void {
   response.socket?.setNoDelay(true);
   response.socket?.setTimeout(0);
   response.writeHead(200, {

@@ -8,7 +8,7 @@ import {
 } from '@acp/contract';
 import { ServiceError } from '@acp/kernel';
 import { promptArguments } from './prompts.ts';
-import { INVALID_PARAMS, invalidParams, isObject, type Params, RpcError } from './protocol.ts';
+import { INVALID_PARAMS, invalidParams, isObject, type Params, RpcError } from '../json-rpc/messages.ts';
 import { idOf, templates } from './resources.ts';
 import type { McpCaller } from './session.ts';
 

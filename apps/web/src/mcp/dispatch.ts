@@ -5,16 +5,13 @@ import { complete } from './completion.ts';
 import type { Era } from './era.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import {
-  cursorParam,
   invalidParams,
   METHOD_NOT_FOUND,
   type Params,
   RpcError,
   type RpcRequest,
-  SESSION_VERSIONS,
-  textParam,
-  VERSIONS,
-} from './protocol.ts';
+} from '../json-rpc/messages.ts';
+import { cursorParam, SESSION_VERSIONS, textParam, VERSIONS } from './protocol.ts';
 import { listResources, readResource, templates } from './resources.ts';
 import type { McpCaller } from './session.ts';
 import { callTool, listTools } from './tools.ts';

@@ -1,15 +1,7 @@
 /** Which of the two eras a request belongs to, told by the request itself, and what the later one demands of it. */
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  HEADER_MISMATCH,
-  INVALID_PARAMS,
-  isObject,
-  RpcError,
-  type RpcRequest,
-  STATELESS_VERSION,
-  UNSUPPORTED_VERSION,
-  VERSIONS,
-} from './protocol.ts';
+import { INVALID_PARAMS, isObject, RpcError, type RpcRequest } from '../json-rpc/messages.ts';
+import { HEADER_MISMATCH, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSIONS } from './protocol.ts';
 
 export type Era = 'sessions' | 'stateless';
 

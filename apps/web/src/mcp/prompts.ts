@@ -1,7 +1,8 @@
 /** Prompts: the company's skills, and what each role of an agent is told. */
 import { agentEndpoints, agentRoles, issueEndpoints, skillEndpoints, type Skill } from '@acp/contract';
 import { decodeCursor, encodeCursor, invalid, notFound } from '@acp/kernel';
-import { cursorParam, invalidParams, isObject, type Params, textParam } from './protocol.ts';
+import { invalidParams, isObject, type Params } from '../json-rpc/messages.ts';
+import { cursorParam, textParam } from './protocol.ts';
 import { idOf } from './resources.ts';
 import type { McpCaller } from './session.ts';
 

@@ -10,14 +10,8 @@ import {
 } from '@acp/contract';
 import { decodeCursor, encodeCursor, invalid, isUuid, ServiceError } from '@acp/kernel';
 import type { Era } from './era.ts';
-import {
-  cursorParam,
-  INVALID_PARAMS,
-  type Params,
-  RESOURCE_NOT_FOUND,
-  RpcError,
-  textParam,
-} from './protocol.ts';
+import { INVALID_PARAMS, type Params, RpcError } from '../json-rpc/messages.ts';
+import { cursorParam, RESOURCE_NOT_FOUND, textParam } from './protocol.ts';
 import type { McpCaller } from './session.ts';
 import { idOfNamed } from './tools.ts';
 

@@ -15,8 +15,8 @@ import { callerOf } from './caller.ts';
 import { dispatch } from './dispatch.ts';
 import { eraOf } from './era.ts';
 import { listedProviders } from './listed-providers.ts';
-import { readMessage } from './protocol.ts';
-import { sendRpcError } from './send-error.ts';
+import { readMessage } from '../json-rpc/messages.ts';
+import { sendRpcError } from '../json-rpc/send-error.ts';
 
 export interface McpDeps extends CallDeps, RefusalDeps {
   readonly logger: Logger;

@@ -13,7 +13,8 @@ import {
 import type { Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, invalid, isUuid, newId, notFound } from '@acp/kernel';
 import { publicError } from '../http/errors.ts';
-import { cursorParam, isObject, type Params, textParam } from './protocol.ts';
+import { isObject, type Params } from '../json-rpc/messages.ts';
+import { cursorParam, textParam } from './protocol.ts';
 import type { McpCaller } from './session.ts';
 
 interface ListedTool {

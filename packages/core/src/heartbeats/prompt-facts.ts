@@ -57,7 +57,7 @@ const relations = sql`(
 const issue = sql`case when i.id is not null then jsonb_build_object(
   'id', i.id, 'identifier', i.identifier, 'title', i.title, 'status', i.status, 'priority', i.priority,
   'body_markdown', left(i.body_markdown, ${BODY}),
-  'awaiting_input', i.awaiting_input, 'needs_routing', i.needs_routing,
+  'awaiting_input', i.awaiting_input, 'from_client', i.origin_kind = 'a2a', 'needs_routing', i.needs_routing,
   'assignee_name', (select n.name from agents n where n.id = i.assignee_agent_id and n.deleted_at is null),
   'labels', coalesce((select jsonb_agg(l.name order by l.name)
     from issue_labels il join labels l on l.id = il.label_id where il.issue_id = i.id), '[]'),

@@ -42,6 +42,8 @@ export interface PromptIssue extends IssueReference {
   /** Cut to 20,000 characters. */
   body_markdown: string | null;
   awaiting_input: boolean;
+  /** A client of the agent-to-agent protocol sent it and reads what agents say. */
+  from_client: boolean;
   needs_routing: boolean;
   /** Sorted alphabetically. */
   labels: string[];

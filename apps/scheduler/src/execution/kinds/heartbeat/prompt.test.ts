@@ -13,6 +13,7 @@ const issue: PromptIssue = {
   body_markdown: 'Green, please.',
   assignee_name: 'Ada',
   awaiting_input: false,
+  from_client: false,
   needs_routing: true,
   labels: ['garden', 'outside'],
   parent: { ...other, identifier: 'ABC-9', title: 'The garden', assignee_name: null },

@@ -21,6 +21,11 @@ export function renderIssue(issue: PromptIssue): string {
       ? [`Labels: ${issue.labels.map((label) => inline(label, 100)).join(', ')}`]
       : []),
     ...(issue.awaiting_input ? ['It waits for the input of a human.'] : []),
+    ...(issue.from_client
+      ? [
+          'A client outside of the company sent it: it reads what agents write here and gets their reports and files, and it answers what you ask with /await-input. Set the status to done with your answer.',
+        ]
+      : []),
     ...(issue.needs_routing ? ['It needs routing to a better agent.'] : []),
   ];
   const parts = [

@@ -1,0 +1,134 @@
+/** What clients ask for, but for streams. */
+import { a2aEndpoints, restingTaskStates } from '@acp/contract';
+import { cancelTask, listTasks, readTask, receiveMessage, type StoredFile, type Task } from '@acp/core';
+import { ServiceError } from '@acp/kernel';
+import type { Params } from '../json-rpc/messages.ts';
+import { type A2aCaller, show, writerOf } from './caller.ts';
+import { writeSent, writeTask } from './dialect.ts';
+import { type Dialect, refused } from './protocol.ts';
+import {
+  readSentMessage,
+  readTaskId,
+  readTaskQuery,
+  type SentFile,
+  type SentMessage,
+} from './read-params.ts';
+import { TaskWatch } from './task-watch.ts';
+
+export const taskNotFound = () => refused('task_not_found', 'task not found');
+
+/** @throws RpcError where it is not the caller's */
+export async function taskNamed({ tx, agent }: A2aCaller, id: string): Promise<Task> {
+  const task = await readTask(tx, agent.agent_id, id);
+  if (task === undefined) throw taskNotFound();
+  return task;
+}
+
+export async function getTask(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
+  const { id, history_length } = readTaskId(params);
+  const task = await taskNamed(caller, id);
+  const [shown] = await show(caller, [task], { history_length });
+  return writeTask(writerOf(caller, dialect), shown!);
+}
+
+export async function listAll(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
+  const query = readTaskQuery(params);
+  const { tasks, next_cursor, total } = await listTasks(caller.tx, caller.agent.agent_id, query);
+  const shown = await show(caller, tasks, query);
+  const writer = writerOf(caller, dialect);
+  return {
+    tasks: shown.map((each) => writeTask(writer, each)),
+    nextPageToken: next_cursor ?? '',
+    pageSize: query.limit,
+    totalSize: total,
+  };
+}
+
+export async function cancel(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
+  requireLicense(caller);
+  const { id } = readTaskId(params);
+  await caller.services
+    .transaction(async (tx) => cancelTask(tx, caller.agent, id))
+    .catch((error: unknown) => {
+      throw translated(error, 'not_cancelable');
+    });
+  const [shown] = await show(caller, [await taskNamed(caller, id)], {});
+  return writeTask(writerOf(caller, dialect), shown!);
+}
+
+/** Takes the message in, and waits for the task to rest where the client wants that. */
+export async function send(
+  caller: A2aCaller,
+  params: Params,
+  dialect: Dialect,
+  wait_ms: number,
+): Promise<object> {
+  const message = readSentMessage(params, dialect);
+  const { waits, history_length } = message;
+  const task = await take(caller, message);
+  const rested = waits ? await resting(caller, task, wait_ms) : task;
+  const [shown] = await show(caller, [rested], { history_length });
+  return writeSent(writerOf(caller, dialect), shown!);
+}
+
+/** @throws RpcError where the message can't be taken */
+export async function take(caller: A2aCaller, message: SentMessage): Promise<Task> {
+  requireLicense(caller);
+  if (message.push !== null) throw refused('push_unsupported', 'push notifications are not supported');
+  const { agent, services } = caller;
+  const { task_id } = await storing(caller, message.files, [], async (files) =>
+    services.transaction(async (tx) => receiveMessage(tx, agent, { ...message, files })),
+  ).catch((error: unknown) => {
+    throw translated(error, 'unsupported');
+  });
+  return taskNamed(caller, task_id);
+}
+
+/** Each file in the storage before the transaction begins; what that does not keep is removed. */
+async function storing<T>(
+  caller: A2aCaller,
+  files: readonly SentFile[],
+  stored: readonly StoredFile[],
+  keep: (files: readonly StoredFile[]) => Promise<T>,
+): Promise<T> {
+  const [file, ...rest] = files;
+  if (file === undefined) return keep(stored);
+  const place = ['attachments', caller.agent.company_id] as const;
+  return caller.services.files.putBytes(place, file.bytes, file, async (placed) =>
+    storing(caller, rest, [...stored, placed], keep),
+  );
+}
+
+/** The task as soon as it rests, or as it stands when the time is over or the client gone. */
+async function resting(caller: A2aCaller, task: Task, wait_ms: number): Promise<Task> {
+  const { agent, hub, response } = caller;
+  if (hub === null || wait_ms === 0 || restingTaskStates.includes(task.state)) return task;
+  const watch = await TaskWatch.open(hub, {
+    actor: agent,
+    company_id: agent.company_id,
+    task_id: task.id,
+    response,
+  });
+  const over = setTimeout(() => watch.close(), wait_ms);
+  try {
+    let now = await taskNamed(caller, task.id);
+    while (!restingTaskStates.includes(now.state) && (await watch.changed()))
+      now = await taskNamed(caller, task.id);
+    return now;
+  } finally {
+    clearTimeout(over);
+    watch.close();
+  }
+}
+
+/** The row is open to readers of an instance without a license; this is for what changes something. */
+function requireLicense({ services }: A2aCaller): void {
+  services.instance.requireEntitlement({ ...a2aEndpoints.call, while_read_only: undefined });
+}
+
+/** @param clash what a conflict means here */
+function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.kind === 'not_found') return taskNotFound();
+  return error.kind === 'conflict' ? refused(clash, error.message) : error;
+}

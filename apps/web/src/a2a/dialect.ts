@@ -1,0 +1,127 @@
+/** Tasks, messages and events in the words of a dialect. */
+import { type TaskPart, type TaskState, taskStates } from '@acp/contract';
+import type { Task, TaskArtifact, TaskMessage } from '@acp/core';
+import { isObject } from '../json-rpc/messages.ts';
+import type { Dialect } from './protocol.ts';
+
+/** A task with what the client asked to see of it. */
+export interface ShownTask {
+  task: Task;
+  /** Undefined: not asked for. */
+  history: readonly TaskMessage[] | undefined;
+  artifacts: readonly TaskArtifact[] | undefined;
+}
+
+export interface Writer {
+  dialect: Dialect;
+  public_url: string;
+}
+
+const download = ({ public_url }: Writer, id: string): string =>
+  `${public_url}/api/attachments/${id}/download`;
+
+export const stateName = (state: TaskState, dialect: Dialect): string =>
+  dialect === '1.0' ? `TASK_STATE_${state.toUpperCase()}` : state.replaceAll('_', '-');
+
+/** In either spelling; undefined for a word that is no state. */
+export function stateNamed(text: string): TaskState | undefined {
+  const word = text
+    .replace(/^TASK_STATE_/, '')
+    .replaceAll('-', '_')
+    .toLowerCase();
+  return taskStates.find((state) => state === word);
+}
+
+export function writeTask(writer: Writer, { task, history, artifacts }: ShownTask): object {
+  return {
+    ...(writer.dialect === '0.3' && { kind: 'task' }),
+    id: task.id,
+    contextId: task.context_id,
+    status: writeStatus(writer, task),
+    ...(artifacts !== undefined && { artifacts: artifacts.map((each) => writeArtifact(writer, each)) }),
+    ...(history !== undefined && { history: history.map((each) => writeMessage(writer, task, each)) }),
+  };
+}
+
+function writeStatus(writer: Writer, task: Task): object {
+  const { state, said, changed_at } = task;
+  const message = said && {
+    message_id: said.id,
+    role: 'agent' as const,
+    parts: [{ text: said.text }],
+    metadata: null,
+  };
+  return {
+    state: stateName(state, writer.dialect),
+    ...(message && { message: writeMessage(writer, task, message) }),
+    timestamp: changed_at.toISOString(),
+  };
+}
+
+function writeMessage(
+  writer: Writer,
+  task: Task,
+  { message_id, role, parts, metadata }: TaskMessage,
+): object {
+  const isFirst = writer.dialect === '1.0';
+  return {
+    ...(!isFirst && { kind: 'message' }),
+    messageId: message_id,
+    role: isFirst ? `ROLE_${role.toUpperCase()}` : role,
+    taskId: task.id,
+    contextId: task.context_id,
+    parts: parts.map((part) => writePart(writer, part)),
+    ...(metadata && { metadata }),
+  };
+}
+
+function writePart(writer: Writer, part: TaskPart): object {
+  const { text, data, filename, media_type: mediaType } = part;
+  if (writer.dialect === '1.0') {
+    const about = { ...(mediaType && { mediaType }), ...(filename && { filename }) };
+    if (text !== undefined) return { text, ...about };
+    return data === undefined ? { url: urlOf(writer, part), ...about } : { data, ...about };
+  }
+  if (text !== undefined) return { kind: 'text', text };
+  // An object in this dialect.
+  if (data !== undefined) return { kind: 'data', data: isObject(data) ? data : { value: data } };
+  const about = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) };
+  return { kind: 'file', file: { uri: urlOf(writer, part), ...about } };
+}
+
+const urlOf = (writer: Writer, { attachment_id, url }: TaskPart): string =>
+  attachment_id ? download(writer, attachment_id) : (url ?? '');
+
+function writeArtifact(writer: Writer, { id, name, text, url, file, type }: TaskArtifact): object {
+  const parts: TaskPart[] = [];
+  if (text) parts.push({ text, media_type: 'text/markdown' });
+  if (url) parts.push({ url });
+  if (file) parts.push({ attachment_id: id, filename: name, media_type: file.content_type });
+  return {
+    artifactId: id,
+    name,
+    // At least one, by the protocol: a product without more is its title.
+    parts: (parts.length === 0 ? [{ text: name }] : parts).map((part) => writePart(writer, part)),
+    metadata: { type, ...(file && { size_bytes: file.size_bytes }) },
+  };
+}
+
+/** The first event of a stream, and the result of a send. */
+export const writeSent = (writer: Writer, shown: ShownTask): object =>
+  writer.dialect === '1.0' ? { task: writeTask(writer, shown) } : writeTask(writer, shown);
+
+export function statusEvent(writer: Writer, task: Task, final: boolean): object {
+  const event = { taskId: task.id, contextId: task.context_id, status: writeStatus(writer, task) };
+  return writer.dialect === '1.0' ? { statusUpdate: event } : { kind: 'status-update', ...event, final };
+}
+
+export function artifactEvent(writer: Writer, task: Task, artifact: TaskArtifact): object {
+  const event = {
+    taskId: task.id,
+    contextId: task.context_id,
+    artifact: writeArtifact(writer, artifact),
+    append: false,
+    lastChunk: true,
+  };
+  return writer.dialect === '1.0' ? { artifactUpdate: event } : { kind: 'artifact-update', ...event };
+}

@@ -1,0 +1,65 @@
+/** The agent-to-agent protocol in its two dialects: how methods are called in each, and what refusals are. */
+import { RpcError } from '../json-rpc/messages.ts';
+
+export type Dialect = '0.3' | '1.0';
+
+export const VERSIONS: readonly string[] = ['1.0', '0.3'];
+
+/** What a client asks for, in neither dialect's words. */
+export type Act = 'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' | 'extended_card';
+
+export interface Method {
+  act: Act;
+  dialect: Dialect;
+}
+
+const names: Readonly<Record<Act, readonly [v0: string, v1: string]>> = {
+  send: ['message/send', 'SendMessage'],
+  stream: ['message/stream', 'SendStreamingMessage'],
+  get: ['tasks/get', 'GetTask'],
+  list: ['tasks/list', 'ListTasks'],
+  cancel: ['tasks/cancel', 'CancelTask'],
+  subscribe: ['tasks/resubscribe', 'SubscribeToTask'],
+  extended_card: ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard'],
+};
+
+/** By name: whoever calls a method by its name of 1.0 is answered in 1.0. A map, since `constructor` is asked for too. */
+export const methods: ReadonlyMap<string, Method> = new Map(
+  Object.entries(names).flatMap(([act, [v0, v1]]): [string, Method][] => [
+    [v0, { act: act as Act, dialect: '0.3' }],
+    [v1, { act: act as Act, dialect: '1.0' }],
+  ]),
+);
+
+/** The protocol's own errors: code, and the reason that 1.0 gives in words. */
+const refusals = {
+  task_not_found: [-32_001, 'TASK_NOT_FOUND'],
+  not_cancelable: [-32_002, 'TASK_NOT_CANCELABLE'],
+  push_unsupported: [-32_003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+  unsupported: [-32_004, 'UNSUPPORTED_OPERATION'],
+  content_type: [-32_005, 'CONTENT_TYPE_NOT_SUPPORTED'],
+  no_extended_card: [-32_007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
+  version: [-32_009, 'VERSION_NOT_SUPPORTED'],
+} as const;
+
+export type Refusal = keyof typeof refusals;
+
+export function refused(refusal: Refusal, message: string, metadata: Record<string, string> = {}): RpcError {
+  const [code, reason] = refusals[refusal];
+  const info = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason,
+    domain: 'a2a-protocol.org',
+    metadata,
+  };
+  return new RpcError(code, message, { data: [info] });
+}
+
+/** @param header `A2A-Version`; absent or empty it is 0.3. The dialect goes by the method all the same. */
+export function requireVersion(header: string | undefined): void {
+  const version = header?.trim() ?? '';
+  if (version === '' || VERSIONS.some((each) => version === each || version.startsWith(`${each}.`))) return;
+  throw refused('version', `version ${version.slice(0, 50)} is not supported`, {
+    supported: VERSIONS.join(', '),
+  });
+}

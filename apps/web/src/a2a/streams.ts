@@ -1,0 +1,102 @@
+/** Streams of a task: as it stands, then each change, until it rests. Every event is an answer to the one request. */
+import { endedTaskStates, restingTaskStates } from '@acp/contract';
+import { agentWordsAfter, type Task, type TaskArtifact, taskArtifacts } from '@acp/core';
+import { unavailable } from '@acp/kernel';
+import type { RpcRequest } from '../json-rpc/messages.ts';
+import { openStream } from '../live/routes.ts';
+import { take, taskNamed } from './acts.ts';
+import { type A2aCaller, show, writerOf } from './caller.ts';
+import { artifactEvent, statusEvent, writeSent, type Writer } from './dialect.ts';
+import { type Dialect, refused } from './protocol.ts';
+import { readSentMessage, readTaskId } from './read-params.ts';
+import { TaskWatch } from './task-watch.ts';
+
+export async function streamMessage(caller: A2aCaller, request: RpcRequest, dialect: Dialect): Promise<void> {
+  const message = readSentMessage(request.params, dialect);
+  const task = await take(caller, message);
+  await follow(caller, task.id, request, dialect, message.history_length);
+}
+
+/** @throws RpcError in 1.0 for a task that has ended: nothing comes of it any more */
+export async function subscribe(caller: A2aCaller, request: RpcRequest, dialect: Dialect): Promise<void> {
+  const { id } = readTaskId(request.params);
+  const task = await taskNamed(caller, id);
+  if (dialect === '1.0' && endedTaskStates.includes(task.state))
+    throw refused('unsupported', `the task is ${task.state}`);
+  await follow(caller, task.id, request, dialect, 0);
+}
+
+async function follow(
+  caller: A2aCaller,
+  task_id: string,
+  { id }: RpcRequest,
+  dialect: Dialect,
+  history_length: number | undefined,
+): Promise<void> {
+  const { agent, hub, response } = caller;
+  if (hub === null) throw unavailable('this process has no live stream');
+  const { company_id } = agent;
+  const beat = () => void (response.headersSent && response.write(':\n\n'));
+  const watch = await TaskWatch.open(hub, { actor: agent, company_id, task_id, response, beat });
+  const tell = (result: object) =>
+    response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+  try {
+    const [shown] = await show(caller, [await taskNamed(caller, task_id)], { history_length });
+    const { task, artifacts = [] } = shown!;
+    const writer = writerOf(caller, dialect);
+    openStream(response);
+    tell(writeSent(writer, shown!));
+    const seen = new Seen(task, artifacts);
+    if (restingTaskStates.includes(task.state)) {
+      // In 0.3 a stream ends with an event that says so.
+      if (dialect === '0.3') tell(statusEvent(writer, task, true));
+    } else {
+      while (!seen.rests && (await watch.changed()))
+        for (const event of await seen.news(caller, writer)) tell(event);
+    }
+  } finally {
+    watch.close();
+  }
+  response.end();
+}
+
+/** What a stream has told so far. */
+class Seen {
+  #task: Task;
+  #said: string | null;
+  readonly #artifacts: Map<string, number>;
+
+  constructor(task: Task, artifacts: readonly TaskArtifact[]) {
+    this.#task = task;
+    this.#said = task.said?.id ?? null;
+    this.#artifacts = new Map(artifacts.map(({ id, changed_at }) => [id, changed_at.getTime()]));
+  }
+
+  get rests(): boolean {
+    return restingTaskStates.includes(this.#task.state);
+  }
+
+  /** Events for what is new: artifacts, what the agent said, the state. */
+  async news(caller: A2aCaller, writer: Writer): Promise<object[]> {
+    const task = await taskNamed(caller, this.#task.id);
+    const artifacts = (await taskArtifacts(caller.tx, [task.id])).get(task.id) ?? [];
+    const events = artifacts
+      .filter(({ id, changed_at }) => this.#artifacts.get(id) !== changed_at.getTime())
+      .map((artifact) => {
+        this.#artifacts.set(artifact.id, artifact.changed_at.getTime());
+        return artifactEvent(writer, task, artifact);
+      });
+    const words = await agentWordsAfter(caller.tx, task.id, this.#said);
+    const rests = restingTaskStates.includes(task.state);
+    const turned = task.state !== this.#task.state;
+    for (const said of words) {
+      this.#said = said.id;
+      // The last words come with the state below.
+      if (said.id === task.said?.id && turned) continue;
+      events.push(statusEvent(writer, { ...task, state: rests ? 'working' : task.state, said }, false));
+    }
+    if (turned) events.push(statusEvent(writer, task, rests));
+    this.#task = task;
+    return events;
+  }
+}

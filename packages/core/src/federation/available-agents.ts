@@ -1,0 +1,76 @@
+import { schema, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { and, asc, eq, isNull, notInArray, sql } from 'drizzle-orm';
+import { outlinedSkills, skillOutlines, type SkillOutline, type StoredOutline } from '../skills/index.ts';
+
+const { agents, companies } = schema;
+
+/** What the public may know of an agent. */
+export interface AvailableAgent {
+  id: string;
+  company_id: string;
+  company_name: string;
+  name: string;
+  role: string;
+  title: string | null;
+  description: string | null;
+  skills: SkillOutline[];
+}
+
+/** Agents in a directory. */
+const MAX_AGENTS = 200;
+/** Skills on a card. */
+const MAX_SKILLS = 50;
+
+const available = and(
+  eq(agents.externally_available, true),
+  notInArray(agents.status, ['pending_approval', 'terminated']),
+  isNull(agents.deleted_at),
+  isNull(companies.deleted_at),
+);
+
+const columns = {
+  id: agents.id,
+  company_id: agents.company_id,
+  company_name: companies.name,
+  name: agents.name,
+  role: agents.role,
+  title: agents.title,
+  description: agents.description,
+};
+
+/** Undefined where the agent is not externally available, or not the company's. */
+export async function availableAgent(
+  tx: Tx,
+  company_id: string,
+  agent_id: string,
+): Promise<AvailableAgent | undefined> {
+  if (!isUuid(agent_id)) return undefined;
+  const skills = sql<StoredOutline[]>`${skillOutlines(sql`${agents.id}`, MAX_SKILLS)}`;
+  const [row] = await tx
+    .select({ ...columns, skills })
+    .from(agents)
+    .innerJoin(companies, eq(companies.id, agents.company_id))
+    .where(and(eq(agents.id, agent_id), eq(agents.company_id, company_id), available));
+  return row && { ...row, skills: outlinedSkills(row.skills) };
+}
+
+/** By name, without their skills. @returns undefined where there is no such company */
+export async function availableAgents(
+  tx: Tx,
+  company_id: string,
+): Promise<{ company_name: string; agents: Omit<AvailableAgent, 'skills'>[] } | undefined> {
+  const [company] = await tx
+    .select({ name: companies.name })
+    .from(companies)
+    .where(and(eq(companies.id, company_id), isNull(companies.deleted_at)));
+  if (company === undefined) return undefined;
+  const rows = await tx
+    .select(columns)
+    .from(agents)
+    .innerJoin(companies, eq(companies.id, agents.company_id))
+    .where(and(eq(agents.company_id, company_id), available))
+    .orderBy(asc(agents.name), asc(agents.id))
+    .limit(MAX_AGENTS);
+  return { company_name: company.name, agents: rows };
+}

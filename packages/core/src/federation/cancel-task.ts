@@ -1,0 +1,25 @@
+import type { AgentActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { conflict, notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { findIssue, updateIssue } from '../issues/index.ts';
+import { cancelRuns } from '../runs/index.ts';
+import { clientActor } from './client.ts';
+import { readTask } from './read-tasks.ts';
+
+/**
+ * Cancels the issue and what runs for it; a cancelled one stays so.
+ * @throws notFound, conflict where the task came to another end
+ */
+export async function cancelTask(tx: Tx, agent: AgentActor, id: string): Promise<void> {
+  const client = clientActor(agent);
+  const task = await readTask(tx, agent.agent_id, id);
+  const issue = task && (await findIssue(tx, task.id));
+  if (!issue) throw notFound();
+  if (task.state === 'canceled') return;
+  if (task.state === 'completed') throw conflict('the task is completed');
+  await updateIssue(tx, client, issue, { status: 'cancelled' });
+  const called_off = await cancelRuns(tx, sql`r.issue_id = ${issue.id}`, 'cancelled by A2A client');
+  await recordChanges(tx, client, called_off);
+}

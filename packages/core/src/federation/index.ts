@@ -1,0 +1,17 @@
+/**
+ * Owns `a2a_tasks` and `a2a_messages`: agents of the company as others call them by the agent-to-agent protocol. A task is
+ * an issue; nothing of it is kept twice but what the protocol has and an issue has not (conversation, ids of messages).
+ * Invariants: a task is its agent's alone; a message that is sent again changes nothing; a client sees what agents say
+ * on the issue, never what people of the company say among themselves.
+ */
+export { availableAgent, availableAgents } from './available-agents.ts';
+export type { AvailableAgent } from './available-agents.ts';
+export { cancelTask } from './cancel-task.ts';
+export { listTasks, readTask } from './read-tasks.ts';
+export type { Task, TaskPage, TaskQuery } from './read-tasks.ts';
+export { agentWordsAfter, taskHistory } from './task-history.ts';
+export type { TaskMessage } from './task-history.ts';
+export { taskArtifacts } from './task-artifacts.ts';
+export type { TaskArtifact } from './task-artifacts.ts';
+export { receiveMessage } from './receive-message.ts';
+export type { ReceivedMessage, Receipt } from './receive-message.ts';

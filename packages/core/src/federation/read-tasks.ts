@@ -1,0 +1,131 @@
+import { type TaskState } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
+
+/** A task as it stands. */
+export interface Task {
+  id: string;
+  context_id: string;
+  state: TaskState;
+  /** When the issue last changed. */
+  changed_at: Date;
+  /** What the agent last said, or asks; null before it said anything. */
+  said: { id: string; text: string } | null;
+}
+
+export interface TaskQuery {
+  context_id?: string | undefined;
+  state?: TaskState | undefined;
+  changed_after?: Date | undefined;
+  limit: number;
+  cursor?: string | undefined;
+}
+
+export interface TaskPage {
+  tasks: Task[];
+  next_cursor: string | null;
+  total: number;
+}
+
+/** Of the agent's last words, in characters: a list shows many. */
+const LONGEST_SAID = 100_000;
+const STOPPED = 'The agent stopped without finishing. A further message wakes it again.';
+
+/**
+ * The state of an issue as clients see it (docs/a2a.md). What waits for a human waits for the client: to the company, the
+ * client is one.
+ */
+const state = sql`case
+  when i.status = 'done' then 'completed'
+  when i.status = 'cancelled' then 'canceled'
+  when i.awaiting_input or i.needs_human_attention then 'input_required'
+  when i.status in ('backlog', 'todo') and i.checked_out_by_agent_id is null and said.id is null then 'submitted'
+  else 'working' end`;
+
+/** A task `t` with its issue `i` and its agent's last words `said`. */
+const source = sql`a2a_tasks t
+  join issues i on i.id = t.issue_id
+  join companies c on c.id = i.company_id and c.deleted_at is null
+  left join lateral (
+    select id, left(body_markdown, ${LONGEST_SAID}) as text from comments
+    where issue_id = i.id and author_agent_id is not null
+    order by created_at desc, id desc limit 1
+  ) said on true`;
+
+const columns = sql`i.id, t.context_id, i.updated_at, i.awaiting_input, i.needs_human_attention, i.blocked_reason,
+  said.id as said_id, said.text as said, ${state} as state`;
+
+interface TaskRow extends Record<string, unknown> {
+  id: string;
+  context_id: string;
+  updated_at: string;
+  awaiting_input: boolean;
+  needs_human_attention: boolean;
+  blocked_reason: string | null;
+  said_id: string | null;
+  said: string | null;
+  state: TaskState;
+}
+
+/** Undefined where it is not the agent's, or its issue lies in the trash. */
+export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Task | undefined> {
+  if (!isUuid(id)) return undefined;
+  const { rows } = await tx.execute<TaskRow>(sql`
+    select ${columns} from ${source}
+    where t.issue_id = ${id} and t.agent_id = ${agent_id} and ${notTrashed('i')}`);
+  return rows[0] && toTask(rows[0]);
+}
+
+/** The agent's tasks, what changed last first. @throws invalid for a bad cursor */
+export async function listTasks(tx: Tx, agent_id: string, query: TaskQuery): Promise<TaskPage> {
+  const { context_id, changed_after, limit, cursor } = query;
+  const filters: SQL[] = [
+    sql`i.origin_kind = 'a2a' and i.origin_id = ${agent_id} and i.deleted_at is null`,
+    sql`t.agent_id = ${agent_id} and ${notTrashed('i')}`,
+  ];
+  if (context_id !== undefined) filters.push(sql`t.context_id = ${context_id}`);
+  if (query.state !== undefined) filters.push(sql`${state} = ${query.state}`);
+  if (changed_after !== undefined)
+    filters.push(sql`i.updated_at >= ${changed_after.toISOString()}::timestamptz`);
+  const matching = sql.join(filters, sql` and `);
+  const after = cursor === undefined ? sql`` : behind(cursor);
+  const { rows } = await tx.execute<TaskRow>(sql`
+    select ${columns} from ${source} where ${matching} ${after}
+    order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit + 1}`);
+  const { rows: counted } = await tx.execute<{ total: number }>(
+    sql`select count(*)::int as total from ${source} where ${matching}`,
+  );
+  const tasks = rows.slice(0, limit).map(toTask);
+  const last = rows.length > limit ? tasks.at(-1) : undefined;
+  return {
+    tasks,
+    next_cursor: last ? encodeCursor([last.changed_at.toISOString(), last.id]) : null,
+    total: counted[0]?.total ?? 0,
+  };
+}
+
+function behind(cursor: string): SQL {
+  const [at, id] = decodeCursor(cursor, ['timestamp', 'uuid']);
+  return sql`and (i.updated_at, i.id) < (${at}::timestamptz, ${id}::uuid)`;
+}
+
+function toTask(row: TaskRow): Task {
+  const { id, context_id, state: now, said_id } = row;
+  return {
+    id,
+    context_id,
+    state: now,
+    changed_at: new Date(row.updated_at),
+    said: now === 'input_required' ? { id: said_id ?? id, text: question(row) } : spoken(row),
+  };
+}
+
+const spoken = ({ said_id, said }: TaskRow): Task['said'] =>
+  said_id === null || said === null ? null : { id: said_id, text: said };
+
+/** The question stands in the issue; the agent may have said more since. */
+function question({ awaiting_input, blocked_reason, said }: TaskRow): string {
+  return (awaiting_input ? (blocked_reason ?? said) : null) ?? STOPPED;
+}

@@ -1,0 +1,161 @@
+import {
+  type A2aMessage,
+  type AgentActor,
+  endedTaskStates,
+  requirePermission,
+  type TaskPart,
+} from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, cutText, invalid, newId, notFound, sha256Hex } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { createAttachments, type StoredFile } from '../attachments/index.ts';
+import { createComment } from '../comments/index.ts';
+import { createIssue, createRelation, findIssue, type IssueRow } from '../issues/index.ts';
+import { clientActor } from './client.ts';
+import { readTask, type Task } from './read-tasks.ts';
+
+const { a2a_messages, a2a_tasks } = schema;
+
+/** A message with its parts as they are kept, and the files that their bytes became. */
+export interface ReceivedMessage extends Pick<A2aMessage, 'messageId' | 'metadata'> {
+  /** Null or absent: a new task. */
+  taskId?: string | null | undefined;
+  contextId?: string | null | undefined;
+  /** Those with bytes have no `attachment_id` yet: each takes the next of `files`. */
+  parts: readonly (TaskPart & { stored?: true })[];
+  files: readonly StoredFile[];
+}
+
+export interface Receipt {
+  task_id: string;
+}
+
+const TITLE_BYTES = 200;
+const EARLIER_BYTES = 2000;
+
+/**
+ * What a client says: a new task, or another turn of one that is open. Sent again, a message changes nothing.
+ * @throws notFound for an unknown task, conflict for one that has ended, invalid, forbidden
+ */
+export async function receiveMessage(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promise<Receipt> {
+  const client = clientActor(agent);
+  if (message.files.length > 0) requirePermission(agent, 'files.write');
+  const known = await sentBefore(tx, agent, message);
+  if (known !== undefined) return { task_id: known };
+  const task = await taskOf(tx, agent, message);
+  if (task && endedTaskStates.includes(task.state)) throw conflict(`the task is ${task.state}`);
+  const issue = task === undefined ? await open(tx, agent, message) : await findIssue(tx, task.id);
+  if (issue === undefined) throw notFound();
+  const attached = await createAttachments(tx, client, issue, message.files);
+  const ids = attached.map(({ id }) => id);
+  const parts = message.parts.map(({ stored, ...part }) =>
+    stored ? { ...part, attachment_id: ids.shift() } : part,
+  );
+  await tx.insert(a2a_messages).values({
+    company_id: agent.company_id,
+    issue_id: issue.id,
+    agent_id: agent.agent_id,
+    message_id: message.messageId,
+    digest: digestOf(message),
+    parts,
+    metadata: message.metadata ?? null,
+  });
+  if (task !== undefined) {
+    const body_markdown = markdownOf(message.parts);
+    await createComment(tx, client, issue, { body_markdown, resume_after: true });
+  }
+  return { task_id: issue.id };
+}
+
+/** The bytes of files are told by their hashes. */
+const digestOf = ({ messageId, taskId, contextId, parts, files }: ReceivedMessage): string =>
+  sha256Hex(JSON.stringify([messageId, taskId, contextId, parts, files.map(({ sha256 }) => sha256)]));
+
+/** Held until the end of the transaction: of two that bring the same message one goes first. */
+async function sentBefore(
+  tx: Tx,
+  { agent_id }: AgentActor,
+  message: ReceivedMessage,
+): Promise<string | undefined> {
+  const digest = digestOf(message);
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`a2a:${agent_id}:${digest}`}, 0))`);
+  const { rows } = await tx.execute<{ issue_id: string }>(sql`
+    select issue_id from a2a_messages
+    where agent_id = ${agent_id} and message_id = ${message.messageId} and digest = ${digest}`);
+  return rows[0]?.issue_id;
+}
+
+/** The task that the message goes on with; undefined where it begins one. */
+async function taskOf(
+  tx: Tx,
+  { agent_id }: AgentActor,
+  { taskId, contextId }: ReceivedMessage,
+): Promise<Task | undefined> {
+  if (taskId) {
+    const task = await readTask(tx, agent_id, taskId);
+    if (task === undefined) throw notFound();
+    if (contextId && contextId !== task.context_id) throw invalid('contextId is not the one of the task');
+    return task;
+  }
+  const last = contextId ? await lastOf(tx, agent_id, contextId) : undefined;
+  // The agent asked: what the client says next in this conversation is the answer.
+  return last?.state === 'input_required' ? last : undefined;
+}
+
+/** The latest task of the conversation. */
+async function lastOf(tx: Tx, agent_id: string, context_id: string): Promise<Task | undefined> {
+  const { rows } = await tx.execute<{ issue_id: string }>(sql`
+    select issue_id from a2a_tasks where agent_id = ${agent_id} and context_id = ${context_id}
+    order by created_at desc nulls last, issue_id desc nulls last limit 1`);
+  return rows[0] && readTask(tx, agent_id, rows[0].issue_id);
+}
+
+async function open(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promise<IssueRow | undefined> {
+  requirePermission(agent, 'issues.create');
+  const { agent_id, company_id } = agent;
+  const client = clientActor(agent);
+  const last = message.contextId ? await lastOf(tx, agent_id, message.contextId) : undefined;
+  const before = last && (await findIssue(tx, last.id));
+  const text = markdownOf(message.parts);
+  const body_markdown = before && last ? `${text}\n\n${earlier(before, last)}` : text;
+  const input = { title: titleOf(message.parts), body_markdown, assignee_agent_id: agent_id };
+  const { id } = await createIssue(tx, client, company_id, input, { kind: 'a2a', id: agent_id });
+  await tx
+    .insert(a2a_tasks)
+    .values({ issue_id: id, company_id, agent_id, context_id: message.contextId || newId() });
+  const issue = await findIssue(tx, id);
+  if (before && issue)
+    await createRelation(tx, client, issue, { target_issue_id: before.id, relation_type: 'relates_to' });
+  return issue;
+}
+
+/** What the agent should remember of the conversation. */
+function earlier({ identifier, title }: IssueRow, { said }: Task): string {
+  const answer = said === null ? '' : `\n\n${quote(cutText(said.text, EARLIER_BYTES))}`;
+  return `---\nGoes on from ${identifier}: ${title}${answer}`;
+}
+
+const quote = (text: string): string => text.replaceAll(/^/gm, '> ');
+
+function titleOf(parts: readonly TaskPart[]): string {
+  const texts = parts.flatMap(({ text }) => text ?? []);
+  const line = texts
+    .join('\n')
+    .split('\n')
+    .find((each) => each.trim() !== '');
+  return cutText((line ?? parts[0]?.filename ?? '').trim(), TITLE_BYTES).trim() || 'A message from outside';
+}
+
+/** As the agent reads it. @throws invalid where nothing is said */
+function markdownOf(parts: readonly TaskPart[]): string {
+  const text = parts.map(markdownOfPart).join('\n\n');
+  if (text.trim() === '') throw invalid('the message is empty');
+  return text;
+}
+
+function markdownOfPart({ text, data, url, filename }: TaskPart): string {
+  if (text !== undefined) return text;
+  if (data !== undefined) return `\`\`\`json\n${JSON.stringify(data, null, 2)}\n\`\`\``;
+  if (url !== undefined) return `File by reference: ${filename === undefined ? '' : `${filename}, `}<${url}>`;
+  return `Attached file: ${filename ?? 'without a name'}`;
+}

@@ -1,0 +1,12 @@
+/** Variables of the agent-to-agent protocol. */
+import { Type } from 'typebox';
+
+export const federationVariables = {
+  SERVICE_A2A_WAIT_SEC: Type.Integer({
+    minimum: 0,
+    maximum: 300,
+    default: 30,
+    description:
+      'Seconds that a message of an agent-to-agent client may wait for its task to end or to ask; then it is answered as it stands.',
+  }),
+};
