@@ -1,7 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { issues } from './issues.ts';
 
 /** Where events of a company are sent to (decisions 10.17). */
 export const webhooks = pgTable(
@@ -11,6 +22,12 @@ export const webhooks = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
+    /** One that tells of a task of the agent-to-agent protocol alone; null: of the company's events. */
+    issue_id: uuid().references(() => issues.id, { onDelete: 'cascade' }),
+    /** Of those: the client's name for it, the dialect that it reads, and a digest of what it was told last. */
+    config_id: text(),
+    dialect: text(),
+    told: text(),
     url: text().notNull(),
     events: jsonb().notNull(),
     secret_sealed: text().notNull(),
@@ -32,6 +49,9 @@ export const webhooks = pgTable(
   },
   (t) => [
     index('webhooks_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    uniqueIndex('webhooks_issue')
+      .on(t.issue_id, t.config_id)
+      .where(sql`issue_id is not null`),
     index('webhooks_due')
       .on(t.next_attempt_at)
       .where(sql`enabled and next_attempt_at is not null`),
