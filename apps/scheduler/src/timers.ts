@@ -11,6 +11,7 @@ import {
   deleteOldKeyAddresses,
   deleteRunsBefore,
   deleteSecurityEventsBefore,
+  deleteTaskWebhooksOfEnded,
   dueWork,
   EVENTS_KEPT_DAYS,
   deleteUnapprovedWorkers,
@@ -226,7 +227,7 @@ async function deleteOldSecurityEvents(
 async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
-  for (const forgetBatch of [deleteEventsBefore, deleteDeliveriesBefore]) {
+  for (const forgetBatch of [deleteEventsBefore, deleteDeliveriesBefore, deleteTaskWebhooksOfEnded]) {
     let deleted = EVENT_BATCH;
     while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
   }

@@ -108,6 +108,30 @@ export const A2aListTasks = Type.Object({
 });
 export type A2aListTasks = Static<typeof A2aListTasks>;
 
+/** A push configuration: of 1.0 as it stands, of 0.3 in `pushNotificationConfig`. */
+export const A2aPushConfig = Type.Object({
+  id: Type.Optional(Nullable(Id)),
+  url: Type.String({ minLength: 1, maxLength: 2000 }),
+  token: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+  authentication: Type.Optional(
+    Nullable(
+      Type.Object({
+        scheme: Type.Optional(Type.String({ maxLength: 100 })),
+        // 0.3
+        schemes: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20 })),
+        credentials: Type.Optional(Nullable(Type.String({ maxLength: 4000 }))),
+      }),
+    ),
+  ),
+});
+export type A2aPushConfig = Static<typeof A2aPushConfig>;
+
+export const A2aNamesPush = Type.Object({
+  id: Type.Optional(Nullable(Id)),
+  taskId: Type.Optional(Nullable(Id)),
+  pushNotificationConfigId: Type.Optional(Nullable(Id)),
+});
+
 const open = {
   method: 'GET',
   auth: [],

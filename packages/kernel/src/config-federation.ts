@@ -2,6 +2,12 @@
 import { Type } from 'typebox';
 
 export const federationVariables = {
+  SERVICE_A2A_PUSH_ALLOWED_HOSTS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: '',
+    description:
+      'Hosts on private addresses to which push notifications of agent-to-agent tasks may be sent; all others must be public.',
+  }),
   SERVICE_A2A_WAIT_SEC: Type.Integer({
     minimum: 0,
     maximum: 300,

@@ -3,7 +3,9 @@ import { EgressError, hmacSha256Hex } from '@acp/kernel';
 
 interface Envelope extends PendingDelivery {
   url: string;
-  secret: string;
+  /** Null: the receiver has none to verify a signature with. */
+  secret: string | null;
+  headers: Readonly<Record<string, string>>;
 }
 
 /** In characters: what a receiver's failure may say of itself. */
@@ -16,7 +18,7 @@ const MAX_ERROR = 500;
  */
 export async function sendWebhook(
   send: typeof fetch,
-  { url, secret, id, event_type, body }: Envelope,
+  { url, secret, id, event_type, body, headers }: Envelope,
   timeout_sec: number,
   signal: AbortSignal,
 ): Promise<Attempt> {
@@ -33,7 +35,8 @@ export async function sendWebhook(
         'x-service-event': event_type,
         'x-service-delivery': id,
         'x-service-timestamp': timestamp,
-        'x-service-signature': hmacSha256Hex(secret, `${timestamp}.${body}`),
+        ...(secret !== null && { 'x-service-signature': hmacSha256Hex(secret, `${timestamp}.${body}`) }),
+        ...headers,
       },
       signal: AbortSignal.any([signal, tooLong]),
     });

@@ -5,20 +5,26 @@ import {
   fanOut,
   nextDelivery,
   type PendingDelivery,
+  pushBodies,
   recordAttempt,
   releaseWebhook,
+  type TaskBodies,
   webhookSecret,
 } from '@acp/core';
 import { type Database, type Listener, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
 import { sendWebhook } from './send-webhook.ts';
+import { taskHeaders } from './task-headers.ts';
 
 interface WebhookSenderOptions {
   database: Database;
   listener: Listener;
   logger: Logger;
   vault: Vault;
-  config: Pick<Config, 'webhook_allowed_hosts' | 'webhook_timeout_sec'>;
+  config: Pick<
+    Config,
+    'webhook_allowed_hosts' | 'webhook_timeout_sec' | 'a2a_push_allowed_hosts' | 'public_url'
+  >;
 }
 
 /** Webhooks that one process serves at once. */
@@ -37,6 +43,9 @@ const REST_MS = 100;
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
   readonly #fetch: typeof fetch;
+  /** To clients of tasks. */
+  readonly #push: typeof fetch;
+  readonly #taskBodies: TaskBodies;
   readonly #serving = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #off: () => void;
@@ -48,8 +57,10 @@ export class WebhookSender {
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options;
-    const { webhook_allowed_hosts: allow_hosts } = options.config;
-    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts });
+    const { webhook_allowed_hosts, a2a_push_allowed_hosts, public_url } = options.config;
+    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts: webhook_allowed_hosts });
+    this.#push = createGuardedFetch({ egress: 'public', allow_hosts: a2a_push_allowed_hosts });
+    this.#taskBodies = pushBodies(public_url);
     this.#off = options.listener.on('events', () => {
       if (this.#listening) this.kick();
     });
@@ -86,7 +97,7 @@ export class WebhookSender {
     this.#wanted = false;
     try {
       for (let more = true; more && !this.#stopping.signal.aborted;) {
-        const made = await transaction(database, async (tx) => fanOut(tx));
+        const made = await transaction(database, async (tx) => fanOut(tx, this.#taskBodies));
         // Where another process is at it, it is that one which listens.
         this.#listening = made?.listening ?? false;
         more = made?.more ?? false;
@@ -143,9 +154,16 @@ export class WebhookSender {
       logger.warn('the secret of a webhook could not be opened', { webhook_id: webhook.id, error });
       return { response_status: null, error: 'its secret could not be opened' };
     }
-    const envelope = { ...delivery, url: webhook.url, secret };
+    const isPush = webhook.issue_id !== null;
+    const to = isPush ? taskHeaders(secret, webhook.dialect) : { secret, headers: {} };
+    const envelope = { ...delivery, ...to, url: webhook.url };
     try {
-      return await sendWebhook(this.#fetch, envelope, config.webhook_timeout_sec, this.#stopping.signal);
+      return await sendWebhook(
+        isPush ? this.#push : this.#fetch,
+        envelope,
+        config.webhook_timeout_sec,
+        this.#stopping.signal,
+      );
     } catch (error) {
       if (this.#stopping.signal.aborted) return null;
       throw error;

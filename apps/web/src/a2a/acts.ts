@@ -1,11 +1,22 @@
 /** What clients ask for, but for streams. */
 import { a2aEndpoints, restingTaskStates } from '@acp/contract';
-import { cancelTask, listTasks, readTask, receiveMessage, type StoredFile, type Task } from '@acp/core';
+import {
+  cancelTask,
+  listTasks,
+  putPushConfig,
+  readTask,
+  receiveMessage,
+  type StoredFile,
+  type Task,
+  writeSent,
+  writeTask,
+  type Dialect,
+} from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import type { Params } from '../json-rpc/messages.ts';
 import { type A2aCaller, show, writerOf } from './caller.ts';
-import { writeSent, writeTask } from './dialect.ts';
-import { type Dialect, refused } from './protocol.ts';
+import { refused } from './protocol.ts';
+import { readPush } from './push.ts';
 import {
   readSentMessage,
   readTaskId,
@@ -65,19 +76,24 @@ export async function send(
 ): Promise<object> {
   const message = readSentMessage(params, dialect);
   const { waits, history_length } = message;
-  const task = await take(caller, message);
+  const task = await take(caller, message, dialect);
   const rested = waits ? await resting(caller, task, wait_ms) : task;
   const [shown] = await show(caller, [rested], { history_length });
   return writeSent(writerOf(caller, dialect), shown!);
 }
 
 /** @throws RpcError where the message can't be taken */
-export async function take(caller: A2aCaller, message: SentMessage): Promise<Task> {
+export async function take(caller: A2aCaller, message: SentMessage, dialect: Dialect): Promise<Task> {
   requireLicense(caller);
-  if (message.push !== null) throw refused('push_unsupported', 'push notifications are not supported');
+  const config = message.push && readPush(message.push, caller);
   const { agent, services } = caller;
+  const { vault, push } = services;
   const { task_id } = await storing(caller, message.files, [], async (files) =>
-    services.transaction(async (tx) => receiveMessage(tx, agent, { ...message, files })),
+    services.transaction(async (tx) => {
+      const receipt = await receiveMessage(tx, agent, { ...message, files });
+      if (config) await putPushConfig(tx, agent, receipt.task_id, { config, dialect }, vault, push);
+      return receipt;
+    }),
   ).catch((error: unknown) => {
     throw translated(error, 'unsupported');
   });
@@ -122,12 +138,12 @@ async function resting(caller: A2aCaller, task: Task, wait_ms: number): Promise<
 }
 
 /** The row is open to readers of an instance without a license; this is for what changes something. */
-function requireLicense({ services }: A2aCaller): void {
+export function requireLicense({ services }: A2aCaller): void {
   services.instance.requireEntitlement({ ...a2aEndpoints.call, while_read_only: undefined });
 }
 
 /** @param clash what a conflict means here */
-function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
+export function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
   if (!(error instanceof ServiceError)) return error;
   if (error.kind === 'not_found') return taskNotFound();
   return error.kind === 'conflict' ? refused(clash, error.message) : error;

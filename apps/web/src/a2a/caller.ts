@@ -1,10 +1,16 @@
 import type { a2aEndpoints, AgentActor } from '@acp/contract';
-import { availableAgent, type Task, taskArtifacts, taskHistory } from '@acp/core';
+import {
+  availableAgent,
+  type Task,
+  taskArtifacts,
+  taskHistory,
+  type ShownTask,
+  type Writer,
+  type Dialect,
+} from '@acp/core';
 import { notFound } from '@acp/kernel';
 import type { Context } from '../http/handle.ts';
 import type { LiveHub } from '../live/hub.ts';
-import type { ShownTask, Writer } from './dialect.ts';
-import type { Dialect } from './protocol.ts';
 
 /** A client, by the key that it holds of the agent. */
 export interface A2aCaller extends Pick<Context<typeof a2aEndpoints.call>, 'tx' | 'services' | 'response'> {

@@ -16,7 +16,12 @@ const scheme = {
   name: 'Authorization',
 };
 
-const capabilities = { streaming: true, pushNotifications: false, extendedAgentCard: false };
+/** The service as strangers see it. */
+export interface Place {
+  public_url: string;
+  /** Credentials of push notifications can be kept. */
+  pushes: boolean;
+}
 
 interface Card {
   name: string;
@@ -28,7 +33,8 @@ interface Card {
 }
 
 /** @param version what the client asked for by `A2A-Version` */
-export function cardOfAgent(agent: AvailableAgent, public_url: string, version: string | undefined): object {
+export function cardOfAgent(agent: AvailableAgent, place: Place, version: string | undefined): object {
+  const { public_url } = place;
   const { role, title, company_name, skills } = agent;
   const own = { id: role, name: title ?? role, description: describe(agent), tags: [role] };
   const card: Card = {
@@ -41,15 +47,16 @@ export function cardOfAgent(agent: AvailableAgent, public_url: string, version: 
         ? [own]
         : skills.map(({ slug, name, description }) => ({ id: slug, name, description, tags: [role] })),
   };
-  return shaped(card, public_url, version);
+  return shaped(card, place, version);
 }
 
 /** Each agent is a skill of it under the agent's id; clients that know 0.3 read `agents`. */
 export function directoryCard(
   { company_name, agents }: { company_name: string; agents: readonly Listed[] },
-  public_url: string,
+  place: Place,
   version: string | undefined,
 ): object {
+  const { public_url } = place;
   const card: Card = {
     name: company_name,
     description: `Agents of ${company_name}`,
@@ -62,7 +69,7 @@ export function directoryCard(
       tags: [agent.role],
     })),
   };
-  const shape = shaped(card, public_url, version);
+  const shape = shaped(card, place, version);
   if (isFirst(version)) return shape;
   return {
     ...shape,
@@ -81,7 +88,7 @@ const describe = ({ description, title, role }: Listed): string => description?.
 
 const isFirst = (version: string | undefined): boolean => version?.trim().startsWith('1.') ?? false;
 
-function shaped(card: Card, public_url: string, version: string | undefined): object {
+function shaped(card: Card, { public_url, pushes }: Place, version: string | undefined): object {
   const { name, description, company_name, urls, skills } = card;
   const first = {
     name,
@@ -91,7 +98,7 @@ function shaped(card: Card, public_url: string, version: string | undefined): ob
     ),
     provider: { organization: company_name, url: public_url },
     version: serviceVersion().version,
-    capabilities,
+    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: false },
     securitySchemes: { apiKey: { apiKeySecurityScheme: scheme } },
     securityRequirements: [{ schemes: { apiKey: { list: [] } } }],
     defaultInputModes: INPUT_MODES,

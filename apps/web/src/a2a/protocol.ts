@@ -1,12 +1,22 @@
 /** The agent-to-agent protocol in its two dialects: how methods are called in each, and what refusals are. */
+import type { Dialect } from '@acp/core';
 import { RpcError } from '../json-rpc/messages.ts';
-
-export type Dialect = '0.3' | '1.0';
 
 export const VERSIONS: readonly string[] = ['1.0', '0.3'];
 
 /** What a client asks for, in neither dialect's words. */
-export type Act = 'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' | 'extended_card';
+export type Act =
+  | 'send'
+  | 'stream'
+  | 'get'
+  | 'list'
+  | 'cancel'
+  | 'subscribe'
+  | 'push_set'
+  | 'push_get'
+  | 'push_list'
+  | 'push_delete'
+  | 'extended_card';
 
 export interface Method {
   act: Act;
@@ -20,6 +30,10 @@ const names: Readonly<Record<Act, readonly [v0: string, v1: string]>> = {
   list: ['tasks/list', 'ListTasks'],
   cancel: ['tasks/cancel', 'CancelTask'],
   subscribe: ['tasks/resubscribe', 'SubscribeToTask'],
+  push_set: ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig'],
+  push_get: ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig'],
+  push_list: ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs'],
+  push_delete: ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig'],
   extended_card: ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard'],
 };
 

@@ -7,12 +7,11 @@ import {
   createValidator,
   type TaskPart,
 } from '@acp/contract';
-import { cleanContentType, cleanFilename, type TaskQuery } from '@acp/core';
+import { cleanContentType, cleanFilename, type TaskQuery, stateNamed, type Dialect } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import type { Params } from '../json-rpc/messages.ts';
 import { OUTPUT_MODES } from './cards.ts';
-import { stateNamed } from './dialect.ts';
-import { type Dialect, refused } from './protocol.ts';
+import { refused } from './protocol.ts';
 
 const readSend = createValidator(A2aSend, 'params');
 const readNamed = createValidator(A2aNamesTask, 'params');

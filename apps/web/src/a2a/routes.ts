@@ -3,17 +3,16 @@ import { a2aEndpoints as rows } from '@acp/contract';
 import { availableAgent, availableAgents } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import type { Request, Response } from 'express';
-import { sendJson } from '../http/answer.ts';
 import { handle, type Route } from '../http/handle.ts';
-import { malformed, METHOD_NOT_FOUND, readMessage, RpcError, type RpcRequest } from '../json-rpc/messages.ts';
+import type { Services } from '../http/services.ts';
+import { malformed, METHOD_NOT_FOUND, readMessage, RpcError } from '../json-rpc/messages.ts';
 import { errorMessage, knownError, sendRpcError } from '../json-rpc/send-error.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { openStream } from '../live/routes.ts';
-import { cancel, getTask, listAll, send } from './acts.ts';
-import { type A2aCaller, callerOf } from './caller.ts';
-import { cardOfAgent, directoryCard } from './cards.ts';
-import { type Method, methods, refused, requireVersion } from './protocol.ts';
-import { streamMessage, subscribe } from './streams.ts';
+import { callerOf } from './caller.ts';
+import { cardOfAgent, directoryCard, type Place } from './cards.ts';
+import { dispatch } from './dispatch.ts';
+import { type Method, methods, requireVersion } from './protocol.ts';
 
 interface A2aDeps {
   /** Tells of changes; without it nothing is waited for, and streams are refused. */
@@ -29,12 +28,12 @@ export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
     handle(rows.directory, async ({ tx, params, services, request, response }) => {
       const found = await availableAgents(tx, params.companyId!);
       if (found === undefined) throw notFound();
-      return card(response, directoryCard(found, services.public_url, request.get(VERSION_HEADER)));
+      return card(response, directoryCard(found, placeOf(services), request.get(VERSION_HEADER)));
     }),
     handle(rows.card, async ({ tx, params, services, request, response }) => {
       const agent = await availableAgent(tx, params.companyId!, params.agentId!);
       if (agent === undefined) throw notFound();
-      return card(response, cardOfAgent(agent, services.public_url, request.get(VERSION_HEADER)));
+      return card(response, cardOfAgent(agent, placeOf(services), request.get(VERSION_HEADER)));
     }),
     handle(rows.call, async (context) => {
       const { request, response, body } = context;
@@ -46,7 +45,7 @@ export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
         requireVersion(request.get(VERSION_HEADER));
         method = methods.get(message.method);
         if (method === undefined) throw new RpcError(METHOD_NOT_FOUND, 'method not found');
-        await answer(caller, message, method, wait_sec * 1000);
+        await dispatch(caller, message, method, wait_sec * 1000);
       } catch (error) {
         if (method?.act === 'stream' || method?.act === 'subscribe') endStream(request, response, error);
         else sendRpcError(response, error, body);
@@ -55,37 +54,12 @@ export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
   ];
 }
 
+const placeOf = ({ public_url, vault }: Services): Place => ({ public_url, pushes: vault.available });
+
 function card(response: Response, value: object) {
   response.setHeader('Vary', 'A2A-Version');
   response.setHeader('Cache-Control', 'public, max-age=60');
   return { ...value };
-}
-
-async function answer(
-  caller: A2aCaller,
-  message: RpcRequest,
-  { act, dialect }: Method,
-  wait_ms: number,
-): Promise<void> {
-  const { params } = message;
-  const tell = (result: object) =>
-    sendJson(caller.response, 200, JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
-  switch (act) {
-    case 'send':
-      return tell(await send(caller, params, dialect, wait_ms));
-    case 'get':
-      return tell(await getTask(caller, params, dialect));
-    case 'list':
-      return tell(await listAll(caller, params, dialect));
-    case 'cancel':
-      return tell(await cancel(caller, params, dialect));
-    case 'stream':
-      return streamMessage(caller, message, dialect);
-    case 'subscribe':
-      return subscribe(caller, message, dialect);
-    case 'extended_card':
-      throw refused('no_extended_card', 'there is no extended card');
-  }
 }
 
 /** Clients that want a stream read errors from one. A defect is the error handler's, which logs it. */

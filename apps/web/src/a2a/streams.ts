@@ -1,19 +1,28 @@
 /** Streams of a task: as it stands, then each change, until it rests. Every event is an answer to the one request. */
 import { endedTaskStates, restingTaskStates } from '@acp/contract';
-import { agentWordsAfter, type Task, type TaskArtifact, taskArtifacts } from '@acp/core';
+import {
+  agentWordsAfter,
+  type Task,
+  type TaskArtifact,
+  taskArtifacts,
+  artifactEvent,
+  statusEvent,
+  writeSent,
+  type Writer,
+  type Dialect,
+} from '@acp/core';
 import { unavailable } from '@acp/kernel';
 import type { RpcRequest } from '../json-rpc/messages.ts';
 import { openStream } from '../live/routes.ts';
 import { take, taskNamed } from './acts.ts';
 import { type A2aCaller, show, writerOf } from './caller.ts';
-import { artifactEvent, statusEvent, writeSent, type Writer } from './dialect.ts';
-import { type Dialect, refused } from './protocol.ts';
+import { refused } from './protocol.ts';
 import { readSentMessage, readTaskId } from './read-params.ts';
 import { TaskWatch } from './task-watch.ts';
 
 export async function streamMessage(caller: A2aCaller, request: RpcRequest, dialect: Dialect): Promise<void> {
   const message = readSentMessage(request.params, dialect);
-  const task = await take(caller, message);
+  const task = await take(caller, message, dialect);
   await follow(caller, task.id, request, dialect, message.history_length);
 }
 

@@ -28,6 +28,8 @@ export interface Services {
   readonly providers: ProviderRules;
   /** What outbound webhooks may reach beside the public internet. */
   readonly webhooks: WebhookRules;
+  /** What push notifications of tasks may reach beside it. */
+  readonly push: WebhookRules;
   readonly public_url: string;
   /** Flags and license: which rows answer at the moment. */
   readonly instance: InstanceGate;
@@ -72,6 +74,7 @@ interface ServiceSources {
         | 'provider_egress'
         | 'license_public_key'
         | 'webhook_allowed_hosts'
+        | 'a2a_push_allowed_hosts'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -128,6 +131,7 @@ export function createServices({ database, config, listener, logger, ...sources 
     },
     providers: { egress: config.provider_egress ?? 'any' },
     webhooks: { allowed_hosts: config.webhook_allowed_hosts ?? [] },
+    push: { allowed_hosts: config.a2a_push_allowed_hosts ?? [] },
     public_url: config.public_url,
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),

@@ -1,8 +1,11 @@
 /** Tasks, messages and events in the words of a dialect. */
 import { type TaskPart, type TaskState, taskStates } from '@acp/contract';
-import type { Task, TaskArtifact, TaskMessage } from '@acp/core';
-import { isObject } from '../json-rpc/messages.ts';
-import type { Dialect } from './protocol.ts';
+import type { Task } from './read-tasks.ts';
+import type { TaskArtifact } from './task-artifacts.ts';
+import type { TaskMessage } from './task-history.ts';
+
+/** Versions of the protocol. */
+export type Dialect = '0.3' | '1.0';
 
 /** A task with what the client asked to see of it. */
 export interface ShownTask {
@@ -84,7 +87,7 @@ function writePart(writer: Writer, part: TaskPart): object {
   }
   if (text !== undefined) return { kind: 'text', text };
   // An object in this dialect.
-  if (data !== undefined) return { kind: 'data', data: isObject(data) ? data : { value: data } };
+  if (data !== undefined) return { kind: 'data', data: isPlain(data) ? data : { value: data } };
   const about = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) };
   return { kind: 'file', file: { uri: urlOf(writer, part), ...about } };
 }
@@ -125,3 +128,6 @@ export function artifactEvent(writer: Writer, task: Task, artifact: TaskArtifact
   };
   return writer.dialect === '1.0' ? { artifactUpdate: event } : { kind: 'artifact-update', ...event };
 }
+
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -78,6 +78,15 @@ export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Ta
   return rows[0] && toTask(rows[0]);
 }
 
+/** Those of the tasks that are there, in no order. */
+export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await tx.execute<TaskRow>(sql`
+    select ${columns} from ${source}
+    where t.issue_id = any(${`{${ids.join(',')}}`}::uuid[]) and ${notTrashed('i')}`);
+  return rows.map(toTask);
+}
+
 /** The agent's tasks, what changed last first. @throws invalid for a bad cursor */
 export async function listTasks(tx: Tx, agent_id: string, query: TaskQuery): Promise<TaskPage> {
   const { context_id, changed_after, limit, cursor } = query;

@@ -5,7 +5,10 @@ import type { WebhookRow } from './present.ts';
 const { webhook_deliveries, webhooks } = schema;
 
 /** A webhook in the hands of one process, for as long as its lease lasts. */
-export interface ClaimedWebhook extends Pick<WebhookRow, 'id' | 'company_id' | 'url' | 'secret_sealed'> {
+export interface ClaimedWebhook extends Pick<
+  WebhookRow,
+  'id' | 'company_id' | 'url' | 'secret_sealed' | 'issue_id' | 'dialect'
+> {
   lease_id: string;
 }
 
@@ -33,7 +36,8 @@ export async function claimWebhooks(tx: Tx, limit: number, lease_sec: number): P
     )
     update webhooks set lease_id = gen_random_uuid(), lease_until = now() + make_interval(secs => ${lease_sec})
     from due where webhooks.id = due.id and due.alive
-    returning webhooks.id, webhooks.company_id, webhooks.url, webhooks.secret_sealed, webhooks.lease_id`);
+    returning webhooks.id, webhooks.company_id, webhooks.url, webhooks.secret_sealed,
+      webhooks.issue_id, webhooks.dialect, webhooks.lease_id`);
   return rows;
 }
 

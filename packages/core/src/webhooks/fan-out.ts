@@ -1,4 +1,4 @@
-import { eventTable, matchesPattern } from '@acp/contract';
+import { eventTable, matchesPattern, topicsOf } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -16,21 +16,38 @@ export interface FanOut {
 }
 
 const BATCH = 200;
+/** Type of the deliveries of tasks. */
+const TASK = 'a2a.task';
+
+/** A task as it stands, to be sent; `told` is the same as long as nothing of it changed that a client cares for. */
+export interface TaskBody {
+  body: string;
+  told: string;
+}
+
+/** What webhooks of tasks are to be told, by their ids. */
+export type TaskBodies = (tx: Tx, of: readonly WebhookRow[]) => Promise<ReadonlyMap<string, TaskBody>>;
 
 /**
  * Makes the deliveries of the next events, and moves the cursor with them. Without a webhook that is on the cursor is
  * closed: events then cost nothing.
  * @returns undefined where the cursor is not open or another process is at it
  */
-export async function fanOut(tx: Tx): Promise<FanOut | undefined> {
+export async function fanOut(tx: Tx, taskBodies?: TaskBodies): Promise<FanOut | undefined> {
   const batch = await readCursor(tx, CURSOR, BATCH);
   if (batch === undefined) return undefined;
   const { events, missed } = batch;
   const listening = await enabledWebhooks(tx, missed > 0 ? undefined : companiesOf(events));
   if (missed > 0) await recordMissedEvents(tx, listening, missed);
-  const made = events.flatMap((event) =>
-    listening.filter((webhook) => wants(webhook, event)).map((webhook) => deliveryOf(webhook, event)),
+  const [ofTasks = [], ofEvents = []] = [true, false].map((isOfTask) =>
+    listening.filter(({ issue_id }) => (issue_id !== null) === isOfTask),
   );
+  const made = [
+    ...events.flatMap((event) =>
+      ofEvents.filter((webhook) => wants(webhook, event)).map((webhook) => deliveryOf(webhook, event)),
+    ),
+    ...(taskBodies === undefined ? [] : await taskDeliveries(tx, ofTasks, events, taskBodies)),
+  ];
   if (made.length > 0) {
     await tx.insert(webhook_deliveries).values(made);
     const ids = [...new Set(made.map(({ webhook_id }) => webhook_id))];
@@ -90,6 +107,44 @@ function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
   const { id: event_id, seq, occurred_at, data } = event;
   const body = JSON.stringify({ id: event_id, type, company_id, occurred_at, data });
   return { webhook_id: id, company_id, seq, event_id, event_type: type, body };
+}
+
+/**
+ * One for each webhook whose task may have changed and is not as it was told. What was told stands in the row: most events
+ * of an issue change nothing that a client sees.
+ */
+async function taskDeliveries(
+  tx: Tx,
+  listening: readonly WebhookRow[],
+  events: readonly SequencedEvent[],
+  taskBodies: TaskBodies,
+) {
+  const last = new Map(
+    events.flatMap((event) => topicsOf(event.type, event.data).map((topic) => [topic, event] as const)),
+  );
+  const concerned = listening.flatMap((webhook) => {
+    const event = last.get(`issue:${webhook.issue_id ?? ''}`);
+    return event && webhook.from_seq < event.seq ? [{ webhook, event }] : [];
+  });
+  if (concerned.length === 0) return [];
+  const bodies = await taskBodies(
+    tx,
+    concerned.map(({ webhook }) => webhook),
+  );
+  const news = concerned.flatMap(({ webhook, event: { seq, id: event_id } }) => {
+    const now = bodies.get(webhook.id);
+    if (now === undefined || now.told === webhook.told) return [];
+    return [
+      { webhook_id: webhook.id, company_id: webhook.company_id, seq, event_id, event_type: TASK, ...now },
+    ];
+  });
+  if (news.length > 0)
+    await tx.execute(sql`
+      update webhooks w set told = n.told
+      from jsonb_to_recordset(${JSON.stringify(news.map(({ webhook_id, told }) => ({ webhook_id, told })))}::jsonb)
+        as n(webhook_id uuid, told text)
+      where w.id = n.webhook_id`);
+  return news.map(({ told: _told, ...delivery }) => delivery);
 }
 
 /** No scheduler ran for longer than events are kept. */

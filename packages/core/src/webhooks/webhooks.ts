@@ -19,7 +19,7 @@ export interface WebhookRules {
 
 const MAX_WEBHOOKS = 50;
 
-const place = (id: string) => `webhooks/${id}`;
+export const place = (id: string) => `webhooks/${id}`;
 
 /** The scope loader's way to a webhook. */
 export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | undefined> {
@@ -28,7 +28,7 @@ export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | unde
     .select(getTableColumns(webhooks))
     .from(webhooks)
     .innerJoin(companies, and(eq(companies.id, webhooks.company_id), isNull(companies.deleted_at)))
-    .where(eq(webhooks.id, id));
+    .where(and(eq(webhooks.id, id), isNull(webhooks.issue_id)));
   return row;
 }
 
@@ -37,7 +37,7 @@ export async function listWebhooks(tx: Tx, company_id: string, query: PageReques
   const rows = await tx
     .select()
     .from(webhooks)
-    .where(and(eq(webhooks.company_id, company_id), page.where))
+    .where(and(eq(webhooks.company_id, company_id), isNull(webhooks.issue_id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentWebhook);
@@ -65,7 +65,10 @@ export async function createWebhook(
   assertUrl(url, rules);
   const id = newId();
   const secret_sealed = vault.seal(secret, place(id));
-  const [others] = await tx.select({ n: count() }).from(webhooks).where(eq(webhooks.company_id, company_id));
+  const [others] = await tx
+    .select({ n: count() })
+    .from(webhooks)
+    .where(and(eq(webhooks.company_id, company_id), isNull(webhooks.issue_id)));
   if ((others?.n ?? 0) >= MAX_WEBHOOKS) throw conflict(`a company has ${MAX_WEBHOOKS} webhooks at most`);
   const from_seq = await listenFromNow(tx);
   const [row] = await tx
@@ -119,13 +122,13 @@ export async function deleteWebhook(tx: Tx, actor: Actor, webhook: WebhookRow): 
 }
 
 /** Opens the instance's cursor with the first webhook. @returns the number behind which the webhook's events begin */
-async function listenFromNow(tx: Tx): Promise<number> {
+export async function listenFromNow(tx: Tx): Promise<number> {
   await openCursor(tx, CURSOR);
   return lastSequence(tx);
 }
 
 /** Names are held to the rule at each delivery, when they are resolved; redirects are not followed. */
-function assertUrl(url: string, { allowed_hosts }: WebhookRules): void {
+export function assertUrl(url: string, { allowed_hosts }: WebhookRules): void {
   assertBaseUrl(url, { egress: 'any' }, 'url');
   const { host, hostname } = new URL(url);
   const allowed = allowed_hosts.some((each) => [host, hostname].includes(each.toLowerCase()));

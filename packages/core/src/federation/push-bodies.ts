@@ -1,0 +1,32 @@
+import { sha256Hex } from '@acp/kernel';
+import type { TaskBodies } from '../webhooks/index.ts';
+import { type Dialect, writeSent } from './dialect.ts';
+import { readTasks } from './read-tasks.ts';
+import { taskArtifacts } from './task-artifacts.ts';
+
+/** Characters of a notification: a larger task comes without its artifacts, which the client can get. */
+const LONGEST_BODY = 256_000;
+
+/** What clients are told of their tasks: the task as it stands, without its history. */
+export const pushBodies =
+  (public_url: string): TaskBodies =>
+  async (tx, webhooks) => {
+    const ids = [...new Set(webhooks.flatMap(({ issue_id }) => issue_id ?? []))];
+    const tasks = new Map((await readTasks(tx, ids)).map((task) => [task.id, task]));
+    const artifacts = await taskArtifacts(tx, [...tasks.keys()]);
+    return new Map(
+      webhooks.flatMap(({ id, issue_id, dialect }) => {
+        const task = tasks.get(issue_id ?? '');
+        if (task === undefined) return [];
+        const writer = { dialect: dialect as Dialect, public_url };
+        const things = artifacts.get(task.id) ?? [];
+        const told = sha256Hex(
+          JSON.stringify([task.state, task.said?.id, things.map((each) => [each.id, each.changed_at])]),
+        );
+        const write = (shown: typeof things | undefined) =>
+          JSON.stringify(writeSent(writer, { task, history: undefined, artifacts: shown }));
+        const whole = write(things);
+        return [[id, { body: whole.length > LONGEST_BODY ? write(undefined) : whole, told }]];
+      }),
+    );
+  };

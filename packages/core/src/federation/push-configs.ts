@@ -1,0 +1,45 @@
+import { type A2aPushConfig, type AgentActor, createValidator, Nullable } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { invalid, notFound, type Vault } from '@acp/kernel';
+import { Type, type Static } from 'typebox';
+import { putTaskWebhook, type WebhookRules } from '../webhooks/index.ts';
+import { clientActor } from './client.ts';
+import type { Dialect } from './dialect.ts';
+import { readTask } from './read-tasks.ts';
+
+/** What a notification carries of the client's own. */
+const TaskSecret = Type.Object({ token: Nullable(Type.String()), authorization: Nullable(Type.String()) });
+const readSecret = createValidator(TaskSecret, 'secret');
+
+/** @param text what `putPushConfig` sealed */
+export const taskSecret = (text: string): Static<typeof TaskSecret> => readSecret(JSON.parse(text));
+
+/**
+ * Tells the client of the task from now on; under a name that it has used, another way.
+ * @returns its name: the task's id where the client gave none
+ * @throws notFound, invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 10
+ */
+export async function putPushConfig(
+  tx: Tx,
+  agent: AgentActor,
+  task_id: string,
+  { config, dialect }: { config: A2aPushConfig; dialect: Dialect },
+  vault: Vault,
+  rules: WebhookRules,
+): Promise<string> {
+  clientActor(agent);
+  if ((await readTask(tx, agent.agent_id, task_id)) === undefined) throw notFound();
+  const { token, authentication, url } = config;
+  const scheme = authentication?.scheme || authentication?.schemes?.[0];
+  const authorization = authentication?.credentials
+    ? `${scheme ?? 'Bearer'} ${authentication.credentials}`
+    : null;
+  for (const value of [token, authorization])
+    if (value && !/^[\x20-\x7e]+$/.test(value))
+      throw invalid('token and credentials go into headers: printable ASCII only');
+  const config_id = config.id || task_id;
+  const secret = JSON.stringify({ token: token || null, authorization });
+  const task = { id: task_id, company_id: agent.company_id };
+  await putTaskWebhook(tx, task, { config_id, url, dialect, secret }, vault, rules);
+  return config_id;
+}

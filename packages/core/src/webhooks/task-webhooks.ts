@@ -1,0 +1,86 @@
+/** Webhooks of a single task: a client of the agent-to-agent protocol asks to be told, and is until the task is over. */
+import { schema, type Tx } from '@acp/db';
+import { conflict, newId, notFound, type Vault } from '@acp/kernel';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import type { WebhookRow } from './present.ts';
+import { assertUrl, listenFromNow, place, type WebhookRules } from './webhooks.ts';
+
+const { webhooks } = schema;
+
+/** What may be read of one: never its credentials. */
+export type TaskWebhook = Pick<WebhookRow, 'url'> & { config_id: string };
+
+export interface TaskWebhookInput {
+  config_id: string;
+  url: string;
+  dialect: string;
+  /** What the sender needs, as text; sealed at rest. */
+  secret: string;
+}
+
+const MAX_PER_TASK = 10;
+
+/**
+ * Makes it, or replaces the one of that name. It is told what changes from now on.
+ * @throws invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 10
+ */
+export async function putTaskWebhook(
+  tx: Tx,
+  task: { id: string; company_id: string },
+  { config_id, url, dialect, secret }: TaskWebhookInput,
+  vault: Vault,
+  rules: WebhookRules,
+): Promise<void> {
+  assertUrl(url, rules);
+  const from_seq = await listenFromNow(tx);
+  const known = await tx
+    .select({ id: webhooks.id, config_id: webhooks.config_id })
+    .from(webhooks)
+    .where(eq(webhooks.issue_id, task.id));
+  const id = known.find((each) => each.config_id === config_id)?.id ?? newId();
+  if (known.length >= MAX_PER_TASK && known.every((each) => each.id !== id))
+    throw conflict(`a task has ${MAX_PER_TASK} push configurations at most`);
+  const values = { url, dialect, secret_sealed: vault.seal(secret, place(id)), from_seq, told: null };
+  await tx
+    .insert(webhooks)
+    .values({ id, company_id: task.company_id, issue_id: task.id, config_id, events: [], ...values })
+    .onConflictDoUpdate({
+      target: webhooks.id,
+      set: {
+        ...values,
+        enabled: true,
+        disabled_reason: null,
+        failures: 0,
+        failing_since: null,
+        updated_at: sql`now()`,
+      },
+    });
+}
+
+/** By their names. */
+export async function listTaskWebhooks(tx: Tx, issue_id: string): Promise<TaskWebhook[]> {
+  return tx
+    .select({ config_id: sql<string>`${webhooks.config_id}`, url: webhooks.url })
+    .from(webhooks)
+    .where(eq(webhooks.issue_id, issue_id))
+    .orderBy(asc(webhooks.config_id));
+}
+
+/** @throws notFound */
+export async function deleteTaskWebhook(tx: Tx, issue_id: string, config_id: string): Promise<void> {
+  const gone = await tx
+    .delete(webhooks)
+    .where(and(eq(webhooks.issue_id, issue_id), eq(webhooks.config_id, config_id)))
+    .returning({ id: webhooks.id });
+  if (gone.length === 0) throw notFound();
+}
+
+/** Those of tasks that ended more than `days` ago. @returns how many, at most `limit` */
+export async function deleteTaskWebhooksOfEnded(tx: Tx, days: number, limit: number): Promise<number> {
+  const over = sql`(
+    select w.id from webhooks w join issues i on i.id = w.issue_id
+    where i.status in ('done', 'cancelled') and i.updated_at < now() - make_interval(days => ${days})
+    limit ${limit})`;
+  const result = await tx.delete(webhooks).where(inArray(webhooks.id, over));
+  return result.rowCount ?? 0;
+}

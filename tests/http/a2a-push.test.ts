@@ -1,0 +1,193 @@
+/** Push notifications of agent-to-agent tasks: asked for by the official clients, sent by a scheduler's sender. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { TaskPushNotificationConfig } from '@a2a-js/sdk';
+import { type Database, type Listener, schema } from '@acp/db';
+import { createLogger, hmacSha256Hex, loadConfig, newId, Vault } from '@acp/kernel';
+import { openQueue, type Queue } from '@acp/queue';
+import { cloneDatabase, waitFor } from '@acp/testkit';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebhookSender } from '../../apps/scheduler/src/webhooks/webhook-sender.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
+import { AtWork, clientsOf, fetchAs, PUBLIC_URL } from './a2a-stage.ts';
+import { type Cast, createCast } from './cast.ts';
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+let database: Database;
+let listener: Listener;
+let queue: Queue;
+let server: WebServer;
+let receiver: Server;
+let sender: WebhookSender;
+let cast: Cast;
+let agent: AtWork;
+let path: string;
+let hook: string;
+let status = 204;
+const received: Received[] = [];
+
+beforeAll(async () => {
+  // A database of its own: the cursor of webhooks is the whole instance's.
+  const kit = await cloneDatabase('a2a_push');
+  ({ database, listener } = kit);
+  void kit.notifier;
+  queue = await openQueue({ database, role: 'client' });
+  receiver = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, text });
+      response.writeHead(status).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  hook = `http://127.0.0.1:${port}/hook`;
+  const config = loadConfig({
+    RATE_LIMIT_RPM: '0',
+    SERVICE_PUBLIC_URL: PUBLIC_URL,
+    SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
+    SERVICE_A2A_PUSH_ALLOWED_HOSTS: `127.0.0.1:${port}`,
+  });
+  const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
+  server = await listen(createApp({ database, logger, config, validate_responses: true }), {
+    host: '127.0.0.1',
+    port: 0,
+  });
+  sender = new WebhookSender({ database, listener, logger, vault: new Vault(config.encryption_key), config });
+  await listener.ready();
+  cast = await createCast(database);
+  agent = new AtWork(database, cast.agent_id);
+  path = `/companies/${cast.company_id}/agents/${cast.agent_id}`;
+});
+
+afterAll(async () => {
+  await sender.stop();
+  await server.stop(0);
+  receiver.close();
+  await queue.stop();
+});
+
+async function ask(method: string, params: object) {
+  const response = await fetch(`${server.url}${path}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return (await response.json()) as {
+    result: { task: { id: string } } & Record<string, unknown>;
+    error?: { code: number };
+  };
+}
+
+const send = async (configuration: object = {}) => {
+  const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'Please' }] };
+  const { result } = await ask('SendMessage', {
+    message,
+    configuration: { returnImmediately: true, ...configuration },
+  });
+  return result.task.id;
+};
+
+/** What came for the task, as JSON. A scheduler's timer would look every second. */
+const told = async (id: string, count: number) =>
+  waitFor(() => {
+    sender.kick();
+    const mine = received.filter(({ text }) => text.includes(id));
+    return mine.length >= count ? mine : undefined;
+  });
+
+it('a client is told of each change of its task, with its credentials, signed, in its dialect', async () => {
+  const { v0, v1 } = await clientsOf(fetchAs(server.url, cast.agent.headers), `${path}/agent-card.json`);
+  const authentication = { scheme: 'Bearer', credentials: 'let-me-in' };
+  const id = await send({ taskPushNotificationConfig: { url: hook, token: 'my-token', authentication } });
+  await v0.setTaskPushNotificationConfig({ taskId: id, pushNotificationConfig: { id: 'old', url: hook } });
+  await agent.ask(id, 'Red or blue?');
+  await told(id, 2);
+  await agent.finish(id, 'Blue.');
+  const all = await told(id, 4);
+  const [asked, done] = all.filter(({ headers }) => headers['content-type'] === 'application/a2a+json');
+  expect(JSON.parse(asked!.text)).toMatchObject({
+    task: { id, status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
+  });
+  expect(JSON.parse(done!.text)).toMatchObject({ task: { id, status: { state: 'TASK_STATE_COMPLETED' } } });
+  expect(asked!.headers).toMatchObject({
+    'x-a2a-notification-token': 'my-token',
+    authorization: 'Bearer let-me-in',
+  });
+  const timestamp = String(asked!.headers['x-service-timestamp']);
+  expect(asked!.headers['x-service-signature']).toBe(
+    hmacSha256Hex('my-token', `${timestamp}.${asked!.text}`),
+  );
+  const former = all.filter(({ headers }) => headers['content-type'] === 'application/json');
+  expect(former.map(({ text }) => JSON.parse(text) as object)).toMatchObject([
+    { kind: 'task', status: { state: 'input-required' } },
+    { kind: 'task', status: { state: 'completed' } },
+  ]);
+  expect(former[0]!.headers['x-service-signature']).toBeUndefined();
+
+  const { configs } = await v1.listTaskPushNotificationConfig({
+    tenant: '',
+    taskId: id,
+    pageSize: 0,
+    pageToken: '',
+  });
+  expect(configs.map((each) => [each.id, each.url, each.token])).toEqual(
+    expect.arrayContaining([
+      [id, hook, ''],
+      ['old', hook, ''],
+    ]),
+  );
+  await v0.deleteTaskPushNotificationConfig({ id, pushNotificationConfigId: 'old' });
+  const rest = (await v0.listTaskPushNotificationConfig({ id })) as {
+    pushNotificationConfig: { id: string };
+  }[];
+  expect(rest.map((each) => each.pushNotificationConfig.id)).toEqual([id]);
+  const made = TaskPushNotificationConfig.fromJSON({ taskId: id, id: 'new', url: hook });
+  expect(await v1.createTaskPushNotificationConfig(made)).toMatchObject({ taskId: id, id: 'new' });
+  expect(await v1.getTaskPushNotificationConfig({ tenant: '', taskId: id, id: 'new' })).toMatchObject({
+    url: hook,
+  });
+});
+
+it('a receiver that fails is tried again; its configuration is none of the company’s webhooks, and goes with its issue', async () => {
+  status = 500;
+  const id = await send({ taskPushNotificationConfig: { url: hook, token: 't' } });
+  await agent.finish(id, 'Done.');
+  await told(id, 1);
+  status = 204;
+  await waitFor(async () => {
+    await database.pool.query(
+      'update webhooks set next_attempt_at = now() where next_attempt_at is not null',
+    );
+    sender.kick();
+    return received.filter(({ text }) => text.includes(id)).length >= 2;
+  });
+  const own = await fetch(`${server.url}/api/companies/${cast.company_id}/webhooks`, {
+    headers: cast.board_admin.headers,
+  });
+  expect(await own.json()).toEqual([]);
+  await database.db.delete(schema.issues);
+  expect(await database.db.$count(schema.webhooks)).toBe(0);
+});
+
+it.each([
+  ['a private address', { url: 'http://127.0.0.1:1/x' }, -32602],
+  ['the metadata of a cloud', { url: 'http://169.254.169.254/latest' }, -32602],
+  ['another scheme', { url: 'ftp://example.com/' }, -32602],
+  ['a password in it', { url: 'https://a:b@example.com/' }, -32602],
+  ['a token of several lines', { url: 'https://example.com/', token: 'a\nb: c' }, -32602],
+  ['no URL', { token: 'x' }, -32602],
+  ['another’s task', { taskId: newId(), url: 'https://example.com/' }, -32001],
+])('a configuration with %s is refused, and nothing is kept', async (_what, config, code) => {
+  const taskId = await send();
+  const params = { taskId, ...config };
+  expect((await ask('CreateTaskPushNotificationConfig', params)).error?.code).toBe(code);
+  expect(await database.db.$count(schema.webhooks)).toBe(0);
+});
