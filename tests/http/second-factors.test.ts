@@ -405,5 +405,19 @@ describe('the security log', () => {
     await use(`${base}/members`);
     await pages.flush();
     expect(await kinds()).toHaveLength(2);
+    const [ui, settings] = [
+      `/companies/${company.id}/settings/security`,
+      `/companies/${company.id}/settings`,
+    ];
+    expect((await browser.get(settings)).text).toContain(`href="${ui}"`);
+    const { text } = await browser.get(`${ui}?kind=key.new_address`);
+    expect(text).toMatch(/Key new address<\/div>|key new address<\/div>/);
+    expect(text).toContain('127.0.0.1');
+    expect(text).not.toMatch(/[Aa]ccess refused<\/div>/);
+    expect(text).toContain(`href="/api/companies/${company.id}/security-events/export?`);
+    const csv = await browser.api('get', `${base}/security-events/export?format=csv&kind=key.new_address`);
+    expect(csv.text).toContain(key.id);
+    const other = (await login((await account()).email)).browser;
+    expect((await other.get(ui)).status).toBe(404);
   });
 });

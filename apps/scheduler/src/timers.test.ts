@@ -187,4 +187,35 @@ describe('the timers', () => {
     await tick(context, 'event-retention');
     expect(await left()).toEqual([3]);
   });
+
+  it('forget security events and addresses of keys after as many days as the setting says, a year without one', async () => {
+    const test = await cloneDatabase('security_retention');
+    const context = { ...(await contextOf()), database: test.database };
+    const { db } = test.database;
+    const days = [366, 300, 10];
+    await db.insert(schema.security_events).values(
+      days.map((age) => ({
+        kind: 'sign_in.failed',
+        subject: `${age}`,
+        details: {},
+        created_at: past(age),
+      })),
+    );
+    await db
+      .insert(schema.key_addresses)
+      .values(days.map((age) => ({ key_id: newId(), address: `${age}`, last_used_at: past(age) })));
+    const left = async () => {
+      const events = await db.select({ at: schema.security_events.subject }).from(schema.security_events);
+      const addresses = await db.select({ at: schema.key_addresses.address }).from(schema.key_addresses);
+      return [events, addresses].map((rows) => rows.map(({ at }) => at).toSorted());
+    };
+    await tick(context, 'security-retention');
+    expect(await left()).toEqual([
+      ['10', '300'],
+      ['10', '300'],
+    ]);
+    await putSetting(db, 'security_event_retention_days', 30);
+    await tick(context, 'security-retention');
+    expect(await left()).toEqual([['10'], ['10']]);
+  });
 });

@@ -208,8 +208,9 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteExpiredOauthFlows(db);
 }
 
-async function announceExpiringKeys({ database }: TimerContext): Promise<void> {
-  await transaction(database, async (tx) => warnOfExpiringKeys(tx));
+async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  let more = true;
+  while (more && !signal.aborted) more = await transaction(database, async (tx) => warnOfExpiringKeys(tx));
 }
 
 async function deleteOldSecurityEvents(

@@ -5,7 +5,6 @@ import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
 import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
-import { adminSecurityRoutes } from './admin/security-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
@@ -33,6 +32,7 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { routineRoutes } from './routines/routine-routes.ts';
 import { triggerRoutes } from './routines/trigger-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
+import { securityLogRoutes } from './security/log-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
@@ -44,7 +44,7 @@ export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   securityRoutes,
   adminRoutes,
-  adminSecurityRoutes,
+  securityLogRoutes,
   userRoutes,
   adminSettingsRoutes,
   licenseRoutes,

@@ -5,7 +5,7 @@ import { recordChanges } from '../activity/index.ts';
 import { type CompanyRow, findCompany } from '../companies/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { firstHeartbeatAt } from './heartbeat.ts';
-import { mayMintKeys, newKeyMaterial } from './keys.ts';
+import { insertKey, mayMintKeys } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 import { assertManager, assertProvider } from './references.ts';
@@ -13,7 +13,7 @@ import { revisionOf, versionOf } from './revisions.ts';
 import { defaultPrompt } from './role-prompts.ts';
 import { settableOnCreate } from './settable.ts';
 
-const { agent_api_keys, agent_runtime_states, agents } = schema;
+const { agent_runtime_states, agents } = schema;
 
 interface HireOptions {
   /** Absent: only admins may name images and functions. */
@@ -55,7 +55,9 @@ export async function createAgent(
   ]);
   const agent = presentAgent(row);
   if (!first_key || actor.kind !== 'agent') return agent;
-  return { agent, api_key: mayMintKeys(actor) ? await mintFirstKey(tx, row) : null };
+  if (!mayMintKeys(actor)) return { agent, api_key: null };
+  const { raw_key } = await insertKey(tx, actor, row, { label: 'first key' });
+  return { agent, api_key: raw_key };
 }
 
 async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: CreateAgent): Promise<AgentRow> {
@@ -99,12 +101,4 @@ function adapterOf(input: CreateAgent, company: CompanyRow) {
     adapter_type: (input.adapter_type ?? company.agent_default_adapter_type) || 'llm',
     adapter_config: input.adapter_config ?? (company.agent_default_adapter_config as Record<string, unknown>),
   };
-}
-
-async function mintFirstKey(tx: Tx, agent: AgentRow): Promise<string> {
-  const { raw_key, ...stored } = newKeyMaterial();
-  await tx
-    .insert(agent_api_keys)
-    .values({ company_id: agent.company_id, agent_id: agent.id, label: 'first key', ...stored });
-  return raw_key;
 }

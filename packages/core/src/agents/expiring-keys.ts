@@ -1,21 +1,22 @@
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { announceExpiry, expiringSoon, warnOfExpiringBoardUserKeys } from '../companies/index.ts';
+import {
+  announceExpiry,
+  expiringSoon,
+  KEY_WARNING_BATCH,
+  warnOfExpiringBoardUserKeys,
+} from '../companies/index.ts';
 
 const { agent_api_keys } = schema;
 
-/** Announces the end of keys of either kind, once, a week ahead. */
-export async function warnOfExpiringKeys(tx: Tx): Promise<void> {
+/** Announces the end of keys of either kind, once, a week ahead. @returns whether there may be more */
+export async function warnOfExpiringKeys(tx: Tx): Promise<boolean> {
   const keys = await tx
     .update(agent_api_keys)
     .set({ expiry_warned_at: sql`now()` })
-    .where(expiringSoon)
+    .where(expiringSoon(agent_api_keys))
     .returning();
-  const named = keys.map((key) => ({
-    ...key,
-    label: key.label ?? key.key_prefix,
-    expires_at: key.expires_at!,
-  }));
-  await announceExpiry(tx, 'agent_key', named);
-  await warnOfExpiringBoardUserKeys(tx);
+  await announceExpiry(tx, 'agent_key', keys);
+  const others = await warnOfExpiringBoardUserKeys(tx);
+  return keys.length === KEY_WARNING_BATCH || others === KEY_WARNING_BATCH;
 }

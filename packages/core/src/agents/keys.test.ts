@@ -6,6 +6,7 @@ import * as kit from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { mintBoardUserKey } from '../companies/index.ts';
 import {
+  createAgent,
   createAgentKey,
   deleteAgentKey,
   findAgentKey,
@@ -13,6 +14,7 @@ import {
   markKeysUsed,
   resolveBearer,
   revokeAgentKeys,
+  warnOfExpiringKeys,
 } from './index.ts';
 
 const { agent_api_keys, board_user_keys, heartbeat_runs } = schema;
@@ -149,6 +151,89 @@ describe('resolveBearer', () => {
       .set({ status: 'succeeded' })
       .where(eq(heartbeat_runs.id, run!.id));
     expect(await resolveBearer(database.db, key_hash)).toBeUndefined();
+  });
+});
+
+describe('the end of a key', () => {
+  const inTx = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
+  const opens = async (raw_key: string) =>
+    (await resolveBearer(database.db, sha256Hex(raw_key))) !== undefined;
+
+  it('comes after its days: keys of both kinds open nothing from then on', async () => {
+    const { company, agent, board } = await setUp();
+    const ofAgent = await inTx((tx) =>
+      createAgentKey(tx, board, company.id, { agent_id: agent.id, expires_in_days: 2 }),
+    );
+    const ofBoard = await inTx((tx) =>
+      mintBoardUserKey(tx, board, company.id, { role: 'viewer', expires_in_days: 2 }),
+    );
+    for (const { raw_key, expires_at } of [ofAgent, ofBoard]) {
+      expect(Math.round((new Date(expires_at!).getTime() - Date.now()) / 86_400_000)).toBe(2);
+      expect(await opens(raw_key)).toBe(true);
+    }
+    for (const table of [agent_api_keys, board_user_keys])
+      await database.db
+        .update(table)
+        .set({ expires_at: inDays(-1) })
+        .where(eq(table.company_id, company.id));
+    for (const { raw_key } of [ofAgent, ofBoard]) expect(await opens(raw_key)).toBe(false);
+  });
+
+  it('is no later than that of the key it was made with, a hire’s first key included', async () => {
+    const { company, agent } = await setUp();
+    const { id } = await kit.createKeyOf(database.db, agent, { expires_at: inDays(1) });
+    const actor = { ...actors.agent(agent), key_id: id };
+    const own = await inTx((tx) =>
+      createAgentKey(tx, actor, company.id, { agent_id: agent.id, expires_in_days: 90 }),
+    );
+    const hired = await inTx((tx) =>
+      createAgent(tx, actor, company.id, { name: 'Hired' }, { first_key: true }),
+    );
+    if (!('api_key' in hired)) throw new Error('a hire by an agent has a first key');
+    const [first] = await database.db
+      .select()
+      .from(agent_api_keys)
+      .where(eq(agent_api_keys.agent_id, hired.agent.id));
+    const board = await inTx((tx) =>
+      mintBoardUserKey(tx, actors.board(company), company.id, { role: 'admin' }),
+    );
+    expect(board.expires_at).toBeNull();
+    for (const at of [own.expires_at, first!.expires_at])
+      expect(new Date(at!).getTime()).toBeLessThanOrEqual(inDays(1).getTime());
+  });
+
+  it('is announced once, a week ahead, to the security log and the company’s admins; not of what is in the trash', async () => {
+    const { company, agent } = await setUp();
+    const trashed = await kit.createCompany(database.db, { deleted_at: new Date() });
+    const gone = await kit.createAgent(database.db, trashed);
+    const near = await kit.createKeyOf(database.db, agent, { label: 'near', expires_at: inDays(6) });
+    await kit.createKeyOf(database.db, agent, { label: 'far', expires_at: inDays(8) });
+    await kit.createKeyOf(database.db, agent, { label: 'lasting' });
+    await kit.createKeyOf(database.db, gone, { label: 'gone', expires_at: inDays(6) });
+    const board = await inTx((tx) =>
+      mintBoardUserKey(tx, actors.board(company), company.id, {
+        role: 'viewer',
+        label: 'CI',
+        expires_in_days: 3,
+      }),
+    );
+    for (let more = true; more;) more = await inTx(warnOfExpiringKeys);
+    await inTx(warnOfExpiringKeys);
+    const { rows } = await database.pool.query(
+      `select kind, key_id, subject from security_events where company_id in ($1, $2) order by subject`,
+      [company.id, trashed.id],
+    );
+    expect(rows).toEqual([
+      { kind: 'key.expiring', key_id: board.id, subject: 'CI' },
+      { kind: 'key.expiring', key_id: near.id, subject: 'near' },
+    ]);
+    const told = await database.pool.query(
+      `select data from outbox where type = 'notification' and company_id = $1
+       union all select data from events where type = 'notification' and company_id = $1`,
+      [company.id],
+    );
+    expect(told.rows).toHaveLength(2);
   });
 });
 

@@ -35,20 +35,28 @@ export async function createAgentKey(
   assertNotAbove(actor, agent);
   assertMayInstruct(actor, agent);
   if (agent.status === 'terminated') throw conflict('agent is terminated');
+  const { row, raw_key } = await insertKey(tx, actor, agent, {
+    label: input.label ?? null,
+    days: input.expires_in_days,
+  });
+  await recordChanges(tx, actor, [keyChange(row, 'agent_key.created')]);
+  return { ...presentKey(row), raw_key };
+}
+
+/** Every key that outlives a run is made here: none outlives the key that it is made with. */
+export async function insertKey(
+  tx: Tx,
+  actor: Actor,
+  agent: { id: string; company_id: string },
+  { label, days }: { label: string | null; days?: number | null | undefined },
+): Promise<{ row: AgentKeyRow; raw_key: string }> {
   const { raw_key, ...stored } = newKeyMaterial();
-  const label = input.label ?? null;
+  const { id: agent_id, company_id } = agent;
   const [row] = await tx
     .insert(agent_api_keys)
-    .values({
-      company_id,
-      agent_id: agent.id,
-      label,
-      ...stored,
-      expires_at: keyExpiry(actor, input.expires_in_days),
-    })
+    .values({ company_id, agent_id, label, ...stored, expires_at: keyExpiry(actor, days) })
     .returning();
-  await recordChanges(tx, actor, [keyChange(row!, 'agent_key.created')]);
-  return { ...presentKey(row!), raw_key };
+  return { row: row!, raw_key };
 }
 
 /** A run's key, handed out for its time, would otherwise make one that stays. */

@@ -4,7 +4,13 @@
  * Invariants: a trashed company counts as absent; its slug is free again; a user has one role in a company;
  * an invite is accepted once; a user has one pending join request to a company.
  */
-export { announceExpiry, expiringSoon, keyExpiry, warnOfExpiringBoardUserKeys } from './key-lifetime.ts';
+export {
+  announceExpiry,
+  expiringSoon,
+  KEY_WARNING_BATCH,
+  keyExpiry,
+  warnOfExpiringBoardUserKeys,
+} from './key-lifetime.ts';
 export type { TokenHash } from './invites.ts';
 export {
   createCompany,

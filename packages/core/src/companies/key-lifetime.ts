@@ -10,6 +10,9 @@ const { board_user_keys } = schema;
 /** Days ahead of its end at which a key's end is announced. */
 const KEY_WARNING_DAYS = 7;
 
+/** Keys that one transaction announces. */
+export const KEY_WARNING_BATCH = 200;
+
 /**
  * When a new key ends; null: never. A key that is minted by a key does not outlive it, or a key that ends could renew
  * itself.
@@ -24,17 +27,22 @@ export function keyExpiry(actor: Actor, days: number | null | undefined): SQL {
 interface ExpiringKey {
   id: string;
   company_id: string;
-  label: string;
+  label: string | null;
   key_prefix: string;
-  expires_at: Date;
+  expires_at: Date | null;
 }
 
 /** Tells the security log, and the company's admins. */
 export async function announceExpiry(
   tx: Tx,
   entity_type: 'agent_key' | 'board_user_key',
-  keys: readonly ExpiringKey[],
+  marked: readonly ExpiringKey[],
 ): Promise<void> {
+  const keys = marked.map((key) => ({
+    ...key,
+    label: key.label ?? key.key_prefix,
+    expires_at: key.expires_at!,
+  }));
   await recordSecurityEvents(
     tx,
     keys.map(({ id, company_id, label, key_prefix, expires_at }) => ({
@@ -63,21 +71,20 @@ export async function announceExpiry(
   );
 }
 
-/** Of integrations; those of agents are their slice's. */
-export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<void> {
+/** Of integrations; those of agents are their slice's. @returns how many, `KEY_WARNING_BATCH` at most */
+export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<number> {
   const keys = await tx
     .update(board_user_keys)
     .set({ expiry_warned_at: sql`now()` })
-    .where(expiringSoon)
+    .where(expiringSoon(board_user_keys))
     .returning();
-  const named = keys.map((key) => ({
-    ...key,
-    label: key.label ?? key.key_prefix,
-    expires_at: key.expires_at!,
-  }));
-  await announceExpiry(tx, 'board_user_key', named);
+  await announceExpiry(tx, 'board_user_key', keys);
+  return keys.length;
 }
 
-/** Of either table: not announced yet, and not over. */
-export const expiringSoon = sql`expiry_warned_at is null and expires_at > now()
-  and expires_at < now() + make_interval(days => ${KEY_WARNING_DAYS})`;
+/** The next keys of either table whose end is near and not announced yet; what lies in the trash opens nothing. */
+export const expiringSoon = (table: typeof board_user_keys | typeof schema.agent_api_keys): SQL => sql`id in (
+  select key.id from ${table} key join companies c on c.id = key.company_id and c.deleted_at is null
+  where key.expiry_warned_at is null and key.expires_at > now()
+    and key.expires_at < now() + make_interval(days => ${KEY_WARNING_DAYS})
+  order by key.expires_at limit ${KEY_WARNING_BATCH} for update of key skip locked)`;

@@ -59,6 +59,10 @@ function generalForm(view: SettingsView): Html {
       !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma list; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.checked('require_second_factor') ?? company.require_second_factor })}
+    <p class="soft">
+      What happened to the company’s keys stands in its
+      <a href="/companies/${company.id}/settings/security">security log</a>.
+    </p>
     <button>Save</button>
   </form>`;
 }
