@@ -13,6 +13,7 @@ export * from './issues.ts';
 export * from './comments.ts';
 export * from './budgets.ts';
 export * from './runs.ts';
+export * from './chats.ts';
 export * from './health.ts';
 export * from './trash.ts';
 export * from './instance-audit.ts';

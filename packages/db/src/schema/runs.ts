@@ -35,6 +35,8 @@ export const heartbeat_runs = pgTable(
     payload: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     /** The issue that it counts towards: its project's budget pays. */
     issue_id: uuid(),
+    /** Whose eyes summary, transcript and live frames are for; null: everyone who may see the company. */
+    private_to_user_id: uuid(),
     status: text().notNull().default('queued'),
     wake_reason: text().notNull(),
     trigger_detail: text(),
@@ -84,6 +86,9 @@ export const heartbeat_runs = pgTable(
     index('heartbeat_runs_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
     index('heartbeat_runs_agent').on(t.agent_id, t.created_at.desc(), t.id.desc()),
     index('heartbeat_runs_issue').on(t.issue_id, t.created_at.desc(), t.id.desc()),
+    index('heartbeat_runs_subject')
+      .on(t.subject_id, t.created_at.desc())
+      .where(sql`${t.kind} <> 'heartbeat'`),
     index('heartbeat_runs_finished')
       .on(t.finished_at)
       .where(sql`${t.finished_at} is not null`),
