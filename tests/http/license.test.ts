@@ -18,9 +18,12 @@ import { databaseWithQueue, testDatabase, waitFor } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
+import { apiRoutes } from '../../apps/web/src/api/index.ts';
 import { createApp } from '../../apps/web/src/app.ts';
 import { InstanceState } from '../../apps/web/src/http/instance-state.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
+import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { createCast, type Cast } from './cast.ts';
 import { createStage, pathOn, type Stage } from './stage.ts';
 
@@ -33,6 +36,7 @@ let app: Express;
 let cast: Cast;
 let stage: Stage;
 let instance: InstanceState;
+let hub: LiveHub;
 
 beforeAll(async () => {
   const { listener } = await testDatabase();
@@ -41,7 +45,9 @@ beforeAll(async () => {
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_LICENSE_PUBLIC_KEY: publicKey });
   instance = new InstanceState({ database, logger, listener });
   const services = createServices({ database, config, logger, instance });
-  app = createApp({ database, logger, config, services, validate_responses: true });
+  hub = new LiveHub({ database, listener, logger });
+  const routes = [...apiRoutes, ...liveRoutes(hub)];
+  app = createApp({ database, logger, config, services, routes, validate_responses: true });
   cast = await createCast(database);
   stage = await createStage(database, cast);
   await transaction(database, async (tx) => admitLicense(tx, null));
@@ -51,7 +57,10 @@ beforeAll(async () => {
 });
 
 // The last test installs a license: files that come after this one on the same database are not read-only.
-afterAll(() => instance.close());
+afterAll(() => {
+  hub.close();
+  instance.close();
+});
 
 const mutating = endpoints.filter(({ method, tx }) => method !== 'GET' || tx === 'write');
 const send = async ({ method }: { method: string }, path: string, headers: Record<string, string>) =>

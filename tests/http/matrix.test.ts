@@ -92,6 +92,11 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   ...Object.fromEntries(awaitingScheduler.map((id) => [id, 503])),
   'license.install': 400,
   'live.stream': 400,
+  'chats.stream': 400,
+  'chats.follow': 400,
+  // An agent has no chats with itself, and the staged message is nobody's.
+  'chats.create': ({ kind }) => (kind === 'agent' ? 409 : undefined),
+  'chats.resend': ({ kind }) => (kind === 'board_user' ? undefined : 403),
   // Things of others, in a state of their own (specification, Issue checkout).
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,

@@ -6,6 +6,8 @@ import {
   findApproval,
   createAttachments,
   createBudgetPolicy,
+  createAgent,
+  createChat,
   createComment,
   createCompany,
   createGoal,
@@ -38,8 +40,8 @@ import type { IssueRow } from '@acp/core';
 import { type EndpointRow, PATH_PARAM } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
-import { Vault } from '@acp/kernel';
-import { sql } from 'drizzle-orm';
+import { newId, Vault } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
 /** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
@@ -95,6 +97,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...files,
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
+      ...(await stageChat(tx, company_id)),
       ...(await stageFleet(tx, cast)),
       pluginId: await stagePlugin(tx, company_id),
       tool: 'echo',
@@ -158,6 +161,27 @@ async function stagePlugin(tx: Tx, company_id: string): Promise<string> {
     .onConflictDoUpdate({ target: [schema.plugins.company_id, schema.plugins.slug], set })
     .returning();
   return plugin!.id;
+}
+
+/** Open to the company, with a message that nobody answered. */
+async function stageChat(tx: Tx, company_id: string): Promise<Stage> {
+  const made = await createAgent(tx, director, company_id, { name: `Talker ${newId()}` });
+  const { id: agent_id } = 'agent' in made ? made.agent : made;
+  const { id: chat_id } = await createChat(tx, director, company_id, { agent_id });
+  const [message] = await tx
+    .insert(schema.chat_messages)
+    .values({
+      company_id,
+      chat_id,
+      position: 2,
+      role: 'user',
+      body_markdown: 'Staged',
+      author_name: director.name,
+      status: 'failed',
+    })
+    .returning();
+  await tx.update(schema.chats).set({ last_turn: 1 }).where(eq(schema.chats.id, chat_id));
+  return { chatId: chat_id, messageId: message!.id };
 }
 
 /** With a delivery that ended. */

@@ -56,8 +56,8 @@ export class TestFleet {
   }
 
   /** @returns what stops it, at once */
-  async startScheduler(): Promise<() => Promise<void>> {
-    const config = configOf(this.kit, this.#folder, { SERVICE_DRAIN_TIMEOUT_SEC: '0' });
+  async startScheduler(env: Record<string, string> = {}): Promise<() => Promise<void>> {
+    const config = configOf(this.kit, this.#folder, { SERVICE_DRAIN_TIMEOUT_SEC: '0', ...env });
     const scheduler = await startScheduler({ config, logger: testLogger() });
     let stopped: Promise<void> | undefined;
     const stop = async () => (stopped ??= scheduler.stop());

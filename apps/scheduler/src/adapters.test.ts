@@ -108,7 +108,7 @@ const ended = async (id: string): Promise<RunRow> =>
 const complete = async (set: Scene) => ended((await invoke(set)).id);
 
 async function transcriptOf(run: { id: string }) {
-  return listRunEvents(db.database.db, run.id, { limit: 1000 });
+  return listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, run.id, { limit: 1000 });
 }
 const commentsOf = async ({ issue }: Scene) =>
   db.database.db.select().from(schema.comments).where(eq(schema.comments.issue_id, issue.id));

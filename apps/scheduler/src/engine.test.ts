@@ -151,7 +151,7 @@ describe('a run', () => {
     expect(await commentsOn(set.issue.id)).toEqual([
       { author_agent_id: set.agent.id, body_markdown: 'I looked at it with [redacted].\nIt is painted.' },
     ]);
-    const events = await listRunEvents(db.database.db, id, {});
+    const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {});
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.map(({ kind }) => kind).join(' ')).toBe('status prompt output action action action status');
     expect(events.at(-1)!.payload).toEqual({ status: 'succeeded' });
@@ -189,13 +189,13 @@ describe('a run', () => {
     }));
     const { id } = await invoke(set);
     const early = await waitFor(async () => {
-      const events = await listRunEvents(db.database.db, id, {});
+      const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {});
       return events.some(({ kind }) => kind === 'output') && events;
     });
     expect((await read(id)).status).toBe('running');
     end.resolve();
     await ended(id);
-    const events = await listRunEvents(db.database.db, id, {});
+    const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {});
     const texts = events.filter(({ kind }) => kind === 'output').map(({ payload }) => payload.text);
     expect(texts.join('').trim()).toBe(Array.from({ length: 60 }, (_, n) => `word${n}`).join(' '));
     // Batches of 100 ms, not tokens.
@@ -217,7 +217,9 @@ describe('a run', () => {
     const { id } = await invoke(set);
     const request = await waitFor(() => model.requests.at(-1)?.state === 'open' && model.requests.at(-1));
     await waitFor(async () =>
-      (await listRunEvents(db.database.db, id, {})).some(({ kind }) => kind === 'output'),
+      (await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {})).some(
+        ({ kind }) => kind === 'output',
+      ),
     );
     const row = await read(id);
     await transaction(db.database, async (tx) => cancelRun(tx, set.human, row));
@@ -240,7 +242,12 @@ describe('a run', () => {
     const run = await ended((await invoke(set)).id);
     expect(run).toMatchObject({ status: 'failed', error_category: category });
     expect(run.error).toBeTruthy();
-    expect(JSON.stringify([run, await listRunEvents(db.database.db, run.id, {})])).not.toContain(API_KEY);
+    expect(
+      JSON.stringify([
+        run,
+        await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, run.id, {}),
+      ]),
+    ).not.toContain(API_KEY);
     const [state] = await db.database.db.select().from(schema.agents);
     expect(state).toBeDefined();
   });
@@ -364,7 +371,9 @@ describe('the engine', () => {
     });
     const { id } = await invoke(set);
     await waitFor(async () =>
-      (await listRunEvents(db.database.db, id, {})).some(({ kind }) => kind === 'output'),
+      (await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {})).some(
+        ({ kind }) => kind === 'output',
+      ),
     );
     await db.database.pool.query(
       "update heartbeat_runs set lease_expires_at = now() - interval '1 second' where id = $1",
@@ -377,7 +386,7 @@ describe('the engine', () => {
     await waitFor(() => lost.state === 'aborted');
     const [first, second] = await runsOf(set.company.id);
     expect(second).toMatchObject({ retry_of_run_id: first!.id, status: 'succeeded' });
-    const events = await listRunEvents(db.database.db, id, {});
+    const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, {});
     expect(events.slice(-2)).toMatchObject([
       { kind: 'error', payload: { message: 'run lost: scheduler stopped' } },
       { kind: 'status', payload: { status: 'failed' } },

@@ -118,7 +118,7 @@ describe('a run of an agent that names a provider', () => {
       model: 'own-model',
       headers: { authorization: `Bearer ${OWN_KEY}`, 'x-team': HEADER },
     });
-    const events = await listRunEvents(db.database.db, run.id);
+    const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, run.id);
     expect(JSON.stringify([run, events])).not.toMatch(new RegExp(`${OWN_KEY}|${HEADER}`));
     expect(instance.count()).toBe(asked);
   });

@@ -34,6 +34,7 @@ import {
   sweepRemoteResults,
   sweepUnappliedApprovals,
   sweepUnsettled,
+  sweepWaitingChats,
   sweepWakeups,
   switchOffOverfull,
   warnOfExpiringKeys,
@@ -71,6 +72,13 @@ export const timerTable: readonly TimerRow[] = [
     interval_sec: 30,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepQueuedRuns(tx));
+    },
+  },
+  {
+    name: 'waiting-chats',
+    interval_sec: 10,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepWaitingChats(tx));
     },
   },
   {

@@ -35,7 +35,8 @@ export type ScopeEntity =
   | 'budget_incident'
   | 'webhook'
   | 'webhook_delivery'
-  | 'plugin';
+  | 'plugin'
+  | 'chat';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.

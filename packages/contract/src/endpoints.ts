@@ -11,6 +11,7 @@ import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
+import { chatEndpoints } from './chats.ts';
 import { companyEndpoints } from './companies.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
@@ -73,6 +74,7 @@ export const endpoints: readonly EndpointRow[] = [
   adminWorkerEndpoints,
   routineEndpoints,
   routineTriggerEndpoints,
+  chatEndpoints,
   webhookEndpoints,
   pluginEndpoints,
   liveEndpoints,

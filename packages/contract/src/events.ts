@@ -3,6 +3,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { Agent } from './agents.ts';
 import { ApprovalSummary } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
+import { ChatMessageEvent } from './chats.ts';
 import { Comment } from './comments.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
@@ -23,6 +24,8 @@ interface EventRow {
   readonly live?: string | null;
   /** Sent to the company's admins only; one without a company goes to instance admins anyway. */
   readonly admins_only?: true;
+  /** From its data, the one user who may see it; null: everyone who may see the company. */
+  readonly private_to?: (data: never) => string | null;
   readonly doc: string;
 }
 
@@ -133,6 +136,13 @@ export const eventTable = {
     live: 'budget_incident',
     doc: 'A budget was breached.',
   },
+  chat_message: {
+    data: ChatMessageEvent,
+    topics: ({ chat_id }: ChatMessageEvent) => [`chat:${chat_id}`],
+    private_to: ({ private_to_user_id }: ChatMessageEvent) => private_to_user_id,
+    plugin_type: null,
+    doc: 'A message of a chat, or what became of it; for those who may see the chat. Its text is cut at 2 KB.',
+  },
   notification: {
     data: Notification,
     topics: () => ['admin'],
@@ -167,6 +177,12 @@ const rowOf = (type: string): EventRow | undefined =>
 
 /** Whether live streams of others than admins leave the event out. */
 export const adminsOnly = (type: string): boolean => rowOf(type)?.admins_only === true;
+
+/** The one user whom the event is for; null: everyone who may see its company. */
+export function privateTo(type: string, data: unknown): string | null {
+  const owner = rowOf(type)?.private_to as ((data: unknown) => string | null) | undefined;
+  return owner?.(data) ?? null;
+}
 
 /** The event's name on the live stream; null for what is not sent there. */
 export function liveName(type: string): string | null {

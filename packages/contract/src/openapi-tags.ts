@@ -10,6 +10,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   attachments: 'Files of an issue.',
   'board-user-keys': 'Keys of a company for scripts.',
   budgets: 'Limits of spending, their incidents, and what was spent.',
+  chats: 'Conversations with agents.',
   comments: 'The conversation on an issue.',
   companies: 'Tenants and their members.',
   docs: 'This document.',

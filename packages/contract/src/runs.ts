@@ -30,6 +30,8 @@ export const Run = Type.Object({
   /** What it is about; null where the agent was woken for nothing in particular. */
   subject: Nullable(Type.Object({ type: Type.String(), id: Uuid })),
   issue_id: Nullable(Uuid),
+  /** Its content is for one person: others see that it ran and what it cost, but neither summary nor transcript. */
+  is_private: Type.Boolean(),
   status: OneOf(runStatuses),
   wake_reason: Type.String(),
   trigger_detail: Nullable(Type.String()),

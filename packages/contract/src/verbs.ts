@@ -19,12 +19,16 @@ export interface VerbRow {
   mutating: boolean;
   /** Obeyed in the result of a remote worker too (behaviour rule 6). */
   remote: boolean;
+  /** Obeyed in chats too, where there is no issue at hand. */
+  chats: boolean;
   /** Implemented: only such verbs are told to agents. */
   available: boolean;
   doc: string;
 }
 
-type Marks = Partial<Pick<VerbRow, 'aliases' | 'body' | 'read' | 'mutating' | 'remote' | 'available'>>;
+type Marks = Partial<
+  Pick<VerbRow, 'aliases' | 'body' | 'read' | 'mutating' | 'remote' | 'chats' | 'available'>
+>;
 
 function row(name: string, grammar: string, doc: string, marks: Marks = {}): VerbRow {
   const read = marks.read ?? false;
@@ -39,6 +43,7 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
     // A verb either asks or acts; the waiting ones (await-*) change the issue.
     mutating: !read,
     remote: false,
+    chats: true,
     available: false,
     doc,
     ...marks,
@@ -47,13 +52,15 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
 
 const now = { available: true } as const;
 const nowAndRemote = { available: true, remote: true } as const;
+/** They are about the issue that the run works on. */
+const issueOnly = { available: true, chats: false } as const;
 
 const issueVerbs: readonly VerbRow[] = [
   row('status', 'STATUS [ISSUE]', 'Sets the status of the issue.', nowAndRemote),
   row('priority', 'PRIORITY [ISSUE]', 'Sets the priority of the issue.', nowAndRemote),
   row('assign', 'AGENT [ISSUE]', 'Assigns the issue to an agent, who is woken.', nowAndRemote),
-  row('checkout', '[ISSUE]', 'Takes the issue, so that nobody else works on it.', now),
-  row('release', '[ISSUE]', 'Gives back an issue that you hold.', nowAndRemote),
+  row('checkout', '[ISSUE]', 'Takes the issue, so that nobody else works on it.', issueOnly),
+  row('release', '[ISSUE]', 'Gives back an issue that you hold.', { ...issueOnly, remote: true }),
   row(
     'create-issue',
     'TITLE… [priority=] [assignee=] [project=] [parent=]',
@@ -65,14 +72,20 @@ const issueVerbs: readonly VerbRow[] = [
     ...now,
     read: true,
   }),
-  row('blocks', 'ISSUE', 'Records that this issue blocks ISSUE.', nowAndRemote),
-  row('blocked-by', 'ISSUE', 'Records that ISSUE blocks this issue.', nowAndRemote),
+  row('blocks', 'ISSUE', 'Records that this issue blocks ISSUE.', { ...issueOnly, remote: true }),
+  row('blocked-by', 'ISSUE', 'Records that ISSUE blocks this issue.', { ...issueOnly, remote: true }),
   row('relates', 'ISSUE', 'Records that both issues are related.', {
-    ...nowAndRemote,
+    ...issueOnly,
+    remote: true,
     aliases: ['relates-to'],
   }),
-  row('needs-routing', '[TEXT…]', 'Asks for the issue to be handed to a better agent; TEXT says why.', now),
-  row('await-input', '[TEXT…]', 'Blocks the issue until a human answers; TEXT is the question.', now),
+  row(
+    'needs-routing',
+    '[TEXT…]',
+    'Asks for the issue to be handed to a better agent; TEXT says why.',
+    issueOnly,
+  ),
+  row('await-input', '[TEXT…]', 'Blocks the issue until a human answers; TEXT is the question.', issueOnly),
 ];
 
 const knowledgeVerbs: readonly VerbRow[] = [
@@ -90,17 +103,18 @@ const knowledgeVerbs: readonly VerbRow[] = [
     body: 'required',
   }),
   row('use-skill', 'SLUG', 'Shows the text of a skill.', { ...now, read: true }),
-  row('update-user-model', '', 'Replaces what is written down of the user who asks for the issue.', {
+  row('update-user-model', '', 'Replaces what is written down of the user who asks for the work.', {
     ...now,
     body: 'required',
   }),
   row('report', 'TITLE…', 'Adds a report to the issue as a work product.', {
-    ...now,
+    ...issueOnly,
     body: 'required',
     aliases: ['write-report'],
   }),
   row('write-file', 'PATH', 'Writes a file, into the attachments of the issue.', {
-    ...nowAndRemote,
+    ...issueOnly,
+    remote: true,
     body: 'required',
   }),
 ];
@@ -130,10 +144,18 @@ const orchestrationVerbs: readonly VerbRow[] = [
     { ...nowAndRemote, body: 'optional' },
   ),
   row('fire-routine', 'NAME…', 'Fires a routine.', now),
-  row('promote-routine', 'CRON…', 'Makes a recurring routine of the issue: five cron fields, in UTC.', now),
-  row('spawn-subagent', 'ROLE TITLE…', 'Starts a sub-agent on an issue of its own.', { body: 'required' }),
-  row('await-subagents', '', 'Parks the issue until your sub-agents end.'),
-  row('await-subagents-recursive', '', 'The same, their own sub-agents included.'),
+  row(
+    'promote-routine',
+    'CRON…',
+    'Makes a recurring routine of the issue: five cron fields, in UTC.',
+    issueOnly,
+  ),
+  row('spawn-subagent', 'ROLE TITLE…', 'Starts a sub-agent on an issue of its own.', {
+    body: 'required',
+    chats: false,
+  }),
+  row('await-subagents', '', 'Parks the issue until your sub-agents end.', { chats: false }),
+  row('await-subagents-recursive', '', 'The same, their own sub-agents included.', { chats: false }),
   // The one verb whose name has its argument glued on: `/mcp:TOOL {json}`.
   row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { ...now, read: true, mutating: true }),
 ];

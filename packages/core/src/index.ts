@@ -29,6 +29,7 @@ export * from './heartbeats/index.ts';
 export * from './workers/index.ts';
 export * from './routines/index.ts';
 export * from './webhooks/index.ts';
+export * from './chats/index.ts';
 export * from './plugins/index.ts';
 export * from './federation/index.ts';
 export * from './tools/index.ts';

@@ -11,6 +11,7 @@ export interface PluginEvents {
       id: string;
     } | null;
     issue_id: string | null;
+    is_private: boolean;
     status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
     wake_reason: string;
     trigger_detail: string | null;
@@ -38,6 +39,7 @@ export interface PluginEvents {
       id: string;
     } | null;
     issue_id: string | null;
+    is_private: boolean;
     status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
     wake_reason: string;
     trigger_detail: string | null;

@@ -36,7 +36,7 @@ export async function createRunningRun(
     kind: 'heartbeat',
     subject_id: own.id,
     payload: {},
-    audience: { topic: `issue:${own.id}`, admins_only: false },
+    audience: { topic: `issue:${own.id}`, admins_only: false, private_to_user_id: null },
     budgeted: false,
     api_key: null,
     actor: actors.agent(ada, { run_id, depth: 2 }),

@@ -52,6 +52,11 @@ export async function applyTexts(
   return done;
 }
 
+/** What the messages say beside their verbs, none of which is applied. */
+export function proseOf(texts: readonly string[]): string | null {
+  return parseAll(texts, 1).findLast(({ prose }) => prose !== '')?.prose ?? null;
+}
+
 /** The verbs of all messages are counted on. */
 function parseAll(texts: readonly string[], first: number): ParsedOutput[] {
   let ordinal = first;

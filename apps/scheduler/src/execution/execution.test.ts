@@ -202,7 +202,7 @@ describe('a run that is taken back', () => {
     ]);
     const comments = eq(schema.comments.issue_id, issue.id);
     expect(await db.database.db.$count(schema.comments, comments)).toBe(1);
-    const entries = await listRunEvents(db.database.db, id);
+    const entries = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id);
     expect(entries.map(({ kind }) => kind)).toEqual(['action', 'action', 'action', 'status']);
     expect(await pool.takeBack(id, brought)).toBe(false);
   });

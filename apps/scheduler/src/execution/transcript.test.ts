@@ -19,14 +19,19 @@ async function scene() {
     .insert(schema.heartbeat_runs)
     .values({ ...run, wake_reason: 'manual', adapter_type: 'llm' });
   const held = new HeldRun(
-    { run_id: run.id, company_id: run.company_id, fence: 1, audience: { topic: null, admins_only: false } },
+    {
+      run_id: run.id,
+      company_id: run.company_id,
+      fence: 1,
+      audience: { topic: null, admins_only: false, private_to_user_id: null },
+    },
     30,
     performance.now(),
   );
   const scrubber = new Scrubber(['top-secret-key']);
   const transcript = new Transcript({ database, held, scrubber, logger: testLogger() });
   const events = async () => {
-    const rows = await listRunEvents(database.db, run.id, {});
+    const rows = await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.id, {});
     return rows.map(({ seq, kind, payload }) => [seq, kind, payload]);
   };
   return { run, held, transcript, events };

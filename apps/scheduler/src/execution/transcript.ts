@@ -19,6 +19,8 @@ interface TranscriptSettings {
 
 const FLUSH_MS = 100;
 const FLUSH_CHARACTERS = 16_384;
+/** Who waits for an answer sees its first words at once. */
+const FIRST_FLUSH_MS = 5;
 
 /**
  * The run's transcript on its way to the database: numbered here, because there is one lease holder, scrubbed, and
@@ -30,8 +32,12 @@ export class Transcript {
   #nextSeq: number;
   #pending: NewRunEvent[] = [];
   #text = '';
+  /** Nothing of the text has been stored yet. */
+  #first = true;
   #stream: ScrubberStream;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer is due, as `performance.now()` has it. */
+  #due = 0;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(settings: TranscriptSettings) {
@@ -43,7 +49,10 @@ export class Transcript {
   /** Streamed text. Waits only where the database lags behind the model. */
   async output(text: string): Promise<void> {
     this.#text += this.#stream.push(text);
-    this.#schedule();
+    if (this.#first && this.#text !== '') {
+      this.#first = false;
+      this.#schedule(FIRST_FLUSH_MS);
+    } else this.#schedule(FLUSH_MS);
     if (this.#text.length >= FLUSH_CHARACTERS) await this.flush();
   }
 
@@ -51,13 +60,14 @@ export class Transcript {
   endOutput(): void {
     this.#text += this.#stream.end();
     this.#stream = this.#set.scrubber.stream();
+    this.#first = true;
     this.#takeText(true);
   }
 
   add(kind: RunEventKind, payload: Record<string, unknown>): void {
     this.endOutput();
     this.#pending.push({ kind, payload: scrubbedJson(payload, this.#set.scrubber) });
-    this.#schedule();
+    this.#schedule(FLUSH_MS);
   }
 
   /** Resolves when everything so far is stored. Nothing is stored, and nothing thrown, once the run is not ours. */
@@ -77,8 +87,13 @@ export class Transcript {
     return this.#take();
   }
 
-  #schedule(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+  /** @param ms no later than that; what is due sooner stays so */
+  #schedule(ms: number): void {
+    const due = performance.now() + ms;
+    if (this.#timer !== undefined && this.#due <= due) return;
+    clearTimeout(this.#timer);
+    this.#due = due;
+    this.#timer = setTimeout(() => void this.flush(), ms).unref();
   }
 
   async #write(): Promise<void> {

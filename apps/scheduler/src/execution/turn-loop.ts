@@ -3,7 +3,7 @@ import { verbByName, verbLine } from '@acp/contract';
 import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import type { ParsedAction } from '../verbs/parse.ts';
-import { applyTexts } from './apply-texts.ts';
+import { applyTexts, proseOf } from './apply-texts.ts';
 import type { Prompt } from './kinds/execution-kind.ts';
 import { failureOf } from './run-failure.ts';
 import type { RunFailure } from './run-failure.ts';
@@ -27,6 +27,8 @@ interface TurnLoopSettings extends RunParts {
 export interface Turns {
   /** Of each complete turn, without verb lines. */
   prose: string[];
+  /** Of a turn that broke off, what it had said by then. */
+  partial: string | null;
   usage: TurnUsage[];
   /** A verb made something different. */
   changed: boolean;
@@ -35,14 +37,14 @@ export interface Turns {
   session?: CliSession | null;
 }
 
-export const noTurns: Turns = { prose: [], usage: [], changed: false, failure: null };
+export const noTurns: Turns = { prose: [], partial: null, usage: [], changed: false, failure: null };
 
 /** In characters, of all answers of read verbs in one turn. */
 const ANSWERS_LIMIT = 60_000;
 
 /** Model calls and verbs in turn, until a turn asks nothing. Never rejects: what ends it early is its `failure`. */
 export async function runTurns(settings: TurnLoopSettings, prompt: Prompt): Promise<Turns> {
-  const turns: Turns = { prose: [], usage: [], changed: false, failure: null };
+  const turns: Turns = { prose: [], partial: null, usage: [], changed: false, failure: null };
   try {
     await runUntilDone(settings, prompt, turns);
   } catch (err) {
@@ -54,7 +56,7 @@ export async function runTurns(settings: TurnLoopSettings, prompt: Prompt): Prom
 async function runUntilDone(settings: TurnLoopSettings, prompt: Prompt, turns: Turns): Promise<void> {
   const { transcript, held, max_turns, model } = settings;
   const { system_prompt } = prompt;
-  const messages: Message[] = [{ role: 'user', content: prompt.user_message }];
+  const messages: Message[] = [...(prompt.history ?? []), { role: 'user', content: prompt.user_message }];
   let first = 1;
   for (let turn = 1; turn <= max_turns; turn += 1) {
     const { content } = messages.at(-1)!;
@@ -85,6 +87,7 @@ async function callModel(
   turns: Turns,
 ): Promise<string[]> {
   const texts = [''];
+  const clean = (text: string) => storableText(scrubber.scrub(text));
   await reserve(turn, turns.usage);
   held.assertHeld();
   try {
@@ -111,11 +114,15 @@ async function callModel(
         }
       }
     }
+  } catch (err) {
+    turns.partial = proseOf(texts.map(clean));
+    throw err;
   } finally {
     transcript.endOutput();
   }
+  if (held.signal.aborted) turns.partial = proseOf(texts.map(clean));
   held.assertHeld();
-  return texts.map((text) => storableText(scrubber.scrub(text)));
+  return texts.map(clean);
 }
 
 /** The next message to the agent: what it asked, and in a line each what was refused. */

@@ -46,7 +46,9 @@ export async function workOnRun(
       await handOver({ database, logger, held, transcript, kind }, run);
       return 'handed over';
     }
-    const planned = await persist(held, logger, async () => planAdapter(settings, run, work.agent));
+    const planned = await persist(held, logger, async () =>
+      planAdapter(settings, { ...run, fresh: !kind.sessions }, work.agent),
+    );
     plan = planned;
     for (const secret of plan.secrets) scrubber.addSecret(secret);
     turns = await workInFolders(settings, { run, kind, work, plan }, parts);
@@ -54,7 +56,7 @@ export async function workOnRun(
     held.assertOurs();
     turns = { ...turns, failure: failureOf(err) };
   }
-  return resultOf(settings, run, parts, { plan, turns });
+  return resultOf(settings, run, parts, { kind, plan, turns });
 }
 
 /** The turns, with the agent's files in their place meanwhile. Throws RunStopped alone. */
@@ -63,7 +65,7 @@ async function workInFolders(
   planned: PlannedRun,
   parts: RunParts,
 ): Promise<Turns> {
-  const { run, plan } = planned;
+  const { run, kind, plan } = planned;
   const { held, transcript } = parts;
   const { folders } = plan;
   let turns = noTurns;
@@ -76,7 +78,8 @@ async function workInFolders(
     held.assertOurs();
     turns = { ...turns, failure: turns.failure ?? failureOf(err) };
   } finally {
-    if (folders !== null) await releaseFolders(folders, sessionFolder(plan, turns));
+    if (folders !== null)
+      await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
   }
   return turns;
 }
@@ -127,12 +130,13 @@ function resultOf(
   { pricing, logger }: ExecutionSettings,
   { run_id }: ClaimedRun,
   { scrubber }: RunParts,
-  { plan, turns }: { plan: AdapterPlan | undefined; turns: Turns },
+  { kind, plan, turns }: { kind: ExecutionKind; plan: AdapterPlan | undefined; turns: Turns },
 ): RunResult {
-  const session = sessionAfter(plan, turns);
+  const session = kind.sessions ? sessionAfter(plan, turns) : undefined;
   return {
     failure: faultOf(turns.failure, { scrubber, logger, run_id }),
     text: turns.prose.filter((prose) => prose !== '').join('\n\n') || null,
+    partial: turns.partial,
     usage: totalUsage(plan?.provider ?? 'none', turns.usage, pricing),
     changed: turns.changed,
     session: session === undefined ? undefined : { session, version: plan?.session_version ?? null },

@@ -1,9 +1,8 @@
 // The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure and linear in the length of the
 // text: what a model writes is hostile input.
 
-import { verbByName, type VerbRow } from '@acp/contract';
+import { closesFence, dedent, type Fence, openingFence, readVerbLine } from '@acp/contract';
 import { emptyArguments, parseArguments, type VerbArguments } from './arguments.ts';
-import { closesFence, dedent, openingFence, type Fence } from './fences.ts';
 
 export interface ParsedAction {
   /** Position among the actions of the run: part of the key that makes each apply once (decisions 8.3). */
@@ -29,10 +28,6 @@ export interface ParsedOutput {
 }
 
 const maxUnknown = 20;
-const verbShape = /^\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t]|$)/;
-const mcpShape = /^\/mcp:([^\s{]{1,200})(?=[ \t{]|$)/;
-const longestName = Math.max(...[...verbByName.keys()].map((name) => name.length));
-
 /** Reads lines one at a time; `\r\n` counts as `\n`. `number` is that of the line read last. */
 class Lines {
   number = 0;
@@ -80,25 +75,6 @@ class Prose {
   }
 }
 
-interface VerbLine {
-  verb: VerbRow;
-  rest: string;
-  /** The tool of an `/mcp:` line. */
-  tool: string | null;
-}
-
-function readVerbLine(line: string): VerbLine | { word: string } | null {
-  const mcp = mcpShape.exec(line);
-  if (mcp !== null) {
-    return { verb: verbByName.get('mcp:')!, tool: mcp[1]!, rest: line.slice(mcp[0].length).trim() };
-  }
-  // The slash, the longest name and what follows it: a line of a megabyte never meets the expression.
-  const word = verbShape.exec(line.slice(0, longestName + 2))?.[1];
-  if (word === undefined) return null;
-  const verb = verbByName.get(word.replaceAll('_', '-'));
-  return verb === undefined ? { word } : { verb, tool: null, rest: line.slice(word.length + 1).trim() };
-}
-
 /** The fenced block that starts on the next line, or after one blank line; null, and nothing consumed, without one. */
 function readBody(lines: Lines): string | null {
   const mark = lines.mark();
@@ -129,7 +105,7 @@ export function parse(text: string, firstOrdinal = 1): ParsedOutput {
       prose.push(line, true);
       continue;
     }
-    const found = line.startsWith('/') ? readVerbLine(line) : null;
+    const found = readVerbLine(line);
     if (found === null || 'word' in found) {
       if (found !== null && unknown.length < maxUnknown)
         unknown.push({ word: found.word, line: lines.number });

@@ -5,6 +5,7 @@ import { agentRoutes } from './agents/routes.ts';
 import { agentFileRoutes } from './agents/file-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
+import { chatRoutes } from './chats/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
 import { commentRoutes } from './comments/routes.ts';
@@ -66,6 +67,7 @@ export const apiRoutes: readonly Route[] = [
   workerRoutes,
   adminWorkerRoutes,
   routineRoutes,
+  chatRoutes,
   webhookRoutes,
   pluginRoutes,
   inboxRoutes,

@@ -11,6 +11,7 @@ import {
   findBoardUserKey,
   findBudgetIncident,
   findBudgetPolicy,
+  findChat,
   findCompany,
   findDelivery,
   findIssue,
@@ -34,7 +35,8 @@ import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
 import { isInstanceAdmin, roleIn } from './roles.ts';
 
-type Loader = (tx: Tx, id: string) => Promise<{ company_id: string } | undefined>;
+/** @param actor for what is not everyone's within its company: others find nothing */
+type Loader = (tx: Tx, id: string, actor: Actor) => Promise<{ company_id: string } | undefined>;
 
 const loaders = {
   agent: findAgent,
@@ -61,6 +63,7 @@ const loaders = {
   webhook: findWebhook,
   webhook_delivery: findDelivery,
   plugin: findPlugin,
+  chat: findChat,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;
@@ -131,7 +134,7 @@ async function loadEntity(
   id: string,
 ): Promise<Scoped> {
   const load: Loader = loaders[scope.by];
-  const subject = await load(tx, id);
+  const subject = await load(tx, id, actor);
   if (subject === undefined || roleIn(actor, subject.company_id) === undefined) {
     throw scope.absent === 'forbidden' ? forbidden() : notFound();
   }

@@ -6,6 +6,7 @@ const company_id = '7b0d1c0e-6a3f-4a0e-9d0e-000000000001';
 const entry = (payload: Record<string, unknown>): TranscriptEntry => ({
   topic: null,
   admins_only: false,
+  private_to_user_id: null,
   run_id: '7b0d1c0e-6a3f-4a0e-9d0e-000000000002',
   company_id,
   seq: 7,

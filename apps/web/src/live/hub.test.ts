@@ -351,7 +351,7 @@ describe('topics', () => {
     ];
     const say = async (seq: number, admins_only: boolean) =>
       transaction(database, async (tx) => {
-        const audience = { topic: null, admins_only };
+        const audience = { topic: null, admins_only, private_to_user_id: null };
         await appendRunEvents(tx, { ...run, audience }, seq, [{ kind: 'log', payload: {} }]);
       });
     await say(1, true);

@@ -86,6 +86,10 @@ export class LiveHub {
     this.#last = await lastSequence(this.#options.database.db);
   }
 
+  get logger(): Logger {
+    return this.#options.logger;
+  }
+
   get size(): number {
     return this.#subscribers.size;
   }
@@ -264,7 +268,8 @@ export class LiveHub {
           const frames = transcriptFrames(entry);
           for (const subscriber of this.#subscribers.of(audienceOf(entry))) {
             if (!subscriber.mayFollow(entry)) continue;
-            subscriber.sendUnnumbered(frames);
+            if (subscriber.sink.entry) subscriber.sink.entry(entry);
+            else subscriber.sendUnnumbered(frames);
             this.#dropIfSlow(subscriber);
           }
         }

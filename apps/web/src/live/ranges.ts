@@ -8,6 +8,8 @@ const parse = createValidator(
     company_id: Uuid,
     topic: Nullable(Type.String()),
     admins_only: Type.Boolean(),
+    /** Absent from schedulers of the release before, which know no private runs. */
+    private_to_user_id: Type.Optional(Nullable(Uuid)),
     from: Type.Integer(),
     to: Type.Integer(),
   }),
@@ -19,7 +21,14 @@ export function parseRanges(items: readonly string[]): TranscriptRange[] {
   return items.flatMap((item) => {
     try {
       const range = parse(JSON.parse(item));
-      return [{ ...range, topic: range.topic !== null && isTopic(range.topic) ? range.topic : null }];
+      const { private_to_user_id = null } = range;
+      return [
+        {
+          ...range,
+          private_to_user_id,
+          topic: range.topic !== null && isTopic(range.topic) ? range.topic : null,
+        },
+      ];
     } catch {
       return [];
     }

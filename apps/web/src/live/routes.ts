@@ -1,7 +1,9 @@
 import { adminEndpoints, liveEndpoints as rows, parseTopics } from '@acp/contract';
 import { invalid } from '@acp/kernel';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
+import { chatStreamRoutes } from '../chats/stream-routes.ts';
 import { handle, type Route } from '../http/handle.ts';
+import { openEventStream, sinkOf } from './event-stream.ts';
 import type { LiveHub } from './hub.ts';
 import type { Sink } from './subscriber.ts';
 
@@ -13,14 +15,7 @@ function positionOf(request: Request, after: number | undefined): number | null 
   return Number(header);
 }
 
-function sinkOf(response: Response): Sink {
-  return {
-    write: (text) => void response.write(text),
-    end: () => void response.end(),
-    pending: () => response.writableLength,
-  };
-}
-
+/** All that streams by the hub. */
 export function liveRoutes(hub: LiveHub): Route[] {
   return [
     handle(rows.stream, async ({ actor, query, request, response }) => {
@@ -30,7 +25,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
       const lazySink: Sink = {
         ...sink,
         write: (text) => {
-          if (!open) openStream(response);
+          if (!open) openEventStream(response);
           open = true;
           sink.write(text);
         },
@@ -47,18 +42,6 @@ export function liveRoutes(hub: LiveHub): Route[] {
       streams: hub.size,
       companies: await hub.counters(),
     })),
+    ...chatStreamRoutes(hub),
   ];
-}
-
-/** Headers only once the stream is granted: a refusal is an ordinary JSON error. */
-export function openStream(response: Response): void {
-  response.socket?.setNoDelay(true);
-  response.socket?.setTimeout(0);
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-    connection: 'keep-alive',
-  });
-  response.flushHeaders();
 }

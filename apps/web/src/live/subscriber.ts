@@ -1,4 +1,5 @@
-import { type Actor, adminsOnly, type Topic } from '@acp/contract';
+import { type Actor, adminsOnly, privateTo, type Topic } from '@acp/contract';
+import type { RunAudience, TranscriptEntry } from '@acp/core';
 
 /** Where frames go: an HTTP response, or a test's array. */
 export interface Sink {
@@ -6,6 +7,8 @@ export interface Sink {
   end(): void;
   /** Bytes that the reader has not taken yet. */
   pending(): number;
+  /** Takes the entries of transcripts as they are, instead of their frames. */
+  entry?(entry: TranscriptEntry): void;
 }
 
 export interface SubscriberOptions {
@@ -47,14 +50,21 @@ export class Subscriber {
   }
 
   /** Whether it may see the event. */
-  sees({ company_id, type }: { company_id: string | null; type: string }): boolean {
+  sees({ company_id, type, data }: { company_id: string | null; type: string; data: unknown }): boolean {
     if (company_id === null) return this.instance_wide;
-    return this.companies.has(company_id) && (!adminsOnly(type) || this.admin_of.has(company_id));
+    if (!this.companies.has(company_id) || !this.#isFor(privateTo(type, data))) return false;
+    return !adminsOnly(type) || this.admin_of.has(company_id);
   }
 
   /** Whether it may follow the transcript of a run of one of its companies. */
-  mayFollow({ company_id, admins_only }: { company_id: string; admins_only: boolean }): boolean {
-    return this.companies.has(company_id) && (!admins_only || this.admin_of.has(company_id));
+  mayFollow({ company_id, admins_only, private_to_user_id }: RunAudience & { company_id: string }): boolean {
+    if (!this.companies.has(company_id) || !this.#isFor(private_to_user_id)) return false;
+    return !admins_only || this.admin_of.has(company_id);
+  }
+
+  /** What is private to a user is for that user's own streams, whoever else is admin. */
+  #isFor(user_id: string | null): boolean {
+    return user_id === null || (this.actor.kind === 'user' && this.actor.user_id === user_id);
   }
 
   /** A sequenced event. What the replay has sent already is passed over. */

@@ -12,6 +12,9 @@ const tags = [
   'note',
   'skill',
   'user_model',
+  'said_before',
+  'message',
+  'done',
 ] as const;
 export type Tag = (typeof tags)[number];
 

@@ -21,7 +21,7 @@ export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): 
   const wanted = selectWork(work, actor);
   if (wanted.issue_id === null && work.busy_run_id !== null) {
     const busy = await findRun(tx, work.busy_run_id);
-    if (busy) return presentRun(busy);
+    if (busy) return presentRun(busy, actor);
   }
   return admitOne(tx, actor, work, wanted);
 }
@@ -48,7 +48,7 @@ export async function triggerIssue(
   const [facts] = rows;
   if (facts === undefined) throw conflict('the assignee is gone');
   const live = facts.live_run_id === null ? undefined : await findRun(tx, facts.live_run_id);
-  if (live) return presentRun(live);
+  if (live) return presentRun(live, actor);
   const over_budget = facts.over_budget || facts.project_over_budget;
   return admitOne(
     tx,
@@ -101,7 +101,7 @@ function depthOf(actor: Actor, wakeup_depth: number): number {
 async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedHeartbeat): Promise<Run> {
   const { admitted, refused } = await admitHeartbeats(tx, actor, agent, [wanted]);
   const [made] = admitted;
-  if (made) return presentRun(made.run);
+  if (made) return presentRun(made.run, actor);
   const [refusal] = refused;
   if (refusal) throw conflict(refusal.reason);
   // Another transaction has just made the issue's live run: the unique index let ours out.
@@ -109,5 +109,5 @@ async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedH
     select id from heartbeat_runs where live_key = ${issueKey(wanted.issue_id)} and status in ${liveRunStatuses}`);
   const other = rows[0] && (await findRun(tx, rows[0].id));
   if (!other) throw conflict('a run of the issue has just ended');
-  return presentRun(other);
+  return presentRun(other, actor);
 }

@@ -29,27 +29,35 @@ function requestingUser(issue_id: SQL): SQL {
 
 /** The requesting user of an issue as a JSON object `{name, user_model}`, or null: a part of the prompt's statement. */
 export function requesterOf(issue_id: SQL, company_id: SQL): SQL {
+  return knownUser(requestingUser(issue_id), company_id);
+}
+
+/** The same of a user by id. */
+export function knownUser(user_id: SQL, company_id: SQL): SQL {
   return sql`(
     select jsonb_build_object('name', u.display_name, 'user_model', m.body_markdown)
     from users u left join user_models m on m.user_id = u.id and m.company_id = ${company_id}
-    where u.id = ${requestingUser(issue_id)})`;
+    where u.id = ${user_id})`;
 }
 
 /**
- * Replaces what the company's agents know of the issue's requesting user (behaviour rule 5, `/update-user-model`).
+ * Replaces what the company's agents know of the user who asks, by name or as the issue's requesting user (behaviour
+ * rule 5, `/update-user-model`).
  * @returns the user's name, and whether anything is different now
- * @throws invalid where no user is behind the issue, or for a text that is too long
+ * @throws invalid where no user is behind it, or for a text that is too long
  */
 export async function putUserModel(
   tx: Tx,
   actor: AgentActor,
-  issue: { id: string },
+  asked: { issue_id: string } | { user_id: string },
   body_markdown: string,
 ): Promise<{ name: string; changed: boolean }> {
   if (body_markdown.length > LONGEST) throw invalid(`the text is longer than ${LONGEST} characters`);
+  const user =
+    'user_id' in asked ? sql`${asked.user_id}::uuid` : requestingUser(sql`${asked.issue_id}::uuid`);
   const { rows } = await tx.execute<{ user_id: string; name: string; written: boolean }>(sql`
     with requester as (
-      select id, display_name from users where id = ${requestingUser(sql`${issue.id}::uuid`)}
+      select id, display_name from users where id = ${user}
     ), written as (
       insert into user_models as m (company_id, user_id, body_markdown, updated_by_agent_id)
       select ${actor.company_id}, id, ${body_markdown}, ${actor.agent_id} from requester
@@ -60,7 +68,7 @@ export async function putUserModel(
     )
     select id as user_id, display_name as name, exists (select from written) as written from requester`);
   const [requester] = rows;
-  if (requester === undefined) throw invalid('no user is known to have asked for this issue');
+  if (requester === undefined) throw invalid('no user is known to have asked for this');
   const { user_id, name, written } = requester;
   if (written) {
     const { company_id } = actor;

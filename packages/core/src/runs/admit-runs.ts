@@ -27,6 +27,8 @@ export interface Proposal {
   /** What the subject has against it, in words; the kernel's own checks go first. */
   objection: string | null;
   retry_of_run_id?: string;
+  /** Its content is for this user alone. */
+  private_to_user_id?: string | null;
 }
 
 export interface Admission<P extends Proposal = Proposal> {
@@ -67,7 +69,7 @@ export async function admitRuns<P extends Proposal>(
   const refused: Admission<P>['refused'] = [];
   const passed = new Map<string, P>();
   for (const proposal of proposals) {
-    const reason = refusalOf(agent, proposal);
+    const reason = admissionRefusal(agent, proposal);
     if (reason === null) passed.set(crypto.randomUUID(), proposal);
     else refused.push({ proposal, reason });
   }
@@ -82,7 +84,8 @@ export async function admitRuns<P extends Proposal>(
   return { admitted: runs.map((run) => ({ run, proposal: passed.get(run.id)! })), refused };
 }
 
-function refusalOf(agent: AgentFacts, proposal: Proposal): string | null {
+/** Why the proposal would be refused now; null: it would pass. */
+export function admissionRefusal(agent: AgentFacts, proposal: Proposal): string | null {
   for (const check of checks) {
     const reason = check(agent, proposal);
     if (reason !== null) return reason;
@@ -105,12 +108,14 @@ async function insertRuns(
   const { rows } = await tx.execute(sql`
     insert into heartbeat_runs
       (id, company_id, agent_id, kind, subject_type, subject_id, live_key, payload, issue_id, wake_reason, trigger_detail,
-        adapter_type, retry_of_run_id, depth)
+        adapter_type, retry_of_run_id, depth, private_to_user_id)
     select p.id, ${agent.company_id}, ${agent.id}, p.kind, p.subject_type, p.subject_id, p.live_key, p.payload, p.issue_id,
-      p.wake_reason, p.trigger_detail, ${agent.adapter_type}, p.retry_of_run_id, p.depth
+      p.wake_reason, p.trigger_detail, ${agent.adapter_type}, p.retry_of_run_id, p.depth,
+      p.private_to_user_id
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as p(
       id uuid, kind text, subject_type text, subject_id uuid, live_key text, payload jsonb, issue_id uuid,
-      wake_reason text, trigger_detail text, retry_of_run_id uuid, depth int)
+      wake_reason text, trigger_detail text, retry_of_run_id uuid, depth int,
+      private_to_user_id uuid)
     on conflict do nothing
     returning *`);
   return rows.map(runRow);

@@ -74,7 +74,7 @@ describe('a cancel', () => {
     const { run, company, wakeups } = await queued();
     expect(await cancel(run)).toMatchObject({ status: 'cancelled', error: 'cancelled by integration' });
     expect((await rowOf(run.id)).finished_at).toBeInstanceOf(Date);
-    expect(await listRunEvents(database.db, run.id)).toMatchObject([
+    expect(await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.id)).toMatchObject([
       { seq: 1, kind: 'status', payload: { status: 'cancelled' } },
     ]);
     expect(await wakeups()).toMatchObject([{ status: 'consumed' }]);

@@ -26,7 +26,7 @@ export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Prom
     await enqueueWaitingWork(tx, row, null);
   }
   await recordChanges(tx, actor, changes);
-  return presentRun(row);
+  return presentRun(row, actor);
 }
 
 /**

@@ -134,7 +134,9 @@ describe('a claim', () => {
       error: 'issue is checked out by another agent',
       lease_expires_at: null,
     });
-    expect((await listRunEvents(database.db, run.id)).at(-1)!.payload).toEqual({ status: 'cancelled' });
+    expect(
+      (await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.id)).at(-1)!.payload,
+    ).toEqual({ status: 'cancelled' });
     const [wakeup] = await database.db
       .select()
       .from(wakeup_requests)

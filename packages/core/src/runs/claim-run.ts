@@ -11,7 +11,7 @@ import { type Pick, pickRun } from './pick-run.ts';
 import { runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
-import { knownKinds, runKind, runKinds } from './run-kinds.ts';
+import { audienceOf, knownKinds, runKind, runKinds } from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
@@ -180,7 +180,7 @@ export function claimedRun({ run, agent_name, permissions, budgeted, api_key }: 
     run_id: run.id,
     company_id: run.company_id,
     fence: run.fence,
-    audience: runKind(run.kind).audience(run),
+    audience: audienceOf(run),
     kind: run.kind,
     agent_id: run.agent_id,
     issue_id: run.issue_id,

@@ -5,7 +5,7 @@
  * `endRun`; one live run per live key; at most `max_concurrent_runs` running per agent; what an ended or swept run still
  * sends changes nothing; a run that was called off ends `cancelled`.
  */
-export { admitRuns } from './admit-runs.ts';
+export { admissionRefusal, admitRuns } from './admit-runs.ts';
 export type { Admission, Proposal } from './admit-runs.ts';
 export { agentFactColumns, agentPresent, readAgentFacts } from './agent-facts.ts';
 export type { AgentFacts } from './agent-facts.ts';
@@ -16,9 +16,10 @@ export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
 export type { DueWork } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
+export { forgetRuns } from './forget-runs.ts';
 export { endHandedOverRun, handOverRun, noteOnHandedOverRun, takeBackRun } from './hand-over-run.ts';
 export type { TakenBackRun } from './hand-over-run.ts';
-export { presentRun } from './present.ts';
+export { mayReadRun, presentRun } from './present.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
 export { endedAmong, findRun, listRunEvents, listRuns } from './read-runs.ts';

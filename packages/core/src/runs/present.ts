@@ -1,12 +1,23 @@
-import { type Run, type RunEvent, type RunStatus, runStatuses } from '@acp/contract';
+import { type Actor, type Run, type RunEvent, type RunStatus, runStatuses } from '@acp/contract';
 import { cutText } from '@acp/kernel';
 import type { RunRow } from './types.ts';
 
 // Events carry text up to 2 KB (decisions 4).
 const EVENT_TEXT_BYTES = 2048;
 
-/** The public run: lease, fence and the engine's own columns stay inside. */
-export function presentRun(run: RunRow): Run {
+/** Whether the caller may read what the run is about and what it said, and not only that it ran. */
+export function mayReadRun(run: Pick<RunRow, 'id' | 'private_to_user_id'>, reader: Actor | null): boolean {
+  if (run.private_to_user_id === null) return true;
+  if (reader?.kind === 'user') return reader.user_id === run.private_to_user_id;
+  // The program of the run itself.
+  return reader?.kind === 'agent' && reader.run_id === run.id;
+}
+
+/**
+ * The public run: lease, fence and the engine's own columns stay inside.
+ * @param reader who will see it; null: whoever may see the company
+ */
+export function presentRun(run: RunRow, reader: Actor | null): Run {
   return {
     id: run.id,
     company_id: run.company_id,
@@ -17,6 +28,7 @@ export function presentRun(run: RunRow): Run {
         ? null
         : { type: run.subject_type, id: run.subject_id },
     issue_id: run.issue_id,
+    is_private: run.private_to_user_id !== null,
     status: runStatus(run.status),
     wake_reason: run.wake_reason,
     trigger_detail: run.trigger_detail,
@@ -26,7 +38,7 @@ export function presentRun(run: RunRow): Run {
     output_tokens: run.output_tokens,
     cached_tokens: run.cached_tokens,
     cost_usd: Number(run.cost_usd),
-    summary: run.summary,
+    summary: mayReadRun(run, reader) ? run.summary : null,
     error: run.error,
     retry_of_run_id: run.retry_of_run_id,
     claimed_by: run.claimed_by,
@@ -36,9 +48,9 @@ export function presentRun(run: RunRow): Run {
   };
 }
 
-/** As data of an event. */
+/** As data of an event, which goes to everyone. */
 export function summarizeRun(run: RunRow): Run {
-  const shown = presentRun(run);
+  const shown = presentRun(run, null);
   return { ...shown, summary: cut(shown.summary), error: cut(shown.error) };
 }
 

@@ -24,8 +24,9 @@ export async function listTranscriptRanges(
   const { rows } = await tx.execute<
     Omit<TranscriptEntry, 'created_at'> & { created_at: string } & Record<string, unknown>
   >(sql`
-    select e.run_id, r.company_id, r.topic, r.admins_only, e.seq, e.kind, e.payload, e.created_at
-    from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, topic text, admins_only boolean, "from" int, "to" int)
+    select e.run_id, r.company_id, r.topic, r.admins_only, r.private_to_user_id, e.seq, e.kind, e.payload, e.created_at
+    from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, topic text, admins_only boolean,
+      private_to_user_id uuid, "from" int, "to" int)
     join run_events e on e.run_id = r.run_id and e.seq between r."from" and r."to"
     order by e.run_id, e.seq`);
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));

@@ -42,7 +42,10 @@ describe('the list of runs', () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await listRuns(database.db, company.id, { limit: 2, cursor });
+      const page = await listRuns(database.db, { kind: 'system', name: 'tests' }, company.id, {
+        limit: 2,
+        cursor,
+      });
       seen.push(...page.items.map(({ id }) => id));
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
@@ -60,8 +63,10 @@ describe('the list of runs', () => {
     const done = await add({ issue_id: issue.id });
     const failed = await add({ status: 'failed' });
     const foreign = await add({ agent_id: other.id, status: 'cancelled' });
-    const ids = async (filter: Parameters<typeof listRuns>[2]) =>
-      (await listRuns(database.db, company.id, filter)).items.map(({ id }) => id).toSorted();
+    const ids = async (filter: Parameters<typeof listRuns>[3]) =>
+      (await listRuns(database.db, { kind: 'system', name: 'tests' }, company.id, filter)).items
+        .map(({ id }) => id)
+        .toSorted();
     expect(await ids({ issueId: issue.id })).toEqual([done.id]);
     expect(await ids({ agentId: agent.id })).toEqual([done.id, failed.id].toSorted());
     expect(await ids({ status: 'failed, cancelled' })).toEqual([failed.id, foreign.id].toSorted());
@@ -69,7 +74,8 @@ describe('the list of runs', () => {
 
   it('refuses an unknown status and a cursor that is none', async () => {
     const { company } = await setUp();
-    const list = async (filter: Parameters<typeof listRuns>[2]) => listRuns(database.db, company.id, filter);
+    const list = async (filter: Parameters<typeof listRuns>[3]) =>
+      listRuns(database.db, { kind: 'system', name: 'tests' }, company.id, filter);
     await expect(list({ status: 'done' })).rejects.toMatchObject({ kind: 'invalid' });
     await expect(list({ status: '' })).rejects.toMatchObject({ kind: 'invalid' });
     await expect(list({ cursor: 'nonsense' })).rejects.toMatchObject({ kind: 'invalid' });
@@ -78,7 +84,7 @@ describe('the list of runs', () => {
   it('costs one statement', async () => {
     const { company } = await setUp();
     const before = database.statements();
-    await listRuns(database.db, company.id, {});
+    await listRuns(database.db, { kind: 'system', name: 'tests' }, company.id, {});
     expect(database.statements() - before).toBe(1);
   });
 });
@@ -98,7 +104,7 @@ describe('a run', () => {
 
   it('is shown without fence and lease, its money as a number', async () => {
     const { add } = await setUp();
-    const shown = presentRun(await add({ cost_usd: '0.00000001', fence: 3 }));
+    const shown = presentRun(await add({ cost_usd: '0.00000001', fence: 3 }), null);
     expect(shown.cost_usd).toBe(1e-8);
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['fence']));
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['lease_expires_at']));

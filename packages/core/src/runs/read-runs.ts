@@ -1,4 +1,4 @@
-import { type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, invalid, isUuid } from '@acp/kernel';
 import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
@@ -7,7 +7,6 @@ import type { RunRow } from './types.ts';
 
 const { agents, companies, heartbeat_runs, run_events } = schema;
 
-/** Undefined when absent, or when its agent or company is in the trash. */
 /** Which of the ids are those of runs, or of awaited commands, that have ended. Unknown ids are none of ours. */
 export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const known = ids.filter(isUuid);
@@ -20,6 +19,7 @@ export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string
   return rows.map(({ id }) => id);
 }
 
+/** Undefined when absent, or when its agent or company is in the trash. */
 export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -43,6 +43,7 @@ interface RunFilter {
 /** Newest first, without those of deleted agents. @throws invalid for an unknown status or an invalid cursor. */
 export async function listRuns(
   tx: Tx,
+  reader: Actor,
   company_id: string,
   filter: RunFilter,
 ): Promise<{ items: Run[]; next_cursor: string | null }> {
@@ -67,7 +68,7 @@ export async function listRuns(
     .limit(limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
-    items: rows.slice(0, limit).map(presentRun),
+    items: rows.slice(0, limit).map((row) => presentRun(row, reader)),
     next_cursor: last ? encodeCursor([last.created_at.toISOString(), last.id]) : null,
   };
 }
@@ -80,18 +81,29 @@ function before(cursor: string) {
 /**
  * The transcript after `after`, ascending: 200 entries unless said, 1000 at most, and fewer where they come to 4 MB: who
  * reads on after the last one gets the rest.
+ * Nothing of a run that is private to another user.
  */
 export async function listRunEvents(
   tx: Tx,
+  reader: Actor,
   run_id: string,
   query: { after?: number; limit?: number } = {},
 ): Promise<RunEvent[]> {
   const listing = tx
     .select()
     .from(run_events)
-    .where(and(eq(run_events.run_id, run_id), gt(run_events.seq, query.after ?? 0)))
+    .where(and(eq(run_events.run_id, run_id), gt(run_events.seq, query.after ?? 0), readable(reader)))
     .orderBy(asc(run_events.seq))
     .limit(Math.min(query.limit ?? 200, 1000));
   const { rows } = await readWithinBytes(tx, listing);
   return rows.map(presentRunEvent);
+}
+
+/** `mayReadRun` of the run that the entry belongs to. */
+function readable(reader: Actor) {
+  const mine =
+    reader.kind === 'user'
+      ? sql`r.private_to_user_id = ${reader.user_id}`
+      : sql`r.id = ${reader.kind === 'agent' ? reader.run_id : null}`;
+  return sql`exists (select from heartbeat_runs r where r.id = ${run_events.run_id} and (r.private_to_user_id is null or ${mine}))`;
 }

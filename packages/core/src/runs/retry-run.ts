@@ -48,7 +48,7 @@ async function hasApplied(tx: Tx, run_id: string): Promise<boolean> {
 async function admitAgain(tx: Tx, run: RunRow, objection: string | null): Promise<RunRow | undefined> {
   const agent = await readAgentFacts(tx, run.agent_id);
   if (agent === undefined) return undefined;
-  const { kind, subject_id, issue_id, payload, wake_reason, depth } = run;
+  const { kind, subject_id, issue_id, payload, wake_reason, depth, private_to_user_id } = run;
   const { admitted } = await admitRuns(tx, scheduler, agent, [
     {
       kind,
@@ -57,6 +57,7 @@ async function admitAgain(tx: Tx, run: RunRow, objection: string | null): Promis
       payload,
       wake_reason,
       depth,
+      private_to_user_id,
       objection,
       trigger_detail: 'retry of a lost run',
       retry_of_run_id: run.id,

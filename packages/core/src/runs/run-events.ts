@@ -1,6 +1,6 @@
 import { type Tx, signal } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
-import { runKind } from './run-kinds.ts';
+import { audienceOf } from './run-kinds.ts';
 import { storableJson } from './storable.ts';
 import type { NewRunEvent, RunAudience, RunLease, RunRow, TranscriptBatch } from './types.ts';
 
@@ -13,8 +13,7 @@ export interface TranscriptSignal extends RunAudience {
 }
 
 export function transcriptSignal(run: RunRow, from: number, to: number): string {
-  const audience = runKind(run.kind).audience(run);
-  return signalOf({ run_id: run.id, company_id: run.company_id, audience }, from, to);
+  return signalOf({ run_id: run.id, company_id: run.company_id, audience: audienceOf(run) }, from, to);
 }
 
 function signalOf(

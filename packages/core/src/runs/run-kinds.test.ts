@@ -1,6 +1,6 @@
 /** What the kernel promises is promised of every kind: each test runs over the table, and over a kind of its own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
 import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
@@ -30,7 +30,7 @@ import {
   takeBackRun,
 } from '../index.ts';
 
-const { agents, cost_events, heartbeat_runs, outbox } = schema;
+const { agents, chat_messages, chats, cost_events, heartbeat_runs, outbox } = schema;
 
 /** The smallest kind there is: it notes what the kernel asks of it. */
 const asked: string[] = [];
@@ -89,16 +89,51 @@ const usage = {
 const succeeded: RunResult = { failure: null, text: 'Done.', usage, changed: true };
 const verb = (ordinal: number) => ({ ordinal, verb: 'status', args: {}, mutating: true, ok: true });
 
+/** What a run of the kind is about, and what is noted with it that a run was admitted. */
+async function subjectOf(
+  kind: string,
+  company: { id: string },
+  agent: { id: string },
+): Promise<{
+  subject: { type: string; id: string };
+  payload: Record<string, unknown>;
+  answers: (tx: Tx, run_id: string | undefined) => Promise<void>;
+}> {
+  if (!kind.startsWith('chat_')) {
+    const { id } = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    return { subject: { type: 'issue', id }, payload: { round: 1 }, answers: async () => Promise.resolve() };
+  }
+  const of = { company_id: company.id, agent_id: agent.id };
+  const [chat] = await database.db
+    .insert(chats)
+    .values({ ...of, last_turn: 2 })
+    .returning();
+  const said = { company_id: company.id, chat_id: chat!.id, author_name: 'Mary', body_markdown: 'Hello' };
+  const [question] = await database.db
+    .insert(chat_messages)
+    .values({ ...said, position: 4, role: 'user', status: 'waiting' })
+    .returning();
+  const payload = kind === 'chat_reply' ? { message_id: question!.id } : { from_turn: 0, up_to_turn: 1 };
+  const answers = async (tx: Tx, run_id: string | undefined) => {
+    if (run_id === undefined) return;
+    await tx
+      .update(chat_messages)
+      .set({ run_id, status: 'answering' })
+      .where(eq(chat_messages.id, question!.id));
+  };
+  return { subject: { type: 'chat', id: chat!.id }, payload, answers };
+}
+
 describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kind %s', (kind) => {
   async function stage() {
     const company = await createCompany(database.db);
     const agent = await createAgent(database.db, company, { max_concurrent_runs: 3 });
-    const subject = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    const { subject, payload, answers } = await subjectOf(kind, company, agent);
     const propose = (changes: Partial<Proposal> = {}): Proposal => ({
       kind,
       subject_id: subject.id,
       issue_id: kind === 'heartbeat' ? subject.id : null,
-      payload: { round: 1 },
+      payload,
       wake_reason: 'manual',
       trigger_detail: null,
       depth: 0,
@@ -106,8 +141,12 @@ describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kin
       ...changes,
     });
     const admit = async (...wanted: Proposal[]) =>
-      act(async (tx) => admitRuns(tx, human, (await readAgentFacts(tx, agent.id))!, wanted));
-    return { company, agent, subject, propose, admit };
+      act(async (tx) => {
+        const admission = await admitRuns(tx, human, (await readAgentFacts(tx, agent.id))!, wanted);
+        await answers(tx, admission.admitted[0]?.run.id);
+        return admission;
+      });
+    return { company, agent, subject, payload, propose, admit };
   }
   async function running() {
     const set = await stage();
@@ -117,21 +156,23 @@ describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kin
   const finish = async (run: ClaimedRun, result = succeeded) => act(async (tx) => finishRun(tx, run, result));
 
   it('passes the one admission, is claimed with its payload and ends with its cost, told to everyone once', async () => {
-    const { company, agent, subject, admit, propose } = await stage();
+    const { company, agent, subject, payload, admit, propose } = await stage();
     const { admitted } = await admit(propose());
-    expect(admitted).toMatchObject([{ run: { kind, subject_type: 'issue', subject_id: subject.id } }]);
+    expect(admitted).toMatchObject([{ run: { kind, subject_type: subject.type, subject_id: subject.id } }]);
     const run = (await claim())!;
-    expect(run).toMatchObject({ kind, subject_id: subject.id, payload: { round: 1 }, agent_id: agent.id });
+    expect(run).toMatchObject({ kind, subject_id: subject.id, payload, agent_id: agent.id });
     expect(await finish(run)).toBe(true);
     expect(await rowOf(run.run_id)).toMatchObject({ status: 'succeeded', summary: 'Done.', model: 'small' });
     expect(await database.db.$count(cost_events, eq(cost_events.run_id, run.run_id))).toBe(1);
-    expect((await listRunEvents(database.db, run.run_id)).at(-1)).toMatchObject({
+    expect(
+      (await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id)).at(-1),
+    ).toMatchObject({
       kind: 'status',
       payload: { status: 'succeeded' },
     });
     const told = await database.db.select().from(outbox).where(eq(outbox.company_id, company.id));
     expect(told.filter(({ type }) => type === 'heartbeat_completed')).toMatchObject([
-      { data: { kind, subject: { type: 'issue', id: subject.id } } },
+      { data: { kind, subject } },
     ]);
     const [idle] = await database.db.select().from(agents).where(eq(agents.id, agent.id));
     expect(idle!.status).toBe('idle');

@@ -38,8 +38,10 @@ export interface RunKind {
   subject: { type: string; table: string } | null;
   /** At most one live run has this key; null: there may be any number. */
   liveKey: (run: KindSubject) => string | null;
-  /** Who may follow the run live, and as what. */
-  audience: (run: Pick<RunRow, 'company_id' | 'agent_id' | 'issue_id' | 'subject_id'>) => RunAudience;
+  /** Who may follow the run live, and as what; a run whose admission made it private is for its user alone. */
+  audience: (
+    run: Pick<RunRow, 'company_id' | 'agent_id' | 'issue_id' | 'subject_id'>,
+  ) => Omit<RunAudience, 'private_to_user_id'>;
   /** Whether a run that was lost before it did anything is tried once more. */
   retries: boolean;
   /** At the claim, the run being `running` already. A refusal cancels it; what waits for it is put back by the kind. */
@@ -81,6 +83,11 @@ export function runKind(name: string): RunKind {
   const kind = table.get(name);
   if (kind === undefined) throw new Error(`a run has the unknown kind ${name}`);
   return kind;
+}
+
+/** Whom its transcript goes to. */
+export function audienceOf(run: RunRow): RunAudience {
+  return { ...runKind(run.kind).audience(run), private_to_user_id: run.private_to_user_id };
 }
 
 /** Names for `kind in (…)`. */

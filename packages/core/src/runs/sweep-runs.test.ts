@@ -105,7 +105,7 @@ describe('a lost run', () => {
     const after = await read();
     expect(after.issue).toMatchObject({ checked_out_by_agent_id: null, stalled_runs: 0 });
     expect(after.agent.status).toBe('error');
-    expect(await listRunEvents(database.db, run.run_id)).toMatchObject([
+    expect(await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id)).toMatchObject([
       { seq: 1, kind: 'error', payload: { message: 'run lost: scheduler stopped', category: 'lost' } },
       { seq: 2, kind: 'status', payload: { status: 'failed' } },
     ]);
@@ -205,7 +205,7 @@ describe('a scheduler that slept past its lease', () => {
     const outcome = { failure: null, text: null, usage: null, changed: true };
     expect(await transaction(database, async (tx) => finishRun(tx, run, outcome))).toBe(false);
     expect(await runsOf(agent.id)).toEqual(before);
-    expect(await listRunEvents(database.db, run.run_id)).toHaveLength(2);
+    expect(await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id)).toHaveLength(2);
   });
 
   it('goes on when it wakes before any sweep: the lease is renewed', async () => {
@@ -256,7 +256,7 @@ describe('the transcript', () => {
     });
     expect(await storeRunEvents(database.db, run, 1, batch)).toBe(item);
     await transaction(database, async (tx) => appendRunEvents(tx, run, 3, batch));
-    const events = await listRunEvents(database.db, run.run_id);
+    const events = await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id);
     expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
       [1, 'status'],
       [2, 'output'],
@@ -264,7 +264,9 @@ describe('the transcript', () => {
       [4, 'output'],
     ]);
     expect(events[1]!.payload).toEqual({ text: 'nul  half \uFFFD' });
-    expect(await listRunEvents(database.db, run.run_id, { after: 2, limit: 1 })).toMatchObject([{ seq: 3 }]);
+    expect(
+      await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id, { after: 2, limit: 1 }),
+    ).toMatchObject([{ seq: 3 }]);
   });
 });
 

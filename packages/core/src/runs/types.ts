@@ -10,6 +10,8 @@ export interface RunAudience {
   topic: Topic | null;
   /** Only to admins of the company; else to all who may see the company. */
   admins_only: boolean;
+  /** Only to this user, whatever the others' roles; null: to all of the above. */
+  private_to_user_id: string | null;
 }
 
 /** The right to write a run: what the claim gave. It ends with the run, or when a sweep finds its lease lapsed. */
@@ -101,6 +103,8 @@ export interface RunResult {
   failure: RunFault | null;
   /** The prose of all turns without its verb lines. */
   text: string | null;
+  /** What a turn that broke off had said by then, without its verb lines. */
+  partial?: string | null;
   /** The text could not be written where the kind writes it: it is kept in the run's row alone. */
   summary_only?: boolean;
   /** Null where no model was called: then no cost event is written. */

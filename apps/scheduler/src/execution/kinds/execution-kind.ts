@@ -6,6 +6,8 @@ import { RunFailure } from '../run-failure.ts';
 
 export interface Prompt {
   system_prompt: string;
+  /** What was said before, in turns; nothing unless said. */
+  history?: readonly { role: 'user' | 'assistant'; content: string }[];
   user_message: string;
 }
 
@@ -30,6 +32,8 @@ interface KindRow<F extends { agent: PromptAgent }> {
   /** Verbs that are obeyed; the prompt tells of no others. */
   verbs: (verb: VerbRow) => boolean;
   max_turns: number;
+  /** CLIs go on in the session of the agent's run before; false: each run begins a session of its own, which is not kept. */
+  sessions: boolean;
 }
 
 /** The facts of a run, read: for whom it is, and what it is told. */

@@ -1,4 +1,5 @@
 // The scheduler's half of the table of kinds (docs/adding-a-kind.md); a test compares it with core's.
+import { chatReply, chatSummary } from './chat/index.ts';
 import type { ExecutionKind } from './execution-kind.ts';
 import { heartbeat } from './heartbeat/index.ts';
 
@@ -9,7 +10,7 @@ export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 
-for (const kind of [heartbeat]) registerExecutionKind(kind);
+for (const kind of [heartbeat, chatReply, chatSummary]) registerExecutionKind(kind);
 
 export function kindOfRun(name: string): ExecutionKind {
   const kind = table.get(name);

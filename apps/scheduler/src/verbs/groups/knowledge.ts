@@ -2,10 +2,16 @@ import { putUserModel, skillOf } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { inline, quoted } from '@acp/adapters';
 import { issueOf, words } from '../resolve.ts';
-import type { VerbGroup } from '../verb.ts';
+import type { VerbContext, VerbGroup } from '../verb.ts';
 
 /** In characters. */
 const SKILL_SHOWN = 40_000;
+
+/** In a chat the person whose chat it is, else whoever asked for the issue. */
+async function requestOf(context: VerbContext): Promise<{ user_id: string } | { issue_id: string }> {
+  const { private_to_user_id: user_id } = context.run.audience;
+  return user_id === null ? { issue_id: (await issueOf(context, undefined)).id } : { user_id };
+}
 
 export const knowledge: VerbGroup = {
   'use-skill': {
@@ -24,7 +30,8 @@ export const knowledge: VerbGroup = {
       words(context, 0, 0);
       const text = action.body?.trim() ?? '';
       if (text === '') throw invalid('the text is empty');
-      const { name, changed } = await putUserModel(tx, run.actor, await issueOf(context, undefined), text);
+      const asked = await requestOf(context);
+      const { name, changed } = await putUserModel(tx, run.actor, asked, text);
       return { text: `what is known of ${inline(name, 100)} is written down`, changed };
     },
   },

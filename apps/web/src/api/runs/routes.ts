@@ -7,9 +7,9 @@ export const runRoutes: Route[] = [
   handle(rows.invoke, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.invokeMe, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.triggerIssue, (ctx) => triggerIssue(ctx.tx, ctx.actor, ctx.subject)),
-  handle(rows.list, async (ctx) => paged(ctx, await listRuns(ctx.tx, ctx.company_id, ctx.query))),
-  handle(rows.get, (ctx) => presentRun(ctx.subject)),
+  handle(rows.list, async (ctx) => paged(ctx, await listRuns(ctx.tx, ctx.actor, ctx.company_id, ctx.query))),
+  handle(rows.get, (ctx) => presentRun(ctx.subject, ctx.actor)),
   handle(rows.cancel, (ctx) => cancelRun(ctx.tx, ctx.actor, ctx.subject)),
-  handle(rows.events, (ctx) => listRunEvents(ctx.tx, ctx.subject.id, ctx.query)),
-  handle(rows.eventsAlias, (ctx) => listRunEvents(ctx.tx, ctx.subject.id, ctx.query)),
+  handle(rows.events, (ctx) => listRunEvents(ctx.tx, ctx.actor, ctx.subject.id, ctx.query)),
+  handle(rows.eventsAlias, (ctx) => listRunEvents(ctx.tx, ctx.actor, ctx.subject.id, ctx.query)),
 ];

@@ -35,7 +35,7 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
     agent: presentAgent(subject),
     agents,
     keys: (await listAgentKeys(tx, subject, {})).items,
-    runs: (await listRuns(tx, company_id, { agentId: subject.id, limit: 20 })).items,
+    runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 20 })).items,
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,
     spend: await spendOfAgent(tx, subject.id),

@@ -51,7 +51,7 @@ async function loadDashboard({ tx, user, company_id }: UiContext): Promise<Dashb
   return {
     company_id,
     agents,
-    live: (await listRuns(tx, company_id, { status: 'running,queued', limit: 20 })).items,
+    live: (await listRuns(tx, user, company_id, { status: 'running,queued', limit: 20 })).items,
     inbox,
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     spend: {

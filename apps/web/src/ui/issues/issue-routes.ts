@@ -39,8 +39,8 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
   const cursor = context.query.before;
   const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
   const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
-  const { items: runs } = await listRuns(tx, company_id, { issueId: subject.id, limit: 10 });
-  const events = runs[0] ? await listRunEvents(tx, runs[0].id, { limit: FIRST_ENTRIES }) : [];
+  const { items: runs } = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 10 });
+  const events = runs[0] ? await listRunEvents(tx, user, runs[0].id, { limit: FIRST_ENTRIES }) : [];
   const can_write = roleIn(user, company_id) !== 'viewer';
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {

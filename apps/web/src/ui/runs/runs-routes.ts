@@ -22,9 +22,9 @@ function filterOf(query: UiContext['query']) {
 
 async function runPage(context: UiContext<'run'>, error: string | null): Promise<Html> {
   const { tx, user, subject, company_id } = context;
-  const run: Run = presentRun(subject);
+  const run: Run = presentRun(subject, user);
   const { agents } = await listAgents(tx, user, { company_id });
-  const events = await listRunEvents(tx, run.id, { limit: FIRST_ENTRIES });
+  const events = await listRunEvents(tx, user, run.id, { limit: FIRST_ENTRIES });
   const agent = agents.find(({ id }) => id === run.agent_id);
   const list = `/companies/${company_id}/runs`;
   return companyPage(context, {
@@ -40,7 +40,7 @@ export const runsRoutes: UiRoute[] = [
     const { tx, user, company_id, query, fragment } = context;
     const { agents } = await listAgents(tx, user, { company_id });
     const filter = filterOf(query);
-    const { items, next_cursor } = await listRuns(tx, company_id, {
+    const { items, next_cursor } = await listRuns(tx, user, company_id, {
       ...filter,
       ...(query.cursor ? { cursor: query.cursor } : {}),
     });
@@ -59,15 +59,17 @@ export const runsRoutes: UiRoute[] = [
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, company_id }) => {
     const { agents } = await listAgents(tx, user, { company_id });
-    const run = presentRun(subject);
+    const run = presentRun(subject, user);
     const agent = agents.find(({ id }) => id === run.agent_id);
     return runFacts({ run, agent, can_cancel: roleIn(user, company_id) !== 'viewer' });
   }),
   // What the transcript's script asks for when it has missed something.
-  page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, subject, query }) => {
+  page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, query }) => {
     const after = Number(query.after ?? 0);
     const known = Number.isSafeInteger(after) && after >= 0 && after < 2 ** 31 ? after : 0;
-    return transcriptEntries(await listRunEvents(tx, subject.id, { after: known, limit: FIRST_ENTRIES }));
+    return transcriptEntries(
+      await listRunEvents(tx, user, subject.id, { after: known, limit: FIRST_ENTRIES }),
+    );
   }),
   action('/runs/{runId}/cancel', runEndpoints.cancel, {
     next: (c) => `/runs/${c.subject.id}`,

@@ -12,4 +12,5 @@ export const heartbeat = executionKind({
   payload: taskPayload,
   verbs: () => true,
   max_turns: MAX_TURNS,
+  sessions: true,
 });

@@ -1,19 +1,22 @@
-import { verbLine } from '@acp/contract';
-import { defaultPrompt } from '@acp/core';
-import type { PromptAction, PromptFacts } from '@acp/core';
+import type { PromptFacts } from '@acp/core';
 import { verbsManual } from '../../../verbs/manual.ts';
 import { inline, quoted } from '@acp/adapters';
 import { MAX_TURNS, type Prompt, type PromptReader } from '../execution-kind.ts';
+import {
+  appliedBefore,
+  failedBefore,
+  identity,
+  PROSE_LIMIT,
+  requester,
+  section,
+  skills,
+} from '../prompt-parts.ts';
 import { renderIssue, leftOut } from './render-issue.ts';
 
 // In entries and characters; every list says when it was cut.
 const GOALS = 10;
 const WAKEUPS = 20;
-const ACTIONS = 50;
 const ROSTER = 100;
-const PROSE_LIMIT = 2000;
-const LINE_LIMIT = 500;
-const USER_MODEL = 8000;
 
 const surroundings: Record<PromptReader, string> = {
   model: `You have at most ${MAX_TURNS} turns; then you rest until something wakes you again.`,
@@ -40,16 +43,10 @@ export function buildPrompt(facts: PromptFacts, reader: PromptReader = 'model'):
   return { system_prompt: systemPrompt(facts, reader), user_message: userMessage(facts) };
 }
 
-function systemPrompt({ agent, company, manager, issue }: PromptFacts, reader: PromptReader): string {
-  const title = agent.title === null ? '' : `, ${inline(agent.title, 200)}`;
-  const lines = [
-    `You are ${inline(agent.name)} (role: ${agent.role}${title}), an agent of the company ${inline(company.name)}.`,
-    manager === null ? '' : `You report to ${inline(manager.name)} (role: ${manager.role}).`,
-    agent.description === null ? '' : quoted('profile', agent.description, PROSE_LIMIT),
-  ];
+function systemPrompt(facts: PromptFacts, reader: PromptReader): string {
+  const { issue } = facts;
   return [
-    agent.system_prompt?.trim() || defaultPrompt(agent.role),
-    lines.filter((line) => line !== '').join('\n'),
+    ...identity(facts),
     `# How you work\n${operatingRules(reader, issue !== null)}`,
     `# Action verbs\n${verbsManual()}`,
   ].join('\n\n');
@@ -70,10 +67,6 @@ function userMessage(facts: PromptFacts): string {
   ]
     .filter((part) => part !== '')
     .join('\n\n');
-}
-
-function section(title: string, parts: readonly string[]): string {
-  return parts.length === 0 ? '' : `# ${title}\n${parts.join('\n')}`;
 }
 
 function wakeReasons({ wakeups }: PromptFacts): string {
@@ -107,40 +100,4 @@ function roster({ roster: agents }: PromptFacts): string[] {
     return `- ${[`${inline(name, 100)} (role: ${role})`, ...about].join(': ')}`;
   });
   return lines.length === 0 ? [] : [lines.join('\n') + leftOut(agents.length - lines.length)];
-}
-
-/** By name and purpose only: the texts are read when they are needed. */
-function skills({ skills: outlines }: PromptFacts): string[] {
-  if (outlines.length === 0) return [];
-  const lines = outlines.map(({ slug, description }) => `- ${slug}: ${inline(description, 300)}`);
-  return [`Texts that say how something is done here. Read one with /use-skill before you do it.`, ...lines];
-}
-
-function requester({ requester: user }: PromptFacts): string[] {
-  if (user === null) return [];
-  const name = inline(user.name, 100);
-  return user.user_model === null
-    ? [`${name}, a human.`]
-    : [`${name}, a human. What agents have written down:`, quoted('user_model', user.user_model, USER_MODEL)];
-}
-
-function appliedBefore(actions: readonly PromptAction[]): string[] {
-  if (actions.length === 0) return [];
-  return [
-    'An earlier attempt at this work was interrupted. These verbs of it took effect; do not repeat them:',
-    ...actions.slice(0, ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.result)}`),
-    ...(actions.length > ACTIONS ? [`- … and ${actions.length - ACTIONS} more`] : []),
-  ];
-}
-
-function failedBefore(actions: readonly PromptAction[]): string[] {
-  return actions.slice(0, ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.error)}`);
-}
-
-function outcome(text: string | null): string {
-  return text === null || text === '' ? '' : `: ${inline(text, LINE_LIMIT)}`;
-}
-
-function describeAction(action: PromptAction): string {
-  return inline(verbLine(action), LINE_LIMIT);
 }

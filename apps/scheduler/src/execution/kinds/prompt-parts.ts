@@ -1,0 +1,74 @@
+// Parts of prompts that kinds have in common.
+import { inline, quoted } from '@acp/adapters';
+import { verbLine } from '@acp/contract';
+import { defaultPrompt } from '@acp/core';
+import type { PromptAction, PromptFacts } from '@acp/core';
+
+// In entries and characters.
+const ACTIONS = 50;
+export const PROSE_LIMIT = 2000;
+const LINE_LIMIT = 500;
+const USER_MODEL = 8000;
+
+/** The agent's own prompt, or its role's, and who it is. */
+export function identity({
+  agent,
+  company,
+  manager,
+}: Pick<PromptFacts, 'agent' | 'company' | 'manager'>): string[] {
+  const title = agent.title === null ? '' : `, ${inline(agent.title, 200)}`;
+  const lines = [
+    `You are ${inline(agent.name)} (role: ${agent.role}${title}), an agent of the company ${inline(company.name)}.`,
+    manager === null ? '' : `You report to ${inline(manager.name)} (role: ${manager.role}).`,
+    agent.description === null ? '' : quoted('profile', agent.description, PROSE_LIMIT),
+  ];
+  return [
+    agent.system_prompt?.trim() || defaultPrompt(agent.role),
+    lines.filter((line) => line !== '').join('\n'),
+  ];
+}
+
+export function section(title: string, parts: readonly string[]): string {
+  return parts.length === 0 ? '' : `# ${title}\n${parts.join('\n')}`;
+}
+
+/** By name and purpose only: the texts are read when they are needed. */
+export function skills({ skills: outlines }: Pick<PromptFacts, 'skills'>): string[] {
+  if (outlines.length === 0) return [];
+  const lines = outlines.map(({ slug, description }) => `- ${slug}: ${inline(description, 300)}`);
+  return [`Texts that say how something is done here. Read one with /use-skill before you do it.`, ...lines];
+}
+
+export function requester({ requester: user }: Pick<PromptFacts, 'requester'>): string[] {
+  if (user === null) return [];
+  const name = inline(user.name, 100);
+  return user.user_model === null
+    ? [`${name}, a human.`]
+    : [`${name}, a human. What agents have written down:`, quoted('user_model', user.user_model, USER_MODEL)];
+}
+
+export function appliedBefore(actions: readonly PromptAction[]): string[] {
+  if (actions.length === 0) return [];
+  return [
+    'An earlier attempt at this work was interrupted. These verbs of it took effect; do not repeat them:',
+    ...actions.slice(0, ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.result)}`),
+    ...(actions.length > ACTIONS ? [`- … and ${actions.length - ACTIONS} more`] : []),
+  ];
+}
+
+export function failedBefore(actions: readonly PromptAction[]): string[] {
+  return actions.slice(0, ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.error)}`);
+}
+
+function outcome(text: string | null): string {
+  return text === null || text === '' ? '' : `: ${inline(text, LINE_LIMIT)}`;
+}
+
+function describeAction(action: Pick<PromptAction, 'verb' | 'args'>): string {
+  return inline(verbLine(action), LINE_LIMIT);
+}
+
+/** Verbs that took effect, a line each. */
+export function doneLines(actions: readonly Pick<PromptAction, 'verb' | 'args' | 'result'>[]): string[] {
+  return actions.map((action) => `${describeAction(action)}${outcome(action.result)}`);
+}

@@ -1,0 +1,27 @@
+import { chatEndpoints as rows } from '@acp/contract';
+import {
+  createChat,
+  deleteChat,
+  listChatMessages,
+  listChats,
+  postChatMessage,
+  presentChat,
+  resendChatMessage,
+  stopChat,
+  updateChat,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
+
+/** The streams stand with the live hub (`chats/stream-routes.ts`). */
+export const chatRoutes: Route[] = [
+  handle(rows.list, async (c) => paged(c, await listChats(c.tx, c.actor, c.company_id, c.query))),
+  handle(rows.create, (c) => createChat(c.tx, c.actor, c.company_id, c.body)),
+  handle(rows.get, (c) => presentChat(c.subject)),
+  handle(rows.update, (c) => updateChat(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.delete, (c) => deleteChat(c.tx, c.actor, c.subject)),
+  handle(rows.messages, async (c) => paged(c, await listChatMessages(c.tx, c.subject, c.query))),
+  handle(rows.post, (c) => postChatMessage(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.resend, (c) => resendChatMessage(c.tx, c.actor, c.subject, c.params.messageId ?? '', c.body)),
+  handle(rows.stop, (c) => stopChat(c.tx, c.actor, c.subject)),
+];

@@ -1,0 +1,28 @@
+import { invalid, isUuid } from '@acp/kernel';
+
+/** Where a reader of a reply stands: what was sent up to here is not sent again. */
+export interface Place {
+  message_id: string;
+  /** Of the run whose text was sent; null: none was yet. */
+  run_id: string | null;
+  /** The transcript entry, and which of its frames. */
+  seq: number;
+  part: number;
+}
+
+/** Behind the last frame. */
+export const END = 2_147_483_647;
+
+export function frameId({ message_id, run_id, seq, part }: Place): string {
+  return `${message_id}.${run_id ?? 0}.${seq}.${part}`;
+}
+
+/** `Last-Event-ID` of a reader that comes back; null of a new one. @throws invalid for another stream's */
+export function parseFrameId(header: string | undefined): Place | null {
+  if (header === undefined || header === '') return null;
+  const [message_id = '', run = '', seq = '', part = '', ...rest] = header.split('.');
+  const numbers = [seq, part].every((word) => /^\d{1,10}$/.test(word));
+  if (!isUuid(message_id) || !(run === '0' || isUuid(run)) || !numbers || rest.length > 0)
+    throw invalid('Last-Event-ID is none of this stream');
+  return { message_id, run_id: run === '0' ? null : run, seq: Number(seq), part: Number(part) };
+}

@@ -1,0 +1,200 @@
+/** Chats of people with agents (decisions 3, Chats). The reply is a run of the kind `chat_reply`. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
+import { Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+
+export const chatChannels = ['web', 'slack', 'telegram'] as const;
+export type ChatChannel = (typeof chatChannels)[number];
+
+export const Chat = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  agent_id: Uuid,
+  /** Made from the first exchange unless somebody names it; null until then. */
+  title: Nullable(Type.String()),
+  channel: OneOf(chatChannels),
+  /** Private to this person; null: opened by a key, open to the company. */
+  created_by_user_id: Nullable(Uuid),
+  created_by_agent_id: Nullable(Uuid),
+  created_at: Timestamp,
+  /** Of the last message or change. */
+  updated_at: Timestamp,
+});
+export type Chat = Static<typeof Chat>;
+
+/**
+ * Of a user's message: `waiting` for its turn, `answering` (its run waits or runs), `answered`, `failed` (see `error`),
+ * `stopped`. Of a reply: `answered`, or `stopped` where it was cut short.
+ */
+export const chatMessageStatuses = ['waiting', 'answering', 'answered', 'failed', 'stopped'] as const;
+export type ChatMessageStatus = (typeof chatMessageStatuses)[number];
+
+export const ChatMessage = Type.Object({
+  id: Uuid,
+  chat_id: Uuid,
+  role: OneOf(['user', 'assistant']),
+  body_markdown: Type.String(),
+  author_user_id: Nullable(Uuid),
+  author_agent_id: Nullable(Uuid),
+  author_name: Type.String(),
+  status: OneOf(chatMessageStatuses),
+  /** Why there is no reply. */
+  error: Nullable(Type.String()),
+  /** The run that answers this message; of a reply, the run that wrote it. */
+  run_id: Nullable(Uuid),
+  created_at: Timestamp,
+});
+export type ChatMessage = Static<typeof ChatMessage>;
+
+/** Text up to 2 KB, and whose eyes it is for: null is everyone who may see the company. */
+export const ChatMessageEvent = Type.Object({
+  ...ChatMessage.properties,
+  private_to_user_id: Nullable(Uuid),
+});
+export type ChatMessageEvent = Static<typeof ChatMessageEvent>;
+
+export const CreateChat = Type.Object({ agent_id: Uuid, title: Type.Optional(Nullable(Name)) });
+export type CreateChat = Static<typeof CreateChat>;
+export const UpdateChat = Patch({ title: Nullable(Name) });
+export type UpdateChat = Static<typeof UpdateChat>;
+
+const Said = Type.String({ minLength: 1, maxLength: 100_000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
+export const PostChatMessage = Type.Object({ body_markdown: Said });
+export type PostChatMessage = Static<typeof PostChatMessage>;
+export const ResendChatMessage = Type.Object({ body_markdown: Type.Optional(Said) });
+export type ResendChatMessage = Static<typeof ResendChatMessage>;
+
+export const ListChats = Type.Object({
+  agent_id: Type.Optional(Uuid),
+  /** Part of a title, or words of a message. */
+  q: Type.Optional(Type.String({ maxLength: 500 })),
+  ...PageQuery,
+});
+export type ListChats = Static<typeof ListChats>;
+
+const ofCompany = {
+  path: '/api/companies/{companyId}/chats',
+  auth: BEARER,
+  scope: { by: 'company', param: 'companyId' },
+} as const;
+const one = { path: '/api/chats/{chatId}', auth: BEARER, scope: { by: 'chat', param: 'chatId' } } as const;
+const messages = { ...one, path: '/api/chats/{chatId}/messages' } as const;
+const read = { method: 'GET', role: 'viewer', status: 200, tx: 'none' } as const;
+const write = { role: 'member', tx: 'write' } as const;
+
+export const chatEndpoints = {
+  list: endpoint({
+    ...ofCompany,
+    ...read,
+    id: 'chats.list',
+    query: ListChats,
+    response: Type.Array(Chat),
+    paged: true,
+    doc: 'The caller’s chats and those open to the company, the last used first.',
+  }),
+  create: endpoint({
+    ...ofCompany,
+    ...write,
+    id: 'chats.create',
+    method: 'POST',
+    body: CreateChat,
+    response: Chat,
+    status: 201,
+    example: { agent_id: EXAMPLE_ID, title: 'Plans for spring' },
+    doc: 'Opens a chat with an agent. A person’s chat is private to that person; one that a key opens is open to the company.',
+  }),
+  get: endpoint({ ...one, ...read, id: 'chats.get', response: Chat, doc: 'The chat.' }),
+  update: endpoint({
+    ...one,
+    ...write,
+    id: 'chats.update',
+    method: 'PATCH',
+    body: UpdateChat,
+    response: Chat,
+    status: 200,
+    example: { title: 'Plans for summer' },
+    doc: 'Renames the chat.',
+  }),
+  delete: endpoint({
+    ...one,
+    ...write,
+    id: 'chats.delete',
+    method: 'DELETE',
+    response: null,
+    status: 204,
+    doc: 'Deletes the chat for good, with its messages and the transcripts of its replies; a reply under way is stopped.',
+  }),
+  messages: endpoint({
+    ...messages,
+    ...read,
+    id: 'chats.messages',
+    query: Type.Object({ ...PageQuery }),
+    response: Type.Array(ChatMessage),
+    paged: true,
+    doc: 'The messages, oldest first; a reply stands behind the message that it answers.',
+  }),
+  post: endpoint({
+    ...messages,
+    ...write,
+    id: 'chats.post',
+    method: 'POST',
+    body: PostChatMessage,
+    response: ChatMessage,
+    status: 201,
+    example: { body_markdown: 'What is left to do before the release?' },
+    doc: 'Sends a message; the reply arrives as `chat_message` event and in the list. While a reply runs the message waits its turn. 409 where the agent may not answer (paused, in the trash, over budget).',
+  }),
+  stream: endpoint({
+    ...messages,
+    id: 'chats.stream',
+    method: 'POST',
+    path: '/api/chats/{chatId}/messages/stream',
+    role: 'member',
+    body: PostChatMessage,
+    response: null,
+    status: 200,
+    also: [204],
+    tx: 'none',
+    streams: true,
+    errors: 'sse',
+    example: { body_markdown: 'What is left to do before the release?' },
+    doc: 'Sends a message and answers `text/event-stream`: `message`, `delta` {text} …, `done` (the stored reply) or `error` {error}; between them `action` (a verb of the reply) and `reset` (the reply begins anew: drop its text). With the `Last-Event-ID` of a cut stream nothing is sent again: that stream goes on.',
+  }),
+  follow: endpoint({
+    ...messages,
+    id: 'chats.follow',
+    method: 'GET',
+    path: '/api/chats/{chatId}/messages/{messageId}/stream',
+    role: 'viewer',
+    response: null,
+    status: 200,
+    also: [204],
+    tx: 'none',
+    streams: true,
+    errors: 'sse',
+    doc: 'The stream of a message that was sent before, from its beginning or behind `Last-Event-ID`; 204 behind its last frame.',
+  }),
+  resend: endpoint({
+    ...messages,
+    ...write,
+    id: 'chats.resend',
+    method: 'POST',
+    path: '/api/chats/{chatId}/messages/{messageId}/resend',
+    body: ResendChatMessage,
+    response: ChatMessage,
+    status: 201,
+    example: { body_markdown: 'And what is left to do before the launch?' },
+    doc: 'Asks again, with another text if one is given. What came after the message is removed from the chat. Only its author may; 409 while a reply runs.',
+  }),
+  stop: endpoint({
+    ...one,
+    ...write,
+    id: 'chats.stop',
+    method: 'POST',
+    path: '/api/chats/{chatId}/stop',
+    response: Chat,
+    status: 200,
+    doc: 'Stops the reply that runs or waits: its model call ends, what was said stays. Without one it changes nothing.',
+  }),
+};

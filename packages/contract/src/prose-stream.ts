@@ -1,0 +1,101 @@
+import { closesFence, type Fence, openingFence } from './fences.ts';
+import { readVerbLine } from './verb-lines.ts';
+
+/**
+ * The prose of a turn while it streams: what `push` gives joined is the text without verb lines and their bodies, as the
+ * parser of verbs leaves it. A line is held back only as long as it may yet be a verb, a blank or a verb's body.
+ */
+export class ProseStream {
+  #line = '';
+  /** Characters of the line that are given out already. */
+  #given = 0;
+  /** Something was given out: what follows stands on a new line. */
+  #begun = false;
+  /** Blank lines are pending; leading ones never come out. */
+  #blank = false;
+  #fence: Fence | null = null;
+  /** Of a verb whose body may follow: `line` right now, `blank` after one blank line. */
+  #awaiting: 'line' | 'blank' | null = null;
+  #body: Fence | null = null;
+
+  push(text: string): string {
+    const parts = text.split('\n');
+    let out = '';
+    for (const [index, part] of parts.entries()) {
+      this.#line += part;
+      if (index < parts.length - 1) out += this.#endLine();
+    }
+    return out + this.#peek();
+  }
+
+  /** The text ends here: the rest of the last line. */
+  end(): string {
+    return this.#endLine();
+  }
+
+  #endLine(): string {
+    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+    const out = this.#takeLine(line);
+    this.#line = '';
+    this.#given = 0;
+    return out;
+  }
+
+  #takeLine(line: string): string {
+    if (this.#body !== null) {
+      if (closesFence(line, this.#body)) this.#body = null;
+      return '';
+    }
+    const pending = this.#awaiting;
+    if (pending !== null) {
+      if (pending === 'line' && line.trim() === '') {
+        this.#awaiting = 'blank';
+        return '';
+      }
+      this.#awaiting = null;
+      this.#body = openingFence(line);
+      if (this.#body !== null) return '';
+      // The blank line was none of a body's.
+      if (pending === 'blank') this.#blank = true;
+    }
+    if (this.#fence !== null) {
+      const out = this.#give(line, true);
+      if (closesFence(line, this.#fence)) this.#fence = null;
+      return out;
+    }
+    const found = this.#given > 0 ? null : readVerbLine(line);
+    if (found !== null && !('word' in found)) {
+      if (found.verb.body !== 'none') this.#awaiting = 'line';
+      return '';
+    }
+    this.#fence = openingFence(line);
+    return this.#give(line, this.#fence !== null);
+  }
+
+  /** What of an unfinished line can only be prose. */
+  #peek(): string {
+    const line = this.#line;
+    if (this.#body !== null || this.#awaiting !== null || line.trim() === '') return '';
+    if (this.#fence === null && this.#given === 0 && line.startsWith('/')) return '';
+    // It may be the end of a line's \r\n, or of its blanks.
+    const whole = line.trimEnd();
+    return whole.length > this.#given ? this.#give(whole, this.#fence !== null) : '';
+  }
+
+  #give(line: string, inFence: boolean): string {
+    if (this.#given > 0) {
+      const rest = line.slice(this.#given);
+      this.#given = Math.max(this.#given, line.length);
+      return rest;
+    }
+    if (!inFence && line.trim() === '') {
+      this.#blank = true;
+      return '';
+    }
+    const before = this.#begun ? (this.#blank ? '\n\n' : '\n') : '';
+    this.#begun = true;
+    this.#blank = false;
+    this.#given = line.length;
+    return before + line;
+  }
+}

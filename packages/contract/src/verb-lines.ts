@@ -1,0 +1,27 @@
+/** Which lines of a model's text are verbs: the one reading for what is applied and for what is shown while it streams. */
+import { verbByName, type VerbRow } from './verbs.ts';
+
+const verbShape = /^\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t]|$)/;
+const mcpShape = /^\/mcp:([^\s{]{1,200})(?=[ \t{]|$)/;
+const longestName = Math.max(...[...verbByName.keys()].map((name) => name.length));
+
+export interface VerbLine {
+  verb: VerbRow;
+  rest: string;
+  /** The tool of an `/mcp:` line. */
+  tool: string | null;
+}
+
+/** Null for a line of prose; `word` of a line that looks like a verb and is none. Linear in the line's length. */
+export function readVerbLine(line: string): VerbLine | { word: string } | null {
+  if (!line.startsWith('/')) return null;
+  const mcp = mcpShape.exec(line);
+  if (mcp !== null) {
+    return { verb: verbByName.get('mcp:')!, tool: mcp[1]!, rest: line.slice(mcp[0].length).trim() };
+  }
+  // The slash, the longest name and what follows it: a line of a megabyte never meets the expression.
+  const word = verbShape.exec(line.slice(0, longestName + 2))?.[1];
+  if (word === undefined) return null;
+  const verb = verbByName.get(word.replaceAll('_', '-'));
+  return verb === undefined ? { word } : { verb, tool: null, rest: line.slice(word.length + 1).trim() };
+}

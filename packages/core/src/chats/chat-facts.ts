@@ -1,0 +1,123 @@
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
+import { knownUser } from '../knowledge/index.ts';
+import { type ClaimedRun, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
+import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
+import { CHAT_REPLY } from './answer-next.ts';
+import { summaryPayload } from './summary.ts';
+
+// Bounds of what one prompt may carry, in characters and rows.
+const WINDOW = 80_000;
+const MESSAGE = 20_000;
+const MESSAGES = 200;
+const ACTIONS = 10;
+const SKILLS = 100;
+
+export interface SaidMessage {
+  role: 'user' | 'assistant';
+  author_name: string;
+  /** Cut to 20,000 characters. */
+  body_markdown: string;
+  /** Verbs that took effect with a reply. */
+  actions: Pick<PromptAction, 'verb' | 'args' | 'result'>[];
+}
+
+/** All that the prompt of a reply is made of. */
+export interface ChatFacts {
+  agent: PromptAgent;
+  manager: { name: string; role: string } | null;
+  company: { id: string; name: string };
+  skills: SkillOutline[];
+  /** Whose chat it is, with what agents have written down of that user. */
+  requester: { name: string; user_model: string | null } | null;
+  /** Of what was said before `said`. */
+  summary: string | null;
+  /** What was said before the question, oldest first, as much as the window takes. */
+  said: SaidMessage[];
+  /** Messages that stand in neither. */
+  omitted: number;
+  question: { author_name: string; body_markdown: string };
+  applied_by_lost_run: PromptAction[];
+  failed_in_previous_run: PromptAction[];
+}
+
+/** What a summary is made of. */
+export interface SummaryFacts {
+  agent: PromptAgent;
+  summary: string | null;
+  said: SaidMessage[];
+}
+
+const agentColumns = sql`jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title,
+  'description', a.description, 'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type,
+  'adapter_config', a.adapter_config, 'provider_id', a.provider_id, 'model', a.model) as agent`;
+
+const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
+
+/** The messages between two positions as a JSON array, newest counted first; and how many did not fit. */
+function saidBetween(after: SQL, before: SQL): SQL {
+  return sql`(
+    select jsonb_build_object('fits', coalesce(jsonb_agg(message order by position) filter (where size <= ${WINDOW}), '[]'),
+      'omitted', (select count(*) from chat_messages m where m.chat_id = c.id and m.position > ${after} and m.position < ${before})
+        - count(*) filter (where size <= ${WINDOW}))
+    from (
+      select m.position, sum(least(length(m.body_markdown), ${MESSAGE}) + 200) over (order by m.position desc) as size,
+        jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${MESSAGE}),
+          'actions', case when m.role = 'assistant' then coalesce((
+            select jsonb_agg(${action} order by d.ordinal) from (
+              select * from run_actions d where d.run_id = m.run_id and d.mutating and d.ok order by d.ordinal limit ${ACTIONS}
+            ) d), '[]') else '[]' end) as message
+      from (select * from chat_messages m where m.chat_id = c.id and m.position > ${after} and m.position < ${before}
+        order by m.position desc limit ${MESSAGES}) m
+    ) newest)`;
+}
+
+/** In one statement of one snapshot. Undefined where agent, chat or message are gone meanwhile. */
+export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | undefined> {
+  const previous = sql`(select r.id from heartbeat_runs r where r.subject_id = c.id and r.kind = ${CHAT_REPLY}
+    and r.finished_at is not null and r.id <> ${run.run_id} order by r.created_at desc, r.id desc limit 1)`;
+  const { rows } = await tx.execute<StoredFacts>(sql`
+    select ${agentColumns},
+      (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
+        where m.id = a.reports_to and m.deleted_at is null) as manager,
+      jsonb_build_object('id', o.id, 'name', o.name) as company,
+      ${skillOutlines(sql`a.id`, SKILLS)} as skills,
+      ${knownUser(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
+      c.summary,
+      ${saidBetween(sql`2 * c.summary_turn + 1`, sql`q.position`)} as said,
+      jsonb_build_object('author_name', q.author_name, 'body_markdown', q.body_markdown) as question,
+      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
+        join heartbeat_runs r on r.id = d.run_id and r.error_category = ${LOST_CATEGORY}
+        where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
+      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
+        where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run
+    from chats c join agents a on a.id = c.agent_id join companies o on o.id = c.company_id
+    join chat_messages q on q.chat_id = c.id and q.id = ${run.payload.message_id}::uuid
+    where c.id = ${run.subject_id}`);
+  const [facts] = rows;
+  if (facts === undefined) return undefined;
+  const { fits, omitted } = facts.said;
+  return { ...facts, skills: outlinedSkills(facts.skills), said: fits, omitted };
+}
+
+type StoredFacts = Omit<ChatFacts, 'said' | 'omitted' | 'skills'> & {
+  said: { fits: SaidMessage[]; omitted: number };
+  skills: StoredOutline[];
+} & Record<string, unknown>;
+
+/** The summary so far and what it lacks. */
+export async function summaryFacts(
+  tx: Tx,
+  run: Pick<ClaimedRun, 'subject_id'> & Pick<RunRow, 'payload'>,
+): Promise<SummaryFacts | undefined> {
+  const { from_turn, up_to_turn } = summaryPayload(run);
+  const { rows } = await tx.execute<
+    Pick<SummaryFacts, 'agent' | 'summary'> & { said: { fits: SaidMessage[] } } & Record<string, unknown>
+  >(sql`
+    select ${agentColumns}, c.summary,
+      ${saidBetween(sql`${2 * from_turn + 1}`, sql`${2 * up_to_turn + 2}`)} as said
+    from chats c join agents a on a.id = c.agent_id where c.id = ${run.subject_id}`);
+  const [facts] = rows;
+  return facts && { ...facts, said: facts.said.fits };
+}

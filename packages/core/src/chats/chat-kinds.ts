@@ -1,0 +1,172 @@
+import { schema, type Tx } from '@acp/db';
+import { cutText, isUuid, storableText } from '@acp/kernel';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { type EndedRun, forgetRuns, type KindChanges, type RunKind, type RunRow } from '../runs/index.ts';
+import { answerNext, CHAT_REPLY, chatKey } from './answer-next.ts';
+import { type ChatMessageRow, type ChatRow, messageChange } from './present.ts';
+import { CHAT_SUMMARY, keepSummary, proposeSummary, summaryKey } from './summary.ts';
+import { titleOf } from './title.ts';
+
+const { chats, chat_messages } = schema;
+const scheduler = systemActor('scheduler');
+
+// In bytes: no more than the schema of a text admits.
+const REPLY = 1_000_000;
+
+const ofChat = {
+  subject: { type: 'chat', table: 'chats' },
+  audience: ({ subject_id }: Pick<RunRow, 'subject_id'>) => ({
+    topic: subject_id === null ? null : (`chat:${subject_id}` as const),
+    admins_only: false,
+  }),
+} satisfies Partial<RunKind>;
+
+/** The agent answers one message of a chat. */
+export const chatReplyKind: RunKind = {
+  ...ofChat,
+  name: CHAT_REPLY,
+  liveKey: ({ subject_id }) => (subject_id === null ? null : chatKey(subject_id)),
+  retries: true,
+  begin: async (tx, run) =>
+    (await askedBy(tx, run)) === undefined
+      ? { refused: { message: 'the message is gone', category: 'conflict' } }
+      : { changes: [] },
+  end: endReply,
+  cancelQueued: stopUnbegun,
+  retry: async (tx, { run }, admit) => {
+    const again = await admit(null);
+    if (again === undefined) return false;
+    await tx.update(chat_messages).set({ run_id: again.id }).where(eq(chat_messages.run_id, run.id));
+    return true;
+  },
+};
+
+/** What falls out of the prompt's window is put in short, once. */
+export const chatSummaryKind: RunKind = {
+  ...ofChat,
+  name: CHAT_SUMMARY,
+  liveKey: ({ subject_id }) => (subject_id === null ? null : summaryKey(subject_id)),
+  // Nobody sees these frames: the page of the chat shows its replies.
+  audience: () => ({ topic: null, admins_only: false }),
+  retries: true,
+  end: async (tx, { run, subject, result }) => {
+    if (subject === null) await forgetRuns(tx, run.subject_id);
+    else if (run.status === 'succeeded') await keepSummary(tx, run, result.text);
+    return { changes: [] };
+  },
+};
+
+/** The message that the run answers; undefined where it was removed or is another run's by now. */
+async function askedBy(tx: Tx, run: RunRow): Promise<ChatMessageRow | undefined> {
+  const { message_id } = run.payload;
+  if (typeof message_id !== 'string' || !isUuid(message_id)) return undefined;
+  const [row] = await tx
+    .select()
+    .from(chat_messages)
+    .where(
+      and(
+        eq(chat_messages.id, message_id),
+        eq(chat_messages.run_id, run.id),
+        eq(chat_messages.status, 'answering'),
+      ),
+    );
+  return row;
+}
+
+/** Reply stored, or why there is none; then the next message has its turn. */
+async function endReply(tx: Tx, ended: EndedRun): Promise<KindChanges> {
+  const { run, retried } = ended;
+  const [chat] =
+    run.subject_id === null ? [] : await tx.select().from(chats).where(eq(chats.id, run.subject_id));
+  if (chat === undefined) {
+    // Deleted meanwhile: nothing of it stays.
+    await forgetRuns(tx, run.subject_id);
+    return { changes: [] };
+  }
+  if (retried) return { changes: [] };
+  const asked = await askedBy(tx, run);
+  const told = asked === undefined ? [] : await writeReply(tx, chat, asked, ended);
+  const next = await answerNext(tx, scheduler, chat);
+  if (run.status === 'succeeded') await proposeSummary(tx, scheduler, chat);
+  return { changes: [...told, ...next] };
+}
+
+async function writeReply(
+  tx: Tx,
+  chat: ChatRow,
+  asked: ChatMessageRow,
+  { run, result, actor }: EndedRun,
+): Promise<Change[]> {
+  const text = replyText(run, result);
+  const status = run.status === 'succeeded' ? 'answered' : run.status === 'cancelled' ? 'stopped' : 'failed';
+  const [question] = await tx
+    .update(chat_messages)
+    .set({ status, error: status === 'failed' ? (run.error ?? 'the reply failed') : null })
+    .where(eq(chat_messages.id, asked.id))
+    .returning();
+  const reply =
+    text === null ? undefined : await insertReply(tx, chat, asked, { text, status, run, name: actor.name });
+  const title = chat.title ?? (text === null ? null : titleOf(asked.body_markdown, text));
+  await tx
+    .update(chats)
+    .set({ title, updated_at: sql`clock_timestamp()` })
+    .where(eq(chats.id, chat.id));
+  return [question, reply].filter((row) => row !== undefined).map((row) => messageChange(chat, row));
+}
+
+/** Of a reply that was stopped, what had been said; none of one that failed or was stopped before its first word. */
+function replyText(run: RunRow, { text, partial }: EndedRun['result']): string | null {
+  const said = run.status === 'cancelled' ? [text, partial].filter(Boolean).join('\n\n') : (text ?? '');
+  if (run.status === 'failed' || (run.status === 'cancelled' && said === '')) return null;
+  return cutText(storableText(said), REPLY).trim();
+}
+
+async function insertReply(
+  tx: Tx,
+  chat: ChatRow,
+  asked: ChatMessageRow,
+  { text, status, run, name }: { text: string; status: string; run: RunRow; name: string },
+): Promise<ChatMessageRow | undefined> {
+  const [row] = await tx
+    .insert(chat_messages)
+    .values({
+      company_id: chat.company_id,
+      chat_id: chat.id,
+      position: asked.position + 1,
+      role: 'assistant',
+      body_markdown: text,
+      author_agent_id: run.agent_id,
+      author_name: name,
+      status,
+      run_id: run.id,
+    })
+    .returning();
+  return row;
+}
+
+/** Runs that were called off before they began: their messages are stopped, the next ones have their turn. */
+async function stopUnbegun(tx: Tx, runs: readonly RunRow[]): Promise<void> {
+  const stopped = await tx
+    .update(chat_messages)
+    .set({ status: 'stopped' })
+    .where(
+      and(
+        inArray(
+          chat_messages.run_id,
+          runs.map(({ id }) => id),
+        ),
+        eq(chat_messages.status, 'answering'),
+      ),
+    )
+    .returning();
+  if (stopped.length === 0) return;
+  const concerned = await tx
+    .select()
+    .from(chats)
+    .where(inArray(chats.id, [...new Set(stopped.map(({ chat_id }) => chat_id))]));
+  const byId = new Map(concerned.map((chat) => [chat.id, chat]));
+  const changes = stopped.map((row) => messageChange(byId.get(row.chat_id)!, row));
+  for (const chat of concerned) changes.push(...(await answerNext(tx, scheduler, chat)));
+  await recordChanges(tx, scheduler, changes);
+}

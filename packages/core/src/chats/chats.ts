@@ -1,0 +1,57 @@
+import type { Actor, Chat, CreateChat, UpdateChat } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { cancelRuns, forgetRuns } from '../runs/index.ts';
+import { type ChatRow, chatChange, presentChat } from './present.ts';
+
+const { chats } = schema;
+
+/** @throws invalid for an agent of another company; conflict for an agent that wants to talk to itself */
+export async function createChat(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { agent_id, title }: CreateChat,
+): Promise<Chat> {
+  const agent = await findAgent(tx, agent_id);
+  if (agent?.company_id !== company_id) throw invalid('agent_id: no such agent in this company');
+  if (actor.kind === 'agent' && actor.agent_id === agent_id)
+    throw conflict('an agent has no chats with itself');
+  const author = actorColumns(actor);
+  const [row] = await tx
+    .insert(chats)
+    .values({
+      company_id,
+      agent_id,
+      title: title ?? null,
+      created_by_user_id: author.user_id,
+      created_by_agent_id: author.agent_id,
+    })
+    .returning();
+  await recordChanges(tx, actor, [chatChange(row!, 'chat.created')]);
+  return presentChat(row!);
+}
+
+export async function updateChat(tx: Tx, actor: Actor, chat: ChatRow, input: UpdateChat): Promise<Chat> {
+  if (input.title === undefined || input.title === chat.title) return presentChat(chat);
+  const [row] = await tx.update(chats).set({ title: input.title }).where(eq(chats.id, chat.id)).returning();
+  if (row === undefined) throw notFound();
+  await recordChanges(tx, actor, [chatChange(row, 'chat.updated')]);
+  return presentChat(row);
+}
+
+/** For good, with what the transcripts of its replies tell; one under way is stopped, and forgotten at its end. */
+export async function deleteChat(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
+  // The chat before its runs: that is the order of locks. Gone, no message of it is answered any more.
+  await tx.delete(chats).where(eq(chats.id, chat.id));
+  const changes = await cancelRuns(
+    tx,
+    sql`r.subject_id = ${chat.id} and r.kind <> 'heartbeat'`,
+    'the chat was deleted',
+  );
+  await forgetRuns(tx, chat.id);
+  await recordChanges(tx, actor, [...changes, chatChange(chat, 'chat.deleted')]);
+}

@@ -1,0 +1,141 @@
+import type { Actor, Chat, ChatMessage, PostChatMessage, ResendChatMessage } from '@acp/contract';
+import { liveRunStatuses, schema, type Tx } from '@acp/db';
+import { conflict, forbidden, notFound } from '@acp/kernel';
+import { and, eq, gt, inArray, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+import { cancelRun, cancelRuns } from '../runs/index.ts';
+import { answerNext, assertAnswers, chatKey } from './answer-next.ts';
+import { type ChatMessageRow, type ChatRow, messageChange, presentChat, presentMessage } from './present.ts';
+import { findChatMessage } from './read-chats.ts';
+import { summaryKey } from './summary.ts';
+
+const { chats, chat_messages } = schema;
+
+/** Messages that wait for their turn. */
+const MOST_WAITING = 20;
+/** A chat is read as a whole: whoever goes on from here begins a new one. */
+const MOST_TURNS = 5000;
+
+/**
+ * Stores the message and has it answered, or lets it wait while a reply is under way.
+ * @throws conflict where the agent may not answer, or too many messages wait
+ */
+export async function postChatMessage(
+  tx: Tx,
+  actor: Actor,
+  subject: ChatRow,
+  { body_markdown }: PostChatMessage,
+): Promise<ChatMessage> {
+  const chat = await lockChat(tx, subject.id);
+  const depth = depthOf(actor);
+  if (actor.kind === 'agent' && actor.agent_id === chat.agent_id)
+    throw conflict('an agent has no chats with itself');
+  await assertAnswers(tx, chat, depth);
+  if ((await openMessages(tx, chat.id)).length >= MOST_WAITING)
+    throw conflict(`${MOST_WAITING} messages wait for a reply already`);
+  if (chat.last_turn >= MOST_TURNS) throw conflict('the chat is full: begin a new one');
+  const author = actorColumns(actor);
+  const turn = chat.last_turn + 1;
+  const [row] = await tx
+    .insert(chat_messages)
+    .values({
+      company_id: chat.company_id,
+      chat_id: chat.id,
+      position: 2 * turn,
+      role: 'user',
+      body_markdown,
+      author_user_id: author.user_id,
+      author_agent_id: author.agent_id,
+      author_name: actor.name,
+      status: 'waiting',
+      depth,
+    })
+    .returning();
+  await tx
+    .update(chats)
+    .set({ last_turn: turn, updated_at: sql`clock_timestamp()` })
+    .where(eq(chats.id, chat.id));
+  return begun(tx, actor, chat, row!);
+}
+
+/**
+ * Asks again, with another text where one is given: what came after the message goes.
+ * @throws notFound for a message that is none of the chat's questions; forbidden for another's; conflict while a reply
+ * is under way, or where the agent may not answer
+ */
+export async function resendChatMessage(
+  tx: Tx,
+  actor: Actor,
+  subject: ChatRow,
+  message_id: string,
+  input: ResendChatMessage,
+): Promise<ChatMessage> {
+  const chat = await lockChat(tx, subject.id);
+  const message = await findChatMessage(tx, chat, message_id);
+  if (message?.role !== 'user') throw notFound();
+  const author = actorColumns(actor);
+  if (message.author_user_id !== author.user_id || message.author_agent_id !== author.agent_id)
+    throw forbidden('only its author may send a message again');
+  if ((await openMessages(tx, chat.id)).length > 0) throw conflict('a reply is under way: stop it first');
+  await assertAnswers(tx, chat, message.depth);
+  const turn = message.position / 2;
+  await tx
+    .delete(chat_messages)
+    .where(and(eq(chat_messages.chat_id, chat.id), gt(chat_messages.position, message.position)));
+  const [row] = await tx
+    .update(chat_messages)
+    .set({
+      body_markdown: input.body_markdown ?? message.body_markdown,
+      status: 'waiting',
+      error: null,
+      run_id: null,
+    })
+    .where(eq(chat_messages.id, message.id))
+    .returning();
+  // A summary that tells of what is gone would bring it back, one that is being made too.
+  const calledOff = await cancelRuns(tx, sql`r.live_key = ${summaryKey(chat.id)}`, 'the chat was changed');
+  await recordChanges(tx, actor, calledOff);
+  const forgotten = chat.summary_turn >= turn ? { summary: null, summary_turn: 0 } : {};
+  await tx
+    .update(chats)
+    .set({ ...forgotten, last_turn: turn, updated_at: sql`clock_timestamp()` })
+    .where(eq(chats.id, chat.id));
+  return begun(tx, actor, chat, row!);
+}
+
+/** The reply that runs or waits for a slot ends; the message after it is answered next. */
+export async function stopChat(tx: Tx, actor: Actor, subject: ChatRow): Promise<Chat> {
+  const chat = await lockChat(tx, subject.id);
+  const { rows } = await tx.execute<{ id: string }>(
+    sql`select id from heartbeat_runs where live_key = ${chatKey(chat.id)} and status in ${liveRunStatuses}`,
+  );
+  for (const { id } of rows) await cancelRun(tx, actor, { id });
+  return presentChat(chat);
+}
+
+async function begun(tx: Tx, actor: Actor, chat: ChatRow, row: ChatMessageRow): Promise<ChatMessage> {
+  const answered = await answerNext(tx, actor, chat);
+  const own = answered.find(({ entity_id }) => entity_id === row.id);
+  await recordChanges(tx, actor, [...(own ? [] : [messageChange(chat, row)]), ...answered]);
+  const now = own ? await findChatMessage(tx, chat, row.id) : row;
+  return presentMessage(now ?? row);
+}
+
+async function lockChat(tx: Tx, id: string): Promise<ChatRow> {
+  const [row] = await tx.select().from(chats).where(eq(chats.id, id)).for('no key update');
+  if (row === undefined) throw notFound();
+  return row;
+}
+
+async function openMessages(tx: Tx, chat_id: string): Promise<{ id: string }[]> {
+  return tx
+    .select({ id: chat_messages.id })
+    .from(chat_messages)
+    .where(and(eq(chat_messages.chat_id, chat_id), inArray(chat_messages.status, ['waiting', 'answering'])))
+    .limit(MOST_WAITING + 1);
+}
+
+/** A human who asks begins a new chain of causes. */
+function depthOf(actor: Actor): number {
+  return actor.kind === 'agent' ? actor.depth + 1 : 0;
+}

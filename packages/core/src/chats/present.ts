@@ -1,0 +1,75 @@
+import {
+  type Chat,
+  type ChatChannel,
+  type ChatMessage,
+  type ChatMessageStatus,
+  chatChannels,
+} from '@acp/contract';
+import type { schema } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import type { Change } from '../activity/index.ts';
+
+export type ChatRow = typeof schema.chats.$inferSelect;
+export type ChatMessageRow = typeof schema.chat_messages.$inferSelect;
+
+// Events carry text up to 2 KB (decisions 4).
+const EVENT_TEXT_BYTES = 2048;
+
+export function presentChat(chat: ChatRow): Chat {
+  return {
+    id: chat.id,
+    company_id: chat.company_id,
+    agent_id: chat.agent_id,
+    title: chat.title,
+    channel: channelOf(chat.channel),
+    created_by_user_id: chat.created_by_user_id,
+    created_by_agent_id: chat.created_by_agent_id,
+    created_at: chat.created_at,
+    updated_at: chat.updated_at,
+  };
+}
+
+function channelOf(channel: string): ChatChannel {
+  const known = chatChannels.find((each) => each === channel);
+  if (known === undefined) throw new Error(`a chat has the unknown channel ${channel}`);
+  return known;
+}
+
+export function presentMessage(row: ChatMessageRow): ChatMessage {
+  return {
+    id: row.id,
+    chat_id: row.chat_id,
+    role: row.role === 'assistant' ? 'assistant' : 'user',
+    body_markdown: row.body_markdown,
+    author_user_id: row.author_user_id,
+    author_agent_id: row.author_agent_id,
+    author_name: row.author_name,
+    status: row.status as ChatMessageStatus,
+    error: row.error,
+    run_id: row.run_id,
+    created_at: row.created_at,
+  };
+}
+
+/** Told to those who may see the chat; nothing of what is said there goes into the company's activity. */
+export function messageChange(chat: Pick<ChatRow, 'created_by_user_id'>, row: ChatMessageRow): Change {
+  const shown = presentMessage(row);
+  return {
+    company_id: row.company_id,
+    entity_type: 'chat_message',
+    entity_id: row.id,
+    event: {
+      type: 'chat_message',
+      data: {
+        ...shown,
+        body_markdown: cutText(shown.body_markdown, EVENT_TEXT_BYTES),
+        private_to_user_id: chat.created_by_user_id,
+      },
+    },
+  };
+}
+
+export function chatChange(chat: ChatRow, action: string): Change {
+  const { company_id, id: entity_id, agent_id } = chat;
+  return { company_id, action, entity_type: 'chat', entity_id, details: { agent_id } };
+}

@@ -1,0 +1,78 @@
+import type { Actor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText, storableText } from '@acp/kernel';
+import { and, eq, lt, sql } from 'drizzle-orm';
+import { admitRuns, readAgentFacts, type RunRow } from '../runs/index.ts';
+import type { ChatRow } from './present.ts';
+
+const { chats } = schema;
+
+export const CHAT_SUMMARY = 'chat_summary';
+
+export const summaryKey = (chat_id: string) => `chat-summary:${chat_id}`;
+
+/** In characters. Ahead of the window's end, so that the summary is there when it is needed. */
+const SUMMARISE_FROM = 60_000;
+/** What stays word for word. */
+const KEPT = 20_000;
+/** In bytes. */
+const LONGEST = 12_000;
+
+/**
+ * Where much was said since the last summary, a run of its own puts all but the latest in short. Each message goes into
+ * one summary only: the next one goes on from this.
+ */
+export async function proposeSummary(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
+  const { rows } = await tx.execute<{ total: number; up_to: number | null }>(sql`
+    with said as (
+      select m.position, sum(length(m.body_markdown)) over (order by m.position desc) as size
+      from chat_messages m where m.chat_id = ${chat.id} and m.position > ${2 * chat.summary_turn + 1}
+    )
+    select coalesce(max(size), 0)::int as total,
+      (max(position) filter (where size > ${KEPT} and position % 2 = 1 and position < ${2 * chat.last_turn}) - 1) / 2 as up_to from said`);
+  const { total, up_to } = rows[0]!;
+  if (total < SUMMARISE_FROM || up_to === null) return;
+  const agent = await readAgentFacts(tx, chat.agent_id);
+  if (agent === undefined) return;
+  await admitRuns(tx, actor, agent, [
+    {
+      kind: CHAT_SUMMARY,
+      subject_id: chat.id,
+      issue_id: null,
+      payload: { from_turn: chat.summary_turn, up_to_turn: up_to },
+      private_to_user_id: chat.created_by_user_id,
+      wake_reason: 'chat',
+      trigger_detail: 'summary of what was said before',
+      depth: 0,
+      objection: null,
+    },
+  ]);
+}
+
+/** Unless what it tells of was removed meanwhile. */
+export async function keepSummary(tx: Tx, run: RunRow, text: string | null): Promise<void> {
+  const { from_turn, up_to_turn } = summaryPayload(run);
+  const summary = cutText(storableText(text ?? ''), LONGEST).trim();
+  if (run.subject_id === null || summary === '') return;
+  await tx
+    .update(chats)
+    .set({ summary, summary_turn: up_to_turn })
+    .where(
+      and(
+        eq(chats.id, run.subject_id),
+        eq(chats.summary_turn, from_turn),
+        lt(sql`${up_to_turn}::int`, chats.last_turn),
+      ),
+    );
+}
+
+/** @throws for a run that some other code has made */
+export function summaryPayload({ payload }: Pick<RunRow, 'payload'>): {
+  from_turn: number;
+  up_to_turn: number;
+} {
+  const { from_turn, up_to_turn } = payload;
+  if (typeof from_turn !== 'number' || typeof up_to_turn !== 'number')
+    throw new Error('a summary run names no turns');
+  return { from_turn, up_to_turn };
+}

@@ -1,0 +1,19 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+/**
+ * Removes what the ended runs of a deleted subject have said and were told; that they ran and what they cost stays. One
+ * that is under way is forgotten by its kind's end.
+ */
+export async function forgetRuns(tx: Tx, subject_id: string | null): Promise<void> {
+  if (subject_id === null) return;
+  await tx.execute(sql`
+    with ended as (
+      update heartbeat_runs set summary = null
+      where subject_id = ${subject_id} and kind <> 'heartbeat' and finished_at is not null
+      returning id
+    ), actions as (
+      update run_actions set args = '{}', result = null, error = null from ended where run_id = ended.id
+    )
+    delete from run_events using ended where run_id = ended.id`);
+}
