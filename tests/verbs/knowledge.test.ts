@@ -127,7 +127,7 @@ describe('/update-user-model', () => {
   it('is refused where nobody is known to have asked, and for a text without end', async () => {
     const set = await scene();
     expect(await set.apply(fenced('/update-user-model', 'x'))).toEqual(
-      refused('no user is known to have asked for this issue'),
+      refused('no user is known to have asked for this'),
     );
     expect(await set.apply(fenced('/update-user-model', 'x'.repeat(8001)))).toEqual(
       refused('the text is longer than 8000 characters'),

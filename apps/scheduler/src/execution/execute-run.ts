@@ -15,7 +15,7 @@ import { writeEnd } from './write-end.ts';
  * not ours any more is left to its new holder.
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
-  const parts = partsOf(settings, held);
+  const parts = partsOf(settings, held, { awaited: kindOfRun(run.kind).awaited });
   await logUnlessWritten(settings, run, async () => {
     const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
     if (result !== 'handed over') await writeEnd(settings, run, parts, result);
@@ -33,16 +33,20 @@ export async function endWithResult(
   brought: BroughtResult,
 ): Promise<void> {
   const { run } = taken;
-  const parts = partsOf(settings, held, taken.next_seq);
+  const parts = partsOf(settings, held, { first_seq: taken.next_seq });
   await logUnlessWritten(settings, run, async () => {
     const result = await applyBroughtResult(settings, taken, parts, brought);
     await writeEnd(settings, run, parts, result);
   });
 }
 
-function partsOf({ database, logger }: ExecutionSettings, held: HeldRun, first_seq = 1): RunParts {
+function partsOf(
+  { database, logger }: ExecutionSettings,
+  held: HeldRun,
+  options: { first_seq?: number; awaited?: boolean },
+): RunParts {
   const scrubber = new Scrubber();
-  return { held, scrubber, transcript: new Transcript({ database, held, scrubber, logger, first_seq }) };
+  return { held, scrubber, transcript: new Transcript({ database, held, scrubber, logger, ...options }) };
 }
 
 async function logUnlessWritten(

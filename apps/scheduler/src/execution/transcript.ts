@@ -15,11 +15,13 @@ interface TranscriptSettings {
   logger: Logger;
   /** Where it goes on, of a run that was taken back; else 1. */
   first_seq?: number;
+  /** Somebody waits for the first words: they are stored at once. */
+  awaited?: boolean;
 }
 
 const FLUSH_MS = 100;
 const FLUSH_CHARACTERS = 16_384;
-/** Who waits for an answer sees its first words at once. */
+/** Of the first words that somebody waits for: what comes in one piece with them goes along. */
 const FIRST_FLUSH_MS = 5;
 
 /**
@@ -49,7 +51,7 @@ export class Transcript {
   /** Streamed text. Waits only where the database lags behind the model. */
   async output(text: string): Promise<void> {
     this.#text += this.#stream.push(text);
-    if (this.#first && this.#text !== '') {
+    if (this.#set.awaited === true && this.#first && this.#text !== '') {
       this.#first = false;
       this.#schedule(FIRST_FLUSH_MS);
     } else this.#schedule(FLUSH_MS);

@@ -251,6 +251,7 @@ describe('the transcript', () => {
       company_id: run.company_id,
       topic: `issue:${run.issue_id!}`,
       admins_only: false,
+      private_to_user_id: null,
       from: 1,
       to: 2,
     });

@@ -34,6 +34,8 @@ interface KindRow<F extends { agent: PromptAgent }> {
   max_turns: number;
   /** CLIs go on in the session of the agent's run before; false: each run begins a session of its own, which is not kept. */
   sessions: boolean;
+  /** Somebody reads along: the first words of a turn are told at once, instead of with the next batch. */
+  awaited: boolean;
 }
 
 /** The facts of a run, read: for whom it is, and what it is told. */

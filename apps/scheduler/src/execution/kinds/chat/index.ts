@@ -10,6 +10,7 @@ export const chatReply = executionKind({
   verbs: ({ chats }) => chats,
   max_turns: MAX_TURNS,
   sessions: false,
+  awaited: true,
 });
 
 /** What was said in a chat is put in short. */
@@ -20,4 +21,5 @@ export const chatSummary = executionKind({
   verbs: () => false,
   max_turns: 1,
   sessions: false,
+  awaited: false,
 });

@@ -13,4 +13,5 @@ export const heartbeat = executionKind({
   verbs: () => true,
   max_turns: MAX_TURNS,
   sessions: true,
+  awaited: false,
 });
