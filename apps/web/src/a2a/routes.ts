@@ -8,7 +8,7 @@ import type { Services } from '../http/services.ts';
 import { malformed, METHOD_NOT_FOUND, readMessage, RpcError } from '../json-rpc/messages.ts';
 import { errorMessage, knownError, sendRpcError } from '../json-rpc/send-error.ts';
 import type { LiveHub } from '../live/hub.ts';
-import { openStream } from '../live/routes.ts';
+import { openEventStream } from '../live/event-stream.ts';
 import { callerOf } from './caller.ts';
 import { cardOfAgent, directoryCard, type Place } from './cards.ts';
 import { dispatch } from './dispatch.ts';
@@ -67,6 +67,6 @@ function endStream(request: Request, response: Response, error: unknown): void {
   const known = knownError(error);
   if (known === null) throw error;
   if (response.destroyed) return;
-  if (!response.headersSent) openStream(response);
+  if (!response.headersSent) openEventStream(response);
   response.end(`data: ${JSON.stringify(errorMessage(known, request.body))}\n\n`);
 }

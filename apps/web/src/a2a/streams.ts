@@ -13,7 +13,7 @@ import {
 } from '@acp/core';
 import { unavailable } from '@acp/kernel';
 import type { RpcRequest } from '../json-rpc/messages.ts';
-import { openStream } from '../live/routes.ts';
+import { openEventStream } from '../live/event-stream.ts';
 import { take, taskNamed } from './acts.ts';
 import { type A2aCaller, show, writerOf } from './caller.ts';
 import { refused } from './protocol.ts';
@@ -53,7 +53,7 @@ async function follow(
     const [shown] = await show(caller, [await taskNamed(caller, task_id)], { history_length });
     const { task, artifacts = [] } = shown!;
     const writer = writerOf(caller, dialect);
-    openStream(response);
+    openEventStream(response);
     tell(writeSent(writer, shown!));
     const seen = new Seen(task, artifacts);
     if (restingTaskStates.includes(task.state)) {
