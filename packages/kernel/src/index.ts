@@ -66,6 +66,17 @@ export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
 export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
+export {
+  dropIfEmpty,
+  dropTree,
+  ensureFolders,
+  filesBelow,
+  openInside,
+  removeInside,
+  UnsafePlace,
+  withFolder,
+  writeInside,
+} from './safe-files.ts';
 export { keyFingerprint, Vault } from './vault.ts';
 export { issueLicense, licenseKey, readGivenLicense, readLicense } from './license.ts';
 export type { License } from './license.ts';

@@ -2,8 +2,7 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdir, opendir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '@acp/kernel';
-import { conflict, isUuid, newId } from '@acp/kernel';
-import { removeInside, writeInside } from '../programs/safe-files.ts';
+import { conflict, isUuid, newId, removeInside, writeInside } from '@acp/kernel';
 
 const SHARED = '/var/lib/service/plugins';
 const BODIES = '.service-bodies';

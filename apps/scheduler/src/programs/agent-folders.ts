@@ -2,11 +2,18 @@ import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { assertHome } from '@acp/core';
 import type { AgentPlace } from '@acp/core';
-import { isInsideFolder, realPlace, ServiceError } from '@acp/kernel';
+import {
+  dropIfEmpty,
+  dropTree,
+  ensureFolders,
+  isInsideFolder,
+  realPlace,
+  ServiceError,
+  UnsafePlace,
+} from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 import { RunFailure } from '../execution/run-failure.ts';
 import { HeldFolder } from './held-folder.ts';
-import { dropIfEmpty, dropTree, ensureFolders, UnsafePlace } from './safe-files.ts';
 
 /** Where an agent's programs live and work; both exist. */
 export interface AgentFolders {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
-import { UnsafePlace } from './safe-files.ts';
+import { UnsafePlace } from '@acp/kernel';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 

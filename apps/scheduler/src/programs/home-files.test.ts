@@ -27,13 +27,12 @@ import {
   systemActor,
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
-import { newId } from '@acp/kernel';
+import { newId, writeInside } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { actors, createIssue, createRunningRun, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { HeldFolder } from './held-folder.ts';
 import { keepFiles, type KeepFileSources, writeHomeFiles, RunNotHeld } from './home-files.ts';
-import { writeInside } from './safe-files.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'acp-home-files-'));
 const storage = new LocalStorage(path.join(folder, 'storage'));

@@ -16,16 +16,17 @@ import {
   putAgentFile,
 } from '@acp/core';
 import { type Database, transaction, type Tx } from '@acp/db';
-import { invalid, ServiceError } from '@acp/kernel';
-import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 import {
-  filesBelow,
   ensureFolders,
+  filesBelow,
+  invalid,
   openInside,
   removeInside,
+  ServiceError,
   UnsafePlace,
   writeInside,
-} from './safe-files.ts';
+} from '@acp/kernel';
+import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 
 interface HomeFileSources {
   database: Database;

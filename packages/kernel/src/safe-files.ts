@@ -18,7 +18,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { newId } from '@acp/kernel';
+import { newId } from './ids.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MAX_DEPTH = 10;
@@ -28,17 +28,18 @@ const LOOKS = 20;
 /** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
 
-/** Replaces what is there, atomically. @param path relative, of ordinary names. Throws UnsafePlace. */
+/** Replaces what is there, atomically. @param path relative, of ordinary names. @throws UnsafePlace */
 export async function writeInside(
   root: string,
   path: string,
   bytes: AsyncIterable<Uint8Array>,
+  mode = 0o600,
 ): Promise<void> {
   await ensureFolders(root, posix.dirname(path));
   await withFolder(root, posix.dirname(path), async (folder) => {
     const name = posix.basename(path);
     const temporary = join(folder, `.${newId()}`);
-    const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     try {
       for await (const chunk of bytes) await file.write(chunk);
       await file.close();
@@ -131,7 +132,11 @@ export async function filesBelow(
 }
 
 /** Opens a folder of the root and hands over a name that keeps to it. Throws UnsafePlace where it lies elsewhere. */
-async function withFolder<T>(root: string, path: string, work: (folder: string) => Promise<T>): Promise<T> {
+export async function withFolder<T>(
+  root: string,
+  path: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
   const real = await realpath(root).catch(() => null);
   if (real === null) throw new UnsafePlace('it is gone');
   const wanted = posix.join(real, path);
