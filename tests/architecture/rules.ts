@@ -12,11 +12,22 @@ export const mayImport: Record<string, readonly string[]> = {
   adapters: ['kernel', 'contract'],
   'plugin-protocol': ['kernel', 'contract'],
   'plugin-sdk': [],
+  backup: ['kernel', 'contract', 'db', 'queue', 'storage', 'core'],
   testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
   web: ['kernel', 'contract', 'db', 'queue', 'core', 'storage'],
-  scheduler: ['kernel', 'contract', 'db', 'queue', 'core', 'adapters', 'plugin-protocol', 'storage'],
+  scheduler: [
+    'kernel',
+    'contract',
+    'db',
+    'queue',
+    'core',
+    'adapters',
+    'plugin-protocol',
+    'storage',
+    'backup',
+  ],
   worker: ['kernel', 'contract', 'adapters'],
-  ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage'],
+  ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage', 'backup'],
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };
 
@@ -31,7 +42,10 @@ export const onlyIn: Record<string, readonly string[]> = {
   '@aws-sdk/lib-storage': ['storage'],
   winston: ['kernel'],
   'drizzle-orm': ['db', 'queue', 'core', 'web', 'ctl'],
-  pg: ['db', 'embedded-postgres', 'testkit'],
+  // A COPY is a stream on a connection of its own: the pool and drizzle know none.
+  pg: ['db', 'embedded-postgres', 'testkit', 'backup'],
+  'pg-copy-streams': ['backup'],
+  'tar-stream': ['backup'],
   ai: ['adapters'],
   undici: ['kernel'],
   '@node-rs/argon2': ['core'],
@@ -84,6 +98,7 @@ export const sliceOrder = [
   'inbox',
   'portability',
   'admin',
+  'backups',
   'health',
 ] as const;
 

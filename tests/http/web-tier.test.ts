@@ -83,6 +83,30 @@ describe('the web tier', () => {
     }
   });
 
+  it('is not ready without a recent backup, unless that is not checked; the metric tells when it was', async () => {
+    interface Row {
+      name: string;
+      ok: boolean;
+    }
+    const backupRow = async (url: string): Promise<Row | undefined> => {
+      const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { checks: Row[] };
+      return checks.find(({ name }) => name === 'backup');
+    };
+    const { url } = await start();
+    const unchecked = await start({ SERVICE_READYZ_BACKUP_CHECK: 'disable' });
+    const threshold_hours = 36;
+    const none = { ok: false, since_hours: null, threshold_hours, detail: 'no backup was made yet' };
+    expect(await backupRow(url)).toMatchObject(none);
+    expect(await backupRow(unchecked.url)).toMatchObject({ ok: true, threshold_hours });
+    await kit.database.pool.query(`insert into backups (status, trigger, claimed_by, started_at)
+      values ('succeeded', 'operator', 'test', '2026-01-01T00:00:00Z'), ('failed', 'operator', 'test', now())`);
+    expect(await backupRow(url)).toMatchObject({ ok: false, detail: 'the last backup is too old' });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/^service_backup_last_success_timestamp_seconds 1767225600$/m);
+    await kit.database.pool.query(`update backups set started_at = now() - interval '90 minutes'`);
+    expect(await backupRow(url)).toMatchObject({ ok: true, since_hours: 1.5, threshold_hours });
+  });
+
   it('stops while a live stream is open: the stream ends well and the port is free', async () => {
     cast ??= await createCast(kit.database);
     // Were the stream waited for, the test would run into its own time limit.

@@ -14,6 +14,8 @@ export interface SchedulerContext {
   logger: Logger;
   database: Database;
   storage: Storage;
+  /** Of the database itself, past any pooler. */
+  direct_url: string;
   vault: Vault;
   queue: Queue;
   counters: TickCounters;

@@ -85,6 +85,7 @@ export async function startScheduler({
     config,
     logger,
     database,
+    direct_url,
     storage,
     vault,
     queue,

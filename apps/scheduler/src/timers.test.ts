@@ -10,6 +10,7 @@ import {
   databaseWithQueue,
   queuedJobs,
   testLogger,
+  testDatabase,
 } from '@acp/testkit';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,8 +21,10 @@ import type { TimerContext } from './context.ts';
 async function contextOf(): Promise<TimerContext> {
   const counters = new TickCounters();
   counters.declare('a worker', 1);
+  const { url } = await testDatabase();
   return {
     config: loadConfig({}),
+    direct_url: url,
     logger: testLogger(),
     database: await databaseWithQueue(),
     storage: new LocalStorage(join(tmpdir(), `acp-timers-${newId()}`)),

@@ -18,6 +18,7 @@ import {
   forgetJobRuns,
   forgetPluginEvents,
   getSetting,
+  isBackupRunning,
   LostRunNotEnded,
   noteOffline,
   postponeLostRun,
@@ -41,6 +42,7 @@ import {
 } from '@acp/core';
 import { type Listener, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
+import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
 import { fireSchedules } from './fire-schedules.ts';
@@ -120,6 +122,8 @@ export const timerTable: readonly TimerRow[] = [
     name: 'storage',
     interval_sec: 300,
     work: async ({ database, storage }, signal) => {
+      // What the snapshot of a backup names has to be there until it was copied.
+      if (await isBackupRunning(database.db)) return;
       await sweepStorage(database, storage, signal);
     },
   },
@@ -137,6 +141,7 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => noteOffline(tx));
     },
   },
+  { name: 'backups', interval_sec: 20, work: makeDueBackup },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
   { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },

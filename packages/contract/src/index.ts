@@ -79,6 +79,7 @@ export { exampleAnswer, exampleBody } from './examples.ts';
 export { EXAMPLE_ID } from './example-id.ts';
 export { openApiDocument, takesIdempotencyKey } from './openapi.ts';
 export * from './webhooks.ts';
+export * from './backups.ts';
 export * from './plugins.ts';
 export * from './plugin-protocol.ts';
 export * from './plugin-endpoints.ts';

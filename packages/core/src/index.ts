@@ -35,5 +35,6 @@ export * from './federation/index.ts';
 export * from './tools/index.ts';
 export * from './inbox/index.ts';
 export * from './admin/index.ts';
+export * from './backups/index.ts';
 export * from './health/index.ts';
 export * from './run-kinds.ts';

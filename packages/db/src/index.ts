@@ -10,7 +10,7 @@ export { createNotifier } from './notifier.ts';
 export type { Notifier, NotifierOptions } from './notifier.ts';
 export { createListener } from './listener.ts';
 export type { Listener, ListenerOptions } from './listener.ts';
-export { migrate, migrationsFolder, migrationStatus } from './migrate.ts';
+export { migrate, migrationHashes, migrationsFolder, migrationStatus } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isUniqueViolation } from './errors.ts';

@@ -83,6 +83,11 @@ export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promis
   return { known: hashByTime.size, applied, pending: hashByTime.size - applied, unknown };
 }
 
+/** Digests of this release's migrations, oldest first. */
+export function migrationHashes(): string[] {
+  return [...(ownHashes ??= readHashes(migrationsFolder)).values()];
+}
+
 type Hashes = ReadonlyMap<number, string>;
 
 // A release does not change while it runs, and probes ask often.

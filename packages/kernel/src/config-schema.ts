@@ -5,6 +5,7 @@
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
 import { federationVariables } from './config-federation.ts';
+import { backupVariables } from './config-backups.ts';
 import { licenseVariables } from './config-license.ts';
 import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
@@ -267,6 +268,9 @@ export const configSchema = Type.Object({
   ...workerVariables,
   // Plugins
   ...pluginVariables,
+
+  // Backups
+  ...backupVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
   SERVICE_METRICS_TOKEN: Type.Optional(

@@ -1,4 +1,5 @@
 /** `/metrics`: the series of the specification and those of the process, in the Prometheus text format. */
+import { lastSuccessfulBackup } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config } from '@acp/kernel';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
@@ -39,6 +40,14 @@ export function createMetrics({ config, database, readiness, streams }: MetricsS
   );
   gauge('service_journal_bytes', 'Bytes of the system journal', async (self) =>
     self.set((await readDisk(config.home)).journal_bytes),
+  );
+  gauge(
+    'service_backup_last_success_timestamp_seconds',
+    'When the last backup that succeeded had begun; 0: none yet',
+    async (self) => {
+      const last = await lastSuccessfulBackup(database.db);
+      self.set(last ? last.started_at.getTime() / 1000 : 0);
+    },
   );
   gauge(
     'service_readyz_check_duration_ms',

@@ -1,5 +1,5 @@
 /** `/readyz`: the checks of the specification's table, each with its own threshold (Public endpoints). */
-import { readTicks } from '@acp/core';
+import { lastSuccessfulBackup, readTicks } from '@acp/core';
 import type { Database } from '@acp/db';
 import { type Config, serviceVersion } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -45,12 +45,13 @@ export class Readiness {
   }
 
   async report(): Promise<ReadinessReport> {
-    const [ping, workers, disk] = await Promise.all([
+    const [ping, workers, disk, backup] = await Promise.all([
       this.#timed('db_ping', () => this.#pingDatabase()),
       this.#workers(),
       this.#timed('disk', () => this.#checkDisk()),
+      this.#timed('backup', () => this.#checkBackup()),
     ]);
-    const checks = [ping, ...workers, disk];
+    const checks = [ping, ...workers, disk, backup];
     const ready = checks.every((check) => check.ok);
     return {
       status: ready ? 'ready' : 'not_ready',
@@ -148,6 +149,26 @@ export class Readiness {
       ...(ok ? {} : { detail: 'the file system is nearly full' }),
     };
   }
+
+  async #checkBackup(): Promise<Outcome> {
+    const threshold_hours = this.#config.readyz_backup_max_age_hours;
+    const checked = this.#config.readyz_backup_check === 'enable';
+    const last = await lastSuccessfulBackup(this.#database.db).catch(() => null);
+    const since_hours = last ? round(last.since_hours) : null;
+    const wrong = backupTrouble(last, threshold_hours);
+    if (wrong === null) return { ok: true, since_hours, threshold_hours };
+    return { ok: !checked, since_hours, threshold_hours, detail: checked ? wrong : `${wrong}; not checked` };
+  }
+}
+
+/** Null: there is none. */
+function backupTrouble(
+  last: { since_hours: number } | null | undefined,
+  threshold_hours: number,
+): string | null {
+  if (last === null) return 'the backups could not be read';
+  if (last === undefined) return 'no backup was made yet';
+  return last.since_hours > threshold_hours ? 'the last backup is too old' : null;
 }
 
 const round = (value: number) => Math.round(value * 100) / 100;

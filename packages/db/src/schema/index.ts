@@ -14,6 +14,7 @@ export * from './comments.ts';
 export * from './budgets.ts';
 export * from './runs.ts';
 export * from './chats.ts';
+export * from './backups.ts';
 export * from './health.ts';
 export * from './trash.ts';
 export * from './instance-audit.ts';

@@ -1,0 +1,109 @@
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { backUpInstance, type BackupStore, openBackupStore, restoreBackup, verifyBackup } from '@acp/backup';
+import { listBackups } from '@acp/core';
+import { Vault } from '@acp/kernel';
+import { openStorage } from '@acp/storage';
+import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+
+const never = new AbortController().signal;
+
+const vaultOf = ({ config }: CommandContext): Vault =>
+  new Vault(config.encryption_key, config.encryption_key_previous);
+
+async function backup(context: CommandContext): Promise<Answer> {
+  const { config, database, direct_url, logger } = context;
+  const storage = await openStorage(config);
+  const backups = await openBackupStore(config);
+  try {
+    const by = { trigger: 'operator', claimed_by: 'ctl' } as const;
+    const parts = { config, database, direct_url, storage, backups, logger, vault: vaultOf(context) };
+    const { id, file, bytes, trailer } = await backUpInstance(parts, by, never);
+    const left = trailer.left_out.map(({ path: name, reason }) => `\nleft out: ${name} (${reason})`);
+    return {
+      value: { id, file, bytes, left_out: trailer.left_out },
+      text: `${file}: ${bytes} bytes, verified${left.join('')}`,
+    };
+  } finally {
+    storage.close();
+    backups.store.close();
+  }
+}
+
+async function list({ database }: CommandContext): Promise<Answer> {
+  const value = await listBackups(database.db);
+  return {
+    value,
+    text: table(value, ['started_at', 'status', 'trigger', 'phase', 'bytes', 'file', 'error']),
+  };
+}
+
+/** A path, or the name of one in the store of backups. */
+function opener(context: CommandContext, { store, prefix }: BackupStore): () => Promise<Readable> {
+  const file = option(context, 'file');
+  if (file.includes('/') || file.includes(path.sep)) return async () => createReadStream(file);
+  return async () => {
+    const body = await store.get(prefix + file);
+    if (body === undefined) throw new UsageError(`there is no backup ${file}: see db backups`);
+    return body;
+  };
+}
+
+async function verify(context: CommandContext): Promise<Answer> {
+  const backups = await openBackupStore(context.config);
+  try {
+    const { header, trailer } = await verifyBackup(await opener(context, backups)(), vaultOf(context));
+    return { value: header, text: summary(header.created_at, trailer) };
+  } finally {
+    backups.store.close();
+  }
+}
+
+async function restore(context: CommandContext): Promise<Answer> {
+  const { config, direct_url, options } = context;
+  const storage = await openStorage(config);
+  const backups = await openBackupStore(config);
+  try {
+    const target = {
+      database_url: options.into ?? direct_url,
+      storage,
+      homes: path.join(config.home, 'companies'),
+      vault: vaultOf(context),
+    };
+    const { header, trailer } = await restoreBackup(opener(context, backups), target);
+    return { value: header, text: `restored ${summary(header.created_at, trailer)}` };
+  } finally {
+    storage.close();
+    backups.store.close();
+  }
+}
+
+function summary(made: string | Date, { tables, files }: { tables: unknown[]; files: number }): string {
+  return `the backup of ${String(made)}: ${tables.length} tables, ${files} files`;
+}
+
+/** Verbs of the noun `db`. */
+export const backupCommands: Record<string, Command> = {
+  backup: {
+    usage: 'db backup',
+    doc: 'Makes a backup of database, storage and homes, and reads it back.',
+    run: backup,
+  },
+  backups: { usage: 'db backups', doc: 'Lists the backups, the newest first.', run: list },
+  verify: {
+    usage: 'db verify --file <name or path>',
+    doc: 'Reads a backup as a restore would, and changes nothing.',
+    required: ['file'],
+    any_schema: true,
+    run: verify,
+  },
+  restore: {
+    usage: 'db restore --file <name or path> [--into <database url>]',
+    doc: 'Puts a backup into an empty database, its files into storage and homes.',
+    required: ['file'],
+    optional: ['into'],
+    any_schema: true,
+    run: restore,
+  },
+};

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isBackupDue, listBackups, putSetting } from '@acp/core';
+import { loadConfig, newId, Vault } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
+import { cloneDatabase, type TestDatabase, testLogger } from '@acp/testkit';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { makeDueBackup } from './make-due-backup.ts';
+
+const never = new AbortController().signal;
+let kit: TestDatabase;
+let home: string;
+
+beforeAll(async () => {
+  kit = await cloneDatabase('due_backup');
+  home = await mkdtemp(path.join(tmpdir(), 'due-backup-test-'));
+});
+afterAll(async () => rm(home, { recursive: true, force: true }));
+
+const scheduler = (env: Record<string, string> = {}, up_sec = 60) => ({
+  claimed_by: `scheduler ${newId()}`,
+  config: loadConfig({ SERVICE_HOME: home, ...env }),
+  database: kit.database,
+  direct_url: kit.url,
+  logger: testLogger(),
+  started_at: new Date(Date.now() - up_sec * 1000),
+  storage: new LocalStorage(path.join(home, 'storage')),
+  vault: new Vault(null),
+});
+const made = async () => (await listBackups(kit.database.db)).map(({ status }) => status);
+
+describe('a due backup', () => {
+  it('is made by one of several schedulers, soon after the start of an instance', async () => {
+    await makeDueBackup(scheduler({}, 1), never);
+    await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: 'off' }), never);
+    expect(await made()).toEqual([]);
+    await Promise.all([1, 2, 3].map(async () => makeDueBackup(scheduler(), never)));
+    expect(await made()).toEqual(['succeeded']);
+    await makeDueBackup(scheduler(), never);
+    expect(await made()).toEqual(['succeeded']);
+  });
+
+  it('comes again by the schedule, which the setting decides; after a failure in an hour', async () => {
+    const { database } = kit;
+    await database.pool.query(`update backups set started_at = now() - interval '25 hours'`);
+    expect(await isBackupDue(database.db, '0 3 * * *')).toBe(true);
+    await putSetting(database.db, 'backup_schedule', '0 3 1 1 *');
+    await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: '* * * * *' }), never);
+    expect(await made()).toEqual(['succeeded']);
+    const failing = async (minutes: number) =>
+      database.pool.query(
+        `insert into backups (status, trigger, claimed_by, started_at)
+         values ('failed', 'schedule', 'test', now() - make_interval(mins => $1))`,
+        [minutes],
+      );
+    await failing(50);
+    expect(await isBackupDue(database.db, '0 3 1 1 *')).toBe(false);
+    await database.pool.query(`delete from backups where status = 'failed'`);
+    await failing(61);
+    await makeDueBackup(scheduler(), never);
+    expect(await made()).toEqual(['succeeded', 'failed', 'succeeded']);
+  });
+});

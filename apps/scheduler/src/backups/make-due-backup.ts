@@ -1,0 +1,33 @@
+import { backUpInstance, openBackupStore } from '@acp/backup';
+import { getSetting, isBackupDue } from '@acp/core';
+import { ServiceError } from '@acp/kernel';
+import type { TimerContext } from '../context.ts';
+
+/** A process has enough to do at its start; the first backup of an instance is still made within its first minute. */
+const AFTER_START_MS = 30_000;
+/** What uploads to the store that were broken off have left. */
+const LEFTOVERS_AFTER_MS = 24 * 3600 * 1000;
+
+type Parts = Pick<
+  TimerContext,
+  'claimed_by' | 'config' | 'database' | 'direct_url' | 'logger' | 'started_at' | 'storage' | 'vault'
+>;
+
+/** Makes a backup where one is due, by one scheduler of all. A failure is logged, and stands in its row. */
+export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { config, database, started_at, claimed_by } = parts;
+  if (Date.now() - started_at.getTime() < AFTER_START_MS) return;
+  const schedule = (await getSetting(database.db, 'backup_schedule')) ?? config.backup_schedule;
+  if (schedule === 'off' || !(await isBackupDue(database.db, schedule))) return;
+  const backups = await openBackupStore(config);
+  try {
+    await backups.store.removeLeftovers(new Date(Date.now() - LEFTOVERS_AFTER_MS));
+    await backUpInstance({ ...parts, backups }, { trigger: 'schedule', claimed_by }, signal);
+  } catch (error) {
+    // Another scheduler was faster, or this one is being stopped.
+    if (signal.aborted || (error instanceof ServiceError && error.kind === 'conflict')) return;
+    throw error;
+  } finally {
+    backups.store.close();
+  }
+}

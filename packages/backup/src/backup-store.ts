@@ -1,0 +1,22 @@
+import path from 'node:path';
+import type { Config } from '@acp/kernel';
+import { LocalStorage, openStorage, type Storage, type StorageConfig } from '@acp/storage';
+
+export type BackupStoreConfig = StorageConfig & Pick<Config, 'backup_folder' | 'backup_store'>;
+
+/** Where the bucket of an instance's objects holds its backups too. */
+export const BACKUPS = 'backups/';
+
+/** Where an instance keeps its backups. */
+export interface BackupStore {
+  store: Storage;
+  /** Stands before the names of the files; empty where the store holds nothing else. */
+  prefix: string;
+}
+
+export async function openBackupStore(config: BackupStoreConfig): Promise<BackupStore> {
+  if (config.backup_store === 's3')
+    return { store: await openStorage({ ...config, storage: 's3' }), prefix: BACKUPS };
+  const folder = config.backup_folder ?? path.join(config.home, 'backups');
+  return { store: new LocalStorage(folder), prefix: '' };
+}

@@ -1,0 +1,245 @@
+/** Backups end to end: what goes in comes out, and whatever is wrong with a file changes nothing. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beginBackup, createNote, listBackups, systemActor } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { newId, Vault } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
+import {
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  emptyDatabase,
+  type TestDatabase,
+  testLogger,
+} from '@acp/testkit';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { backUpInstance, restoreBackup, verifyBackup } from './index.ts';
+
+const key = Buffer.alloc(32, 7);
+const never = new AbortController().signal;
+let folder: string;
+let kit: TestDatabase;
+let storage: LocalStorage;
+
+const place = (...names: string[]) => path.join(folder, ...names);
+const storeIn = (name: string) => ({ store: new LocalStorage(place(name)), prefix: '' });
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'backup-test-'));
+  kit = await cloneDatabase('backup');
+  const { database } = kit;
+  const company = await createCompany(database.db);
+  const agent = await createAgent(database.db, company);
+  const parent = await createIssue(database.db, company, { title: 'Sails\tand \\N ropes\n' });
+  for (let n = 0; n < 20; n += 1)
+    await createIssue(database.db, company, { parent_issue_id: parent.id, assignee_agent_id: agent.id });
+  await transaction(database, async (tx) =>
+    createNote(tx, systemActor('test'), company.id, { title: 'Tides', body_markdown: 'High at noon.' }),
+  );
+  storage = new LocalStorage(place('storage'));
+  for (const [name, bytes] of [
+    ['attachments/a/one', 3_000_000],
+    ['logos/empty', 0],
+  ] as const)
+    await storage.put(name, Readable.from(bytes > 0 ? [Buffer.alloc(bytes, 'x')] : []), { max_bytes: bytes });
+  const home = place('home', 'companies', company.id, 'agents', agent.id);
+  await mkdir(path.join(home, 'deep/er'), { recursive: true });
+  await writeFile(path.join(home, 'deep/er/run.sh'), '#!/bin/sh\n');
+  await chmod(path.join(home, 'deep/er/run.sh'), 0o755);
+  await writeFile(path.join(home, `${'long-name-'.repeat(20)}.txt`), 'long');
+  await symlink('/etc', path.join(home, 'elsewhere'));
+  const sparse = await open(path.join(home, 'huge'), 'w');
+  await sparse.truncate(400 * 1024 ** 3);
+  await sparse.close();
+});
+
+afterAll(async () => {
+  await kit.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  await kit.database.pool.query('delete from backups');
+});
+
+async function backUp(name: string, vault = new Vault(key), signal = never) {
+  const config = { home: place('home'), backup_retention_days: 30 };
+  const parts = { config, database: kit.database, direct_url: kit.url, storage, vault, logger: testLogger() };
+  const backups = storeIn(name);
+  const made = await backUpInstance(
+    { ...parts, backups },
+    { trigger: 'operator', claimed_by: 'test' },
+    signal,
+  );
+  return { ...made, bytes_of: await readFile(place(name, 'objects', made.file)) };
+}
+
+/** Digest of all rows of all tables, the queue's and those of backups left out. */
+async function digest({ pool }: Database): Promise<Record<string, string>> {
+  const tables = await pool.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
+  );
+  const found: Record<string, string> = {};
+  for (const { name } of tables.rows) {
+    if (name === 'backups') continue;
+    const { rows } = await pool.query<{ sum: string }>(
+      `select count(*) || ' ' || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from "${name}" t`,
+    );
+    found[name] = rows[0]!.sum;
+  }
+  return found;
+}
+
+async function filesBelow(root: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const full = path.join(entry.parentPath, entry.name);
+    const name = path.relative(root, full);
+    if (entry.isSymbolicLink()) found[name] = `-> ${await readlink(full)}`;
+    else if (entry.isFile() && (await stat(full)).size < 2 ** 30)
+      found[name] = `${((await stat(full)).mode % 0o1000).toString(8)} ${await readFile(full, 'utf8')}`;
+  }
+  return found;
+}
+
+interface Restored {
+  database: Database;
+  storage: LocalStorage;
+  homes: string;
+}
+
+async function restore(file: Buffer, vault = new Vault(key)): Promise<Restored> {
+  const target = await emptyDatabase(`restored_${newId().slice(0, 8)}`);
+  const into = place(newId());
+  const restored = {
+    database: target.database,
+    storage: new LocalStorage(path.join(into, 'storage')),
+    homes: path.join(into, 'companies'),
+  };
+  await restoreBackup(async () => Readable.from(chunks(file)), {
+    database_url: target.url,
+    vault,
+    ...restored,
+  });
+  return restored;
+}
+
+function* chunks(file: Buffer): Generator<Buffer> {
+  for (let at = 0; at < file.length; at += 60_000) yield file.subarray(at, at + 60_000);
+}
+
+describe('a backup', () => {
+  it.each([
+    ['encrypted', new Vault(key)],
+    ['plain', new Vault(null)],
+  ])('%s: is restored with every row, object and file of homes', async (name, vault) => {
+    const made = await backUp(name, vault);
+    expect(made.trailer).toMatchObject({ files: 4, left_out: [{ reason: 'a sparse file' }] });
+    expect(made.bytes_of.includes('High at noon')).toBe(false);
+    const restored = await restore(made.bytes_of, vault);
+    expect(await digest(restored.database)).toEqual(await digest(kit.database));
+    expect(await filesBelow(restored.homes)).toEqual(await filesBelow(place('home', 'companies')));
+    for await (const { key: object, size_bytes } of storage.list(''))
+      expect([object, await restored.storage.size(object)]).toEqual([object, size_bytes]);
+    const [row] = await listBackups(kit.database.db);
+    expect(row).toMatchObject({
+      status: 'succeeded',
+      phase: null,
+      file: made.file,
+      bytes: made.bytes_of.length,
+    });
+    // The next id after those that came with the backup.
+    await expect(transaction(restored.database, async (tx) => createCompany(tx))).resolves.toBeDefined();
+  });
+
+  it('that is cut off, changed, or of another key is refused before anything is changed', async () => {
+    const { bytes_of: file } = await backUp('damaged');
+    const flipped = Buffer.from(file);
+    flipped[Math.floor(file.length / 2)]! ^= 1;
+    for (const [bytes, message] of [
+      [file.subarray(0, file.length - 1), /cut off|damaged/],
+      [file.subarray(0, 200), /cut off|damaged|no backup/],
+      [flipped, /damaged/],
+      [Buffer.concat([file, Buffer.from('x')]), /cut off|damaged/],
+      [Buffer.from('PGDMP and more\n'), /no backup/],
+    ] as const) {
+      const target = await emptyDatabase(`refused_${newId().slice(0, 8)}`);
+      const options = { database_url: target.url, storage, homes: place('none'), vault: new Vault(key) };
+      await expect(restoreBackup(async () => Readable.from(chunks(bytes)), options)).rejects.toThrow(message);
+      const { rows } = await target.database.pool.query(
+        `select from pg_class where relnamespace = 'public'::regnamespace`,
+      );
+      expect(rows).toEqual([]);
+    }
+    await expect(verifyBackup(Readable.from(chunks(file)), new Vault(Buffer.alloc(32, 8)))).rejects.toThrow(
+      /encryption key .* is not configured/,
+    );
+    await expect(lstat(place('none'))).rejects.toThrow('ENOENT');
+  });
+
+  it('goes into an empty database only', async () => {
+    const { bytes_of: file } = await backUp('occupied');
+    const options = { database_url: kit.url, storage, homes: place('none'), vault: new Vault(key) };
+    await expect(restoreBackup(async () => Readable.from(chunks(file)), options)).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+  });
+
+  it('that is broken off leaves no file, and says so', async () => {
+    for (const after_ms of [0, 20, 60, 120]) {
+      const stop = AbortSignal.timeout(after_ms);
+      await backUp('aborted', new Vault(key), stop).then(
+        async ({ file }) => storeIn('aborted').store.delete(file),
+        () => undefined,
+      );
+    }
+    const left: string[] = [];
+    for await (const { key: object } of storeIn('aborted').store.list('')) left.push(object);
+    expect(left).toEqual([]);
+    const rows = await listBackups(kit.database.db);
+    expect(rows.filter(({ status }) => status === 'running')).toEqual([]);
+    expect(rows.some(({ error }) => error === 'the process that made it was stopped')).toBe(true);
+  });
+
+  it('is made one at a time; one whose process is gone makes room', async () => {
+    const { database } = kit;
+    const by = { trigger: 'operator', claimed_by: 'dead' } as const;
+    await transaction(database, async (tx) => beginBackup(tx, newId(), by));
+    await expect(backUp('second')).rejects.toMatchObject({ kind: 'conflict' });
+    await database.pool.query(`update backups set updated_at = now() - interval '3 minutes'`);
+    await expect(backUp('second')).resolves.toBeDefined();
+    expect((await listBackups(database.db)).map(({ status }) => status).toSorted()).toEqual([
+      'failed',
+      'succeeded',
+    ]);
+  });
+
+  it('that is too old goes with its file, but never the newest', async () => {
+    const old = await backUp('kept');
+    await kit.database.pool.query(`update backups set started_at = now() - interval '90 days'`);
+    const older = await backUp('kept');
+    await kit.database.pool.query(`update backups set started_at = started_at - interval '40 days'`);
+    expect(await storeIn('kept').store.exists(older.file)).toBe(true);
+    expect(await storeIn('kept').store.exists(old.file)).toBe(false);
+    const newest = await backUp('kept');
+    expect(await storeIn('kept').store.exists(older.file)).toBe(false);
+    expect((await listBackups(kit.database.db)).map(({ file }) => file)).toEqual([newest.file]);
+  });
+});

@@ -1,0 +1,170 @@
+/**
+ * The file of a backup: one line of JSON, then the archive, compressed, in frames. With an encryption key each frame is
+ * sealed by AES-256-GCM under a key of the file's own; its place and whether it is the last are part of the nonce, so
+ * that frames can't be swapped, dropped or cut off.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { Transform, type TransformCallback } from 'node:stream';
+import { invalid, type Vault } from '@acp/kernel';
+
+const CIPHER = 'aes-256-gcm';
+const FRAME_BYTES = 1024 * 1024;
+const LENGTH_BYTES = 4;
+const TAG_BYTES = 16;
+const MAGIC = 'agent-control-plane-backup';
+const MAX_LINE_BYTES = 4096;
+
+interface FirstLine {
+  magic: string;
+  /** The file's key, sealed by the instance's; null: not encrypted. */
+  sealed_key: string | null;
+}
+
+const place = (id: string) => `backups/${id}`;
+
+/** What the file begins with, and what its archive is sent through. */
+export function frameWriter(id: string, vault: Vault): { first_line: Buffer; frames: Transform } {
+  const key = vault.available ? randomBytes(32) : null;
+  const line: FirstLine & { id: string } = {
+    magic: MAGIC,
+    id,
+    sealed_key: key && vault.seal(key.toString('base64'), place(id)),
+  };
+  return { first_line: Buffer.from(`${JSON.stringify(line)}\n`), frames: new FrameWriter(key) };
+}
+
+class FrameWriter extends Transform {
+  readonly #key: Buffer | null;
+  #pending: Buffer[] = [];
+  #bytes = 0;
+  #place = 0;
+
+  constructor(key: Buffer | null) {
+    super();
+    this.#key = key;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#pending.push(chunk);
+    this.#bytes += chunk.length;
+    // The last frame is known as such only at the end: one is always kept back.
+    while (this.#bytes > FRAME_BYTES) this.#write(this.#take(FRAME_BYTES), false);
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#write(this.#take(this.#bytes), true);
+    done();
+  }
+
+  #take(bytes: number): Buffer {
+    const all = Buffer.concat(this.#pending);
+    const rest = all.subarray(bytes);
+    this.#pending = rest.length > 0 ? [rest] : [];
+    this.#bytes = rest.length;
+    return all.subarray(0, bytes);
+  }
+
+  #write(plain: Buffer, last: boolean): void {
+    const body = this.#key === null ? plain : seal(this.#key, nonceOf(this.#place, last), plain);
+    const length = Buffer.alloc(LENGTH_BYTES);
+    // The highest bit marks the last frame.
+    length.writeUInt32BE((last ? 2 ** 31 : 0) + body.length);
+    this.#place += 1;
+    this.push(Buffer.concat([length, body]));
+  }
+}
+
+/** The compressed archive of a backup file. @throws invalid for what is none, was cut off, changed, or has another key */
+export class FrameReader extends Transform {
+  readonly #vault: Vault;
+  #buffered = Buffer.alloc(0);
+  #key: Buffer | null | undefined;
+  #place = 0;
+  #ended = false;
+
+  constructor(vault: Vault) {
+    super();
+    this.#vault = vault;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#buffered = Buffer.concat([this.#buffered, chunk]);
+    try {
+      if (this.#key === undefined) this.#readFirstLine();
+      if (this.#key !== undefined) this.#readFrames(this.#key);
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(this.#ended && this.#buffered.length === 0 ? null : invalid('the backup was cut off'));
+  }
+
+  #readFirstLine(): void {
+    const end = this.#buffered.indexOf(0x0a);
+    if (end === -1) {
+      if (this.#buffered.length > MAX_LINE_BYTES) throw invalid('this is no backup');
+      return;
+    }
+    const line = parseFirstLine(this.#buffered.subarray(0, end).toString('utf8'));
+    this.#buffered = this.#buffered.subarray(end + 1);
+    this.#key =
+      line.sealed_key === null
+        ? null
+        : Buffer.from(this.#vault.unseal(line.sealed_key, place(line.id)), 'base64');
+  }
+
+  #readFrames(key: Buffer | null): void {
+    while (this.#buffered.length >= LENGTH_BYTES) {
+      const word = this.#buffered.readUInt32BE(0);
+      const last = word >= 2 ** 31;
+      const bytes = word % 2 ** 31;
+      if (this.#ended || bytes > FRAME_BYTES + TAG_BYTES) throw invalid('the backup is damaged');
+      if (this.#buffered.length < LENGTH_BYTES + bytes) return;
+      const body = this.#buffered.subarray(LENGTH_BYTES, LENGTH_BYTES + bytes);
+      this.push(key === null ? Buffer.from(body) : open(key, nonceOf(this.#place, last), body));
+      this.#buffered = this.#buffered.subarray(LENGTH_BYTES + bytes);
+      this.#place += 1;
+      this.#ended = last;
+    }
+  }
+}
+
+function parseFirstLine(text: string): FirstLine & { id: string } {
+  let line: unknown;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    throw invalid('this is no backup');
+  }
+  const { magic, id, sealed_key } = line as Partial<FirstLine & { id: string }>;
+  if (magic !== MAGIC || typeof id !== 'string') throw invalid('this is no backup');
+  if (sealed_key !== null && typeof sealed_key !== 'string') throw invalid('this is no backup');
+  return { magic, id, sealed_key };
+}
+
+function nonceOf(frame: number, last: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUInt8(last ? 1 : 0, 0);
+  nonce.writeBigUInt64BE(BigInt(frame), 4);
+  return nonce;
+}
+
+function seal(key: Buffer, nonce: Buffer, plain: Buffer): Buffer {
+  const cipher = createCipheriv(CIPHER, key, nonce);
+  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function open(key: Buffer, nonce: Buffer, sealed: Buffer): Buffer {
+  if (sealed.length < TAG_BYTES) throw invalid('the backup is damaged');
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - TAG_BYTES)), decipher.final()]);
+  } catch {
+    throw invalid('the backup is damaged');
+  }
+}

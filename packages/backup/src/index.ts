@@ -1,0 +1,13 @@
+/**
+ * Backups: one file with database, storage and homes. Knows files and connections; which backups there are, when one is
+ * due and how long it is kept is the business of core.
+ */
+export { makeBackup } from './make-backup.ts';
+export type { BackupSources, BackupTarget, MadeBackup } from './make-backup.ts';
+export { restoreBackup } from './restore-backup.ts';
+export type { RestoreTarget } from './restore-backup.ts';
+export { verifyBackup } from './verify-backup.ts';
+export { openBackupStore } from './backup-store.ts';
+export type { BackupStore, BackupStoreConfig } from './backup-store.ts';
+export { backUpInstance } from './instance-backup.ts';
+export type { InstanceParts } from './instance-backup.ts';

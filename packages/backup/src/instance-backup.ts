@@ -1,0 +1,106 @@
+/** Backups of a running instance: made, recorded, and deleted when they are old. */
+import path from 'node:path';
+import type { Backup } from '@acp/contract';
+import {
+  beginBackup,
+  expiredBackups,
+  failBackup,
+  finishBackup,
+  forgetBackup,
+  noteBackupProgress,
+} from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { type Config, type Logger, newId, ServiceError, type Vault } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
+import type { BackupStore } from './backup-store.ts';
+import { type MadeBackup, makeBackup } from './make-backup.ts';
+
+const PROGRESS_MS = 5000;
+
+export interface InstanceParts {
+  config: Pick<Config, 'home' | 'backup_retention_days'>;
+  database: Database;
+  /** Of the database itself, past any pooler. */
+  direct_url: string;
+  storage: Storage;
+  backups: BackupStore;
+  vault: Vault;
+  logger: Logger;
+}
+
+/**
+ * Makes a backup, and deletes those that are too old.
+ * @throws conflict while another one is being made; whatever it fails of, which is in its row too
+ */
+export async function backUpInstance(
+  parts: InstanceParts,
+  by: { trigger: Backup['trigger']; claimed_by: string },
+  signal: AbortSignal,
+): Promise<MadeBackup & { id: string; file: string }> {
+  const { database, backups, logger } = parts;
+  const id = newId();
+  await transaction(database, async (tx) => beginBackup(tx, id, by));
+  const file = `${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${id.slice(0, 8)}.backup`;
+  const given_up = new AbortController();
+  const reporter = new ProgressReporter(database, id, given_up);
+  try {
+    const made = await makeBackup(
+      id,
+      {
+        database_url: parts.direct_url,
+        storage: parts.storage,
+        homes: path.join(parts.config.home, 'companies'),
+        vault: parts.vault,
+      },
+      { store: backups.store, key: backups.prefix + file },
+      { progress: reporter.note, signal: AbortSignal.any([signal, given_up.signal]) },
+    );
+    await transaction(database, async (tx) => finishBackup(tx, id, { file, bytes: made.bytes }));
+    logger.info('a backup was made', { file, bytes: made.bytes, left_out: made.trailer.left_out.length });
+    await deleteExpired(parts);
+    return { ...made, id, file };
+  } catch (error) {
+    const message = signal.aborted ? 'the process that made it was stopped' : inWords(error);
+    await failBackup(database.db, id, message);
+    await backups.store.delete(backups.prefix + file).catch(() => undefined);
+    throw error;
+  } finally {
+    reporter.stop();
+  }
+}
+
+function inWords(error: unknown): string {
+  if (error instanceof ServiceError) return error.message;
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+async function deleteExpired({ config, database, backups, logger }: InstanceParts): Promise<void> {
+  for (const { id, file } of await expiredBackups(database.db, config.backup_retention_days)) {
+    if (file !== null) await backups.store.delete(backups.prefix + file);
+    await forgetBackup(database.db, id);
+    if (file !== null) logger.info('an old backup was deleted', { file });
+  }
+}
+
+/** Writes down every few seconds how far it is, which is also what keeps the backup alive. */
+class ProgressReporter {
+  readonly #timer: NodeJS.Timeout;
+  #at: Pick<Backup, 'phase' | 'bytes'> = { phase: 'database', bytes: 0 };
+
+  constructor(database: Database, id: string, given_up: AbortController) {
+    const report = async (): Promise<void> => {
+      // The database may be away for a moment: the backup's own connection says so, if it is for longer.
+      const alive = await noteBackupProgress(database.db, id, this.#at).catch(() => true);
+      if (!alive) given_up.abort(new Error('the backup was given up for dead'));
+    };
+    this.#timer = setInterval(() => void report(), PROGRESS_MS).unref();
+  }
+
+  readonly note = (phase: NonNullable<Backup['phase']>, bytes: number): void => {
+    this.#at = { phase, bytes };
+  };
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,148 @@
+/** A backup: database, storage and homes in one file, read from one snapshot, checked after it was written. */
+import { createHash } from 'node:crypto';
+import { access } from 'node:fs/promises';
+import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress } from 'node:zlib';
+import { BACKUP_FORMAT, type Backup, type BackupTrailer } from '@acp/contract';
+import { type Vault, serviceVersion } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
+import { ArchiveWriter } from './archive-writer.ts';
+import { BACKUPS } from './backup-store.ts';
+import { beginSnapshot, describeDatabase, dumpDatabase } from './dump-database.ts';
+import { frameWriter } from './frames.ts';
+import { archiveFolder } from './home-files.ts';
+import { connect } from './tables.ts';
+import { verifyBackup } from './verify-backup.ts';
+
+export const ZSTD_LEVEL = 3;
+const LEFT_OUT_NAMED = 100;
+
+export interface BackupSources {
+  /** The direct address: the snapshot lives in a session. */
+  database_url: string;
+  /** The instance's objects; former backups among them are left out. */
+  storage: Storage;
+  /** Folder below which the homes of companies lie. */
+  homes: string;
+  vault: Vault;
+}
+
+export interface BackupTarget {
+  store: Storage;
+  key: string;
+}
+
+type Progress = (phase: NonNullable<Backup['phase']>, bytes: number) => void;
+
+export interface MadeBackup {
+  bytes: number;
+  trailer: BackupTrailer;
+}
+
+/**
+ * Writes the backup and reads it back. Whatever fails or aborts it leaves no file behind.
+ * @param progress told the bytes read so far, often
+ */
+export async function makeBackup(
+  id: string,
+  sources: BackupSources,
+  target: BackupTarget,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
+): Promise<MadeBackup> {
+  let phase: NonNullable<Backup['phase']> = 'database';
+  let bytes = 0;
+  const archive = new ArchiveWriter((more) => progress(phase, (bytes += more)));
+  const { first_line, frames } = frameWriter(id, sources.vault);
+  const compress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
+  const file = new PassThrough();
+  file.write(first_line);
+  const written = Promise.all([
+    pipeline(archive.stream, compress, frames, file, { signal }),
+    target.store.put(target.key, file, { max_bytes: Number.MAX_SAFE_INTEGER, signal }),
+  ]);
+  const filled = fill(id, archive, sources, { signal, enter: (next) => (phase = next) });
+  // Whichever fails first ends the other, and is what the caller is told.
+  const fail = (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error)));
+  filled.catch(fail);
+  written.catch(fail);
+  const [trailer, [, stored]] = await Promise.all([filled, written]);
+  phase = 'verification';
+  progress(phase, bytes);
+  try {
+    await verifyBackup(await bodyOf(target, signal), sources.vault, trailer);
+  } catch (error) {
+    await target.store.delete(target.key);
+    throw error;
+  }
+  return { bytes: stored.size_bytes, trailer };
+}
+
+async function bodyOf({ store, key }: BackupTarget, signal: AbortSignal): Promise<Readable> {
+  const body = await store.get(key, undefined, signal);
+  if (body === undefined) throw new Error('the backup is gone after it was written');
+  return body;
+}
+
+async function fill(
+  id: string,
+  archive: ArchiveWriter,
+  { database_url, storage, homes }: BackupSources,
+  { signal, enter }: { signal: AbortSignal; enter: (phase: NonNullable<Backup['phase']>) => void },
+): Promise<BackupTrailer> {
+  const client = await connect(database_url, 'backup');
+  try {
+    await beginSnapshot(client);
+    const created_at = new Date();
+    const { version } = serviceVersion();
+    await archive.json('backup.json', {
+      format: BACKUP_FORMAT,
+      id,
+      created_at,
+      version,
+      ...(await describeDatabase(client)),
+    });
+    const { tables, sequences } = await dumpDatabase(client, archive);
+    await client.query('commit');
+    const sums = createHash('sha256');
+    const trailer: BackupTrailer = {
+      tables,
+      sequences,
+      files: 0,
+      file_bytes: 0,
+      files_sha256: '',
+      left_out: [],
+    };
+    const note = {
+      file: (path: string, size: number, sha256: string) => {
+        sums.update(`${path}\0${sha256}\n`);
+        trailer.files += 1;
+        trailer.file_bytes += size;
+      },
+      left_out: (entry: BackupTrailer['left_out'][number]) => {
+        if (trailer.left_out.length < LEFT_OUT_NAMED) trailer.left_out.push(entry);
+      },
+    };
+    // Objects are never changed, and none that the snapshot names is deleted while a backup runs.
+    enter('storage');
+    for await (const { key, size_bytes: size } of storage.list('')) {
+      signal.throwIfAborted();
+      if (key.startsWith(BACKUPS)) continue;
+      const body = await storage.get(key, undefined, signal);
+      if (body === undefined) continue;
+      note.file(`storage/${key}`, size, await archive.file(`storage/${key}`, { size }, body));
+    }
+    enter('homes');
+    const exists = await access(homes).then(
+      () => true,
+      () => false,
+    );
+    if (exists) await archiveFolder(archive, { root: homes, name: 'homes' }, note, signal);
+    trailer.files_sha256 = sums.digest('hex');
+    await archive.json('end.json', trailer);
+    archive.end();
+    return trailer;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { createZstdDecompress } from 'node:zlib';
+import { type BackupHeader, type BackupTrailer, readBackupHeader, readBackupTrailer } from '@acp/contract';
+import { invalid, ServiceError, type Vault } from '@acp/kernel';
+import { extract } from 'tar-stream';
+import { FrameReader } from './frames.ts';
+
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+export interface ArchivedFile {
+  /** `storage/…` or `homes/…`. */
+  path: string;
+  size: number;
+  mode: number;
+  /** Of a symbolic link; its body is empty. */
+  target: string | null;
+}
+
+/** What comes out of an archive, in its order. A body is read to its end before the next call is made. */
+export interface ArchiveVisitor {
+  header?(header: BackupHeader): Promise<void>;
+  /** Once for each piece of a table; `null` after the last of all. */
+  rows?(table: string | null, piece: Buffer): Promise<void>;
+  file?(file: ArchivedFile, body: AsyncIterable<Buffer>): Promise<void>;
+}
+
+interface Entry extends AsyncIterable<Buffer> {
+  header: { name: string; size?: number; mode?: number; type?: string | null; linkname?: string | null };
+}
+
+/**
+ * Reads a backup to its end, holds it against the sums at its end, and hands over what is in it on the way.
+ * @throws invalid where it is none, damaged, cut off, or sealed with a key that is not configured
+ */
+export async function readArchive(
+  file: Readable,
+  vault: Vault,
+  visitor: ArchiveVisitor = {},
+): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
+  const sums = new Sums();
+  let header: BackupHeader | undefined;
+  let trailer: BackupTrailer | undefined;
+  let rowsEnded = false;
+  const endRows = async (): Promise<void> => {
+    if (!rowsEnded) await visitor.rows?.(null, Buffer.alloc(0));
+    rowsEnded = true;
+  };
+  for await (const entry of entriesOf(file, vault)) {
+    const { name } = entry.header;
+    if (trailer !== undefined) throw invalid('the backup goes on after its end');
+    if (header === undefined) {
+      if (name !== 'backup.json') throw invalid('this is no backup');
+      header = readBackupHeader(await jsonOf(entry));
+      await visitor.header?.(header);
+    } else if (name.startsWith('database/')) {
+      if (rowsEnded) throw invalid('the backup is out of order');
+      const [, table = ''] = name.split('/');
+      const piece = await bytesOf(entry);
+      sums.addRows(table, piece);
+      await visitor.rows?.(table, piece);
+    } else if (name === 'end.json') {
+      await endRows();
+      trailer = readBackupTrailer(await jsonOf(entry));
+    } else {
+      await endRows();
+      await visitFile(entry, sums, visitor);
+    }
+  }
+  if (header === undefined || trailer === undefined) throw invalid('the backup was cut off');
+  sums.compare(trailer);
+  return { header, trailer };
+}
+
+async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Promise<void> {
+  const { name: path, size = 0, mode = 0o600, type, linkname } = entry.header;
+  if (!/^(storage|homes)\//.test(path)) throw invalid('the backup has an entry that is not known');
+  const target = type === 'symlink' ? (linkname ?? '') : null;
+  const hash = createHash('sha256');
+  const body = (async function* hashed(): AsyncGenerator<Buffer> {
+    for await (const chunk of entry) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  })();
+  await visitor.file?.({ path, size, mode, target }, body);
+  for await (const _ of body);
+  if (target === null) sums.addFile(path, size, hash.digest('hex'));
+}
+
+/** What the archive's own end is held against. */
+class Sums {
+  readonly #tables = new Map<string, { hash: ReturnType<typeof createHash>; bytes: number }>();
+  readonly #files = createHash('sha256');
+  #count = 0;
+  #bytes = 0;
+
+  addRows(table: string, piece: Buffer): void {
+    const sum = this.#tables.get(table) ?? { hash: createHash('sha256'), bytes: 0 };
+    sum.hash.update(piece);
+    sum.bytes += piece.length;
+    this.#tables.set(table, sum);
+  }
+
+  addFile(path: string, size: number, sha256: string): void {
+    this.#files.update(`${path}\0${sha256}\n`);
+    this.#count += 1;
+    this.#bytes += size;
+  }
+
+  /** @throws invalid */
+  compare({ tables, files, file_bytes, files_sha256 }: BackupTrailer): void {
+    for (const { name, bytes, sha256 } of tables) {
+      const sum = this.#tables.get(name) ?? { hash: createHash('sha256'), bytes: 0 };
+      if (sum.bytes !== bytes || sum.hash.digest('hex') !== sha256)
+        throw invalid(`the backup is damaged: table ${name}`);
+    }
+    if (this.#count !== files || this.#bytes !== file_bytes || this.#files.digest('hex') !== files_sha256)
+      throw invalid('the backup is damaged: files');
+  }
+}
+
+async function* entriesOf(file: Readable, vault: Vault): AsyncGenerator<Entry> {
+  const frames = new FrameReader(vault);
+  const plain = createZstdDecompress();
+  const entries = extract();
+  // The error of any part ends the whole, which the loop below is told.
+  for (const part of [file, frames, plain])
+    part.on('error', (error: Error) =>
+      entries.destroy(isDamage(error) ? invalid('the backup is damaged') : error),
+    );
+  file.pipe(frames).pipe(plain).pipe(entries);
+  try {
+    for await (const entry of entries) yield entry as unknown as Entry;
+  } finally {
+    file.destroy();
+    frames.destroy();
+    plain.destroy();
+  }
+}
+
+/** What zlib says of bytes that it can't read. */
+function isDamage(error: Error): boolean {
+  return 'code' in error && /^(Z_|ZSTD_|ERR_)/.test(String(error.code));
+}
+
+async function bytesOf(entry: Entry): Promise<Buffer> {
+  if ((entry.header.size ?? 0) > MAX_JSON_BYTES) throw invalid('the backup is damaged');
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function jsonOf(entry: Entry): Promise<unknown> {
+  try {
+    return JSON.parse((await bytesOf(entry)).toString('utf8'));
+  } catch (cause) {
+    throw new ServiceError('invalid', 'the backup is damaged', { cause });
+  }
+}

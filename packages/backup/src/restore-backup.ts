@@ -1,0 +1,107 @@
+/** Puts a backup into an empty instance: all of it or, where anything fails, none of the database. */
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { BackupHeader, BackupTrailer } from '@acp/contract';
+import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
+import { conflict, ensureFolders, invalid, type Vault, writeInside } from '@acp/kernel';
+import { migrateQueue } from '@acp/queue';
+import type { Storage } from '@acp/storage';
+import { type ArchivedFile, readArchive } from './read-archive.ts';
+import { TableLoader } from './table-loader.ts';
+import { connect, listTables } from './tables.ts';
+import { verifyBackup } from './verify-backup.ts';
+
+export interface RestoreTarget {
+  /** The direct address of a database without tables. */
+  database_url: string;
+  storage: Storage;
+  homes: string;
+  vault: Vault;
+}
+
+/**
+ * Reads the file twice: first to see that it is whole and fits this release and its keys, then to put it back.
+ * @param open begins the file anew
+ * @throws invalid for a backup that can't be read or is of a newer release, conflict where the database is not empty
+ */
+export async function restoreBackup(
+  open: () => Promise<Readable>,
+  target: RestoreTarget,
+): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
+  const { header, trailer } = await verifyBackup(await open(), target.vault);
+  assertFits(header, target.vault);
+  const client = await connect(target.database_url, 'restore');
+  try {
+    if ((await listTables(client)).length > 0)
+      throw conflict('the database is not empty: restore into a new one');
+    await migrateTo(header, target.database_url);
+    await client.query('begin');
+    const tables = new TableLoader(client, trailer);
+    await tables.prepare();
+    await readArchive(await open(), target.vault, {
+      rows: async (table, piece) => tables.add(table, piece),
+      file: async (file, body) => putFile(target, file, body),
+    });
+    await tables.finish();
+    await client.query('commit');
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+  // What a newer release has added since the backup.
+  await migrate({ url: target.database_url, after: [migrateQueue] });
+  return { header, trailer };
+}
+
+function assertFits({ migrations, encryption_keys }: BackupHeader, vault: Vault): void {
+  const known = migrationHashes();
+  if (migrations.length > known.length || migrations.some((hash, place) => known[place] !== hash))
+    throw invalid(
+      'the backup is of a newer release, or of another line of releases: restore with that release',
+    );
+  const missing = encryption_keys.filter((fingerprint) => !vault.opens(fingerprint));
+  if (missing.length > 0)
+    throw invalid(
+      `the backup's secrets need the encryption key ${missing.join(', ')}: set SERVICE_ENCRYPTION_KEY to it`,
+    );
+}
+
+/** Makes the schema that the backup was taken from: its columns are those of its rows. */
+async function migrateTo({ migrations }: BackupHeader, url: string): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'acp-restore-'));
+  try {
+    const journal = JSON.parse(await readFile(path.join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as {
+      entries: unknown[];
+    };
+    await cp(path.join(migrationsFolder, 'meta'), path.join(folder, 'meta'), { recursive: true });
+    const entries = journal.entries.slice(0, migrations.length);
+    await writeFile(path.join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
+    for (const name of await readdir(migrationsFolder))
+      if (name.endsWith('.sql')) await cp(path.join(migrationsFolder, name), path.join(folder, name));
+    await migrate({ url, folder });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function putFile(
+  { storage, homes }: RestoreTarget,
+  { path: name, size, mode, target }: ArchivedFile,
+  body: AsyncIterable<Buffer>,
+): Promise<void> {
+  const [top = '', ...rest] = name.split('/');
+  const below = rest.join('/');
+  if (top === 'storage') {
+    await storage.put(below, body, { max_bytes: size });
+    return;
+  }
+  if (rest.some((segment) => segment === '' || segment === '.' || segment === '..'))
+    throw invalid('the backup has a path that leads elsewhere');
+  await mkdir(homes, { recursive: true, mode: 0o700 });
+  if (target === null) await writeInside(homes, below, body, mode);
+  else {
+    await ensureFolders(homes, path.posix.dirname(below));
+    await symlink(target, path.join(homes, below));
+  }
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { BackupTrailer } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import type { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { listTables, quoted } from './tables.ts';
+
+/** One COPY for each table, so that rows may refer to later rows of their own table. */
+export class TableLoader {
+  readonly #client: Client;
+  readonly #trailer: BackupTrailer;
+  #current: { table: string; copy: Writable; done: Promise<void> } | undefined;
+
+  constructor(client: Client, trailer: BackupTrailer) {
+    this.#client = client;
+    this.#trailer = trailer;
+  }
+
+  /** Empties what migrations have put in, and lets no trigger do again what the backup has the result of. */
+  async prepare(): Promise<void> {
+    const names = this.#trailer.tables.map(({ name }) => name);
+    const there = new Set((await listTables(this.#client)).map(({ name }) => name));
+    const unknown = names.filter((name) => !there.has(name));
+    if (unknown.length > 0) throw invalid(`the backup has tables that are not known: ${unknown.join(', ')}`);
+    await this.#client.query(`truncate ${names.map(quoted).join(', ')}`);
+    for (const name of names) await this.#client.query(`alter table ${quoted(name)} disable trigger user`);
+  }
+
+  /** @param table null: all have come */
+  async add(table: string | null, piece: Buffer): Promise<void> {
+    if (this.#current !== undefined && this.#current.table !== table) {
+      this.#current.copy.end();
+      await this.#current.done;
+      this.#current = undefined;
+    }
+    if (table === null) return;
+    this.#current ??= this.#begin(table);
+    const { copy, done } = this.#current;
+    if (!copy.write(piece)) await Promise.race([once(copy, 'drain'), done]);
+  }
+
+  async finish(): Promise<void> {
+    for (const { name } of this.#trailer.tables)
+      await this.#client.query(`alter table ${quoted(name)} enable trigger user`);
+    for (const { name, last_value } of this.#trailer.sequences)
+      if (last_value !== null)
+        await this.#client.query('select setval($1::regclass, $2::bigint)', [quoted(name), last_value]);
+  }
+
+  #begin(table: string): { table: string; copy: Writable; done: Promise<void> } {
+    const found = this.#trailer.tables.find(({ name }) => name === table);
+    if (found === undefined) throw invalid('the backup is damaged');
+    const columns = found.columns.map(quoted).join(', ');
+    const copy = this.#client.query(copyFrom(`copy ${quoted(table)} (${columns}) from stdin`));
+    const done = finished(copy);
+    done.catch(() => undefined);
+    return { table, copy, done };
+  }
+}

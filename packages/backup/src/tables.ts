@@ -1,0 +1,66 @@
+/** The tables of a schema as a backup needs them: what to copy, and in which order it can be put back. */
+import type { Client } from 'pg';
+import { Client as PgClient } from 'pg';
+
+export interface Table {
+  name: string;
+  columns: string[];
+}
+
+/** Tables of the service; the queue's are not among them: sweeps offer lost jobs again. */
+export async function listTables(client: Client): Promise<Table[]> {
+  const { rows } = await client.query<Table>(`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    group by c.relname order by c.relname`);
+  return rows;
+}
+
+/** Referenced tables come before those that refer to them. @throws Error where references go round in a circle */
+export async function inOrder(client: Client, tables: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ child: string; parent: string }>(`
+    select distinct child.relname as child, parent.relname as parent
+    from pg_constraint f
+    join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
+    where f.contype = 'f' and f.conrelid <> f.confrelid and child.relnamespace = 'public'::regnamespace`);
+  const done = new Set<string>();
+  while (done.size < tables.length) {
+    const ready = tables.filter(
+      (name) =>
+        !done.has(name) &&
+        rows.every(({ child, parent }) => child !== name || done.has(parent) || !tables.includes(parent)),
+    );
+    if (ready.length === 0) throw new Error('tables refer to each other in a circle');
+    for (const name of ready) done.add(name);
+  }
+  return [...done];
+}
+
+export interface Sequence {
+  name: string;
+  /** Null: never used. */
+  last_value: string | null;
+}
+
+export async function listSequences(client: Client): Promise<Sequence[]> {
+  const { rows } = await client.query<Sequence>(
+    `select sequencename as name, last_value::text as last_value from pg_sequences where schemaname = 'public' order by 1`,
+  );
+  return rows;
+}
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** A connection of its own, without limits on time: a copy may take hours. */
+export async function connect(url: string, name: string): Promise<Client> {
+  const client = new PgClient({ connectionString: url, application_name: name });
+  // Told to whoever waits for a statement; without a listener it would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query(
+    `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '60s'`,
+  );
+  return client;
+}

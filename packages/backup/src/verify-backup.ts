@@ -1,0 +1,20 @@
+import type { Readable } from 'node:stream';
+import { type BackupHeader, type BackupTrailer } from '@acp/contract';
+import { invalid, type Vault } from '@acp/kernel';
+import { readArchive } from './read-archive.ts';
+
+/**
+ * Reads a backup as a restore would, without changing anything.
+ * @param expected what it has to say of itself, where that is known
+ * @throws invalid where it could not be restored
+ */
+export async function verifyBackup(
+  file: Readable,
+  vault: Vault,
+  expected?: BackupTrailer,
+): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
+  const found = await readArchive(file, vault);
+  if (expected !== undefined && JSON.stringify(found.trailer) !== JSON.stringify(expected))
+    throw invalid('the backup is not what was written');
+  return found;
+}

@@ -1,0 +1,64 @@
+import { Backup, createValidator } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { desc, sql } from 'drizzle-orm';
+import { nextFireTime } from '../routines/index.ts';
+
+const { backups } = schema;
+const readBackup = createValidator(Backup, 'backup');
+
+/** After a failure the next attempt waits so long, however often the schedule comes. */
+const RETRY_SEC = 3600;
+
+/**
+ * Whether one has to begin now: there has never been one, the schedule (cron, UTC) has come since the last attempt, or
+ * the last one failed an hour ago.
+ */
+export async function isBackupDue(tx: Tx, schedule: string): Promise<boolean> {
+  const { rows } = await tx.execute<{ status: string | null; started_at: string | null; now: string }>(sql`
+    select last.status, last.started_at, now() as now
+    from (select 1) one left join lateral (
+      select status, started_at from backups where trigger = 'schedule' or status = 'succeeded'
+      order by started_at desc, id desc limit 1
+    ) last on true`);
+  const { status, started_at, now } = rows[0]!;
+  if (started_at === null || status === null) return true;
+  if (status === 'running') return false;
+  const last = new Date(started_at);
+  const at = new Date(now).getTime();
+  if (nextFireTime(schedule, 'UTC', last).getTime() <= at) return true;
+  return status === 'failed' && last.getTime() + RETRY_SEC * 1000 <= at;
+}
+
+/** While it is, nothing that its snapshot names may be deleted from the store. */
+export async function isBackupRunning(tx: Tx): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from backups where status = 'running' and updated_at > now() - interval '2 minutes'`,
+  );
+  return rows.length > 0;
+}
+
+/** When the last backup that succeeded had begun, and how long ago by the database's clock. */
+export async function lastSuccessfulBackup(
+  tx: Tx,
+): Promise<{ started_at: Date; since_hours: number } | undefined> {
+  const { rows } = await tx.execute<{ started_at: string; since_hours: number }>(sql`
+    select started_at, extract(epoch from now() - started_at)::float8 / 3600 as since_hours
+    from backups where status = 'succeeded' order by started_at desc, id desc limit 1`);
+  return rows[0] && { ...rows[0], started_at: new Date(rows[0].started_at) };
+}
+
+/** The newest first. */
+export async function listBackups(tx: Tx, limit = 100): Promise<Backup[]> {
+  const rows = await tx
+    .select()
+    .from(backups)
+    .orderBy(desc(backups.started_at), desc(backups.id))
+    .limit(limit);
+  return rows.map(({ started_at, finished_at, ...row }) =>
+    readBackup({
+      ...row,
+      started_at: started_at.toISOString(),
+      finished_at: finished_at && finished_at.toISOString(),
+    }),
+  );
+}

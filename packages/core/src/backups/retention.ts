@@ -1,0 +1,23 @@
+import { schema, type Tx } from '@acp/db';
+import { eq, sql } from 'drizzle-orm';
+
+const { backups } = schema;
+
+const BATCH = 100;
+
+/** What began longer ago than so many days and has ended; never the newest that succeeded. */
+export async function expiredBackups(tx: Tx, days: number): Promise<{ id: string; file: string | null }[]> {
+  const { rows } = await tx.execute<{ id: string; file: string | null }>(sql`
+    select id, file from backups
+    where status <> 'running' and started_at < now() - make_interval(days => ${days})
+      and id is distinct from (
+        select id from backups where status = 'succeeded' order by started_at desc, id desc limit 1
+      )
+    order by started_at limit ${BATCH}`);
+  return rows;
+}
+
+/** After its file was deleted. */
+export async function forgetBackup(tx: Tx, id: string): Promise<void> {
+  await tx.delete(backups).where(eq(backups.id, id));
+}

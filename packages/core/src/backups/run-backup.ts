@@ -1,0 +1,68 @@
+import type { Backup } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, cutText, storableText } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
+
+const { backups } = schema;
+
+/** A running backup that has said nothing for so long is made by nobody any more. */
+const SILENT_SEC = 120;
+const ERROR_BYTES = 2000;
+
+/**
+ * Begins a backup. Its row is locked by nothing: it lives by `noteBackupProgress`.
+ * @throws conflict while another one is running
+ */
+export async function beginBackup(
+  tx: Tx,
+  id: string,
+  { trigger, claimed_by }: { trigger: Backup['trigger']; claimed_by: string },
+): Promise<void> {
+  await tx.execute(sql`
+    update backups set status = 'failed', error = 'the process that made it has ended', phase = null, finished_at = now()
+    where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC})`);
+  const { rowCount } = await tx.execute(sql`
+    insert into backups (id, status, trigger, claimed_by, started_at)
+    values (${id}, 'running', ${trigger}, ${claimed_by}, now())
+    on conflict (status) where status = 'running' do nothing`);
+  if (rowCount === 0) throw conflict('a backup is being made already');
+}
+
+/** @returns false when the backup was given up for dead meanwhile: its maker stops */
+export async function noteBackupProgress(
+  tx: Tx,
+  id: string,
+  { phase, bytes }: Pick<Backup, 'phase' | 'bytes'>,
+): Promise<boolean> {
+  const { rowCount } = await tx.execute(sql`
+    update backups set phase = ${phase}, bytes = ${bytes}, updated_at = now() where id = ${id} and status = 'running'`);
+  return rowCount === 1;
+}
+
+/** @throws conflict when it was given up for dead meanwhile */
+export async function finishBackup(
+  tx: Tx,
+  id: string,
+  { file, bytes }: { file: string; bytes: number },
+): Promise<void> {
+  const done = await tx
+    .update(backups)
+    .set({ status: 'succeeded', phase: null, file, bytes, finished_at: sql`now()`, updated_at: sql`now()` })
+    .where(and(eq(backups.id, id), eq(backups.status, 'running')))
+    .returning({ id: backups.id });
+  if (done.length === 0) throw conflict('the backup was given up meanwhile');
+}
+
+/** In words for the operator; what ended already stays as it is. */
+export async function failBackup(tx: Tx, id: string, message: string): Promise<void> {
+  await tx
+    .update(backups)
+    .set({
+      status: 'failed',
+      phase: null,
+      error: cutText(storableText(message), ERROR_BYTES),
+      finished_at: sql`now()`,
+      updated_at: sql`now()`,
+    })
+    .where(and(eq(backups.id, id), eq(backups.status, 'running')));
+}
