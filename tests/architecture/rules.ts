@@ -93,6 +93,7 @@ export const sliceOrder = [
   'councils',
   'subagents',
   'plugins',
+  'mcp-servers',
   'federation',
   'tools',
   'inbox',

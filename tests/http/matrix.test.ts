@@ -64,7 +64,13 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
 const changesCast = ({ id, method, path }: EndpointRow): boolean =>
   method === 'DELETE' ||
   path.includes('{userId}') ||
-  ['companies.add-member', 'companies.add-user', 'join-requests.resolve', 'webhooks.create'].includes(id);
+  [
+    'companies.add-member',
+    'companies.add-user',
+    'join-requests.resolve',
+    'webhooks.create',
+    'mcp-servers.create',
+  ].includes(id);
 
 /** It adds to the stage or sets what is there: the next caller may do the same. */
 const leavesStage = ({ id, method }: EndpointRow): boolean =>
@@ -194,7 +200,7 @@ function fresh(name: string, value: unknown): unknown {
   if (name === 'slug') return `${String(value)}-${sent_bodies}`;
   if (name === 'email') return String(value).replace('@', `.${sent_bodies}@`);
   if (name === 'name')
-    return /^[A-Z_]+$/.test(String(value))
+    return /^([A-Z_]+|[a-z]+)$/.test(String(value))
       ? `${String(value)}_${sent_bodies}`
       : `${String(value)} ${sent_bodies}`;
   return value;

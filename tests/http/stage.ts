@@ -55,6 +55,7 @@ export const awaitingScheduler: readonly string[] = [
   'plugins.start',
   'plugins.stop',
   'plugins.restart',
+  'mcp-servers.refresh',
 ];
 
 export type Stage = Readonly<Record<string, string>>;
@@ -98,6 +99,7 @@ export async function createStage(database: Database, cast: Cast): Promise<Stage
       ...(await stageRoutine(tx, company_id)),
       ...(await stageWebhook(tx, company_id)),
       ...(await stageChat(tx, company_id)),
+      ...(await stageMcpServer(tx, company_id)),
       ...(await stageFleet(tx, cast)),
       pluginId: await stagePlugin(tx, company_id),
       tool: 'echo',
@@ -202,6 +204,13 @@ async function stageWebhook(tx: Tx, company_id: string): Promise<Stage> {
     .values({ company_id, webhook_id, ...event, ...ended })
     .returning();
   return { webhookId: webhook_id, deliveryId: delivery!.id };
+}
+
+/** One that was never asked for its tools. */
+async function stageMcpServer(tx: Tx, company_id: string): Promise<Stage> {
+  const values = { company_id, name: `staged-${newId().slice(0, 8)}`, url: 'https://example.com/mcp' };
+  const [server] = await tx.insert(schema.mcp_servers).values(values).returning();
+  return { serverId: server!.id };
 }
 
 /** What a company has beside its issues, and a note in the trash. */

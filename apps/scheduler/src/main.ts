@@ -62,7 +62,10 @@ export async function startScheduler({
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
-  const tools = openTools({ database, listener, storage, logger }, tool_providers);
+  const { tools, mcp_servers } = openTools(
+    { database, listener, storage, vault, config, logger },
+    tool_providers,
+  );
   const pool = new RunPool({
     database,
     storage,
@@ -94,6 +97,7 @@ export async function startScheduler({
     tools,
     webhooks,
     plugins,
+    mcp_servers,
     claimed_by: name,
     started_at,
   };
@@ -115,6 +119,7 @@ export async function startScheduler({
         queue.stop({ timeout_ms: timeoutMs }),
         webhooks.stop(),
         plugins.stop(),
+        mcp_servers.stop(),
       ]);
       await swept;
       leases.close();

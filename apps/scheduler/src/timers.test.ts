@@ -38,6 +38,7 @@ async function contextOf(): Promise<TimerContext> {
         throw new Error('none runs here');
       },
     },
+    mcp_servers: { kick: async () => undefined, refresh: async () => undefined },
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),
   };

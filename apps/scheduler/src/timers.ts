@@ -5,6 +5,7 @@ import {
   deleteEventsBefore,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
+  deleteMcpCallsBefore,
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
   deleteRoutineRunsBefore,
@@ -172,6 +173,7 @@ async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<v
   if (due.lost_runs) await sweepLostRuns(context, signal);
   if (due.webhooks) context.webhooks.kick();
   if (due.plugins) context.plugins.kick();
+  if (due.mcp_servers) await context.mcp_servers.kick();
   if (due.schedules) await fireSchedules(context, signal);
 }
 
@@ -241,7 +243,13 @@ async function deleteOldSecurityEvents(
 async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
-  for (const forgetBatch of [deleteEventsBefore, deleteDeliveriesBefore, deleteTaskWebhooksOfEnded]) {
+  const forgetters = [
+    deleteEventsBefore,
+    deleteDeliveriesBefore,
+    deleteTaskWebhooksOfEnded,
+    deleteMcpCallsBefore,
+  ];
+  for (const forgetBatch of forgetters) {
     let deleted = EVENT_BATCH;
     while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
   }

@@ -6,6 +6,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { AdapterTest, TestAdapterCommand } from './agents.ts';
 import { pluginCommands } from './plugin-commands.ts';
+import { RefreshMcpServerCommand } from './mcp-servers.ts';
 import { InstanceProviderTests, ProviderTest, TestProviderCommand } from './providers.ts';
 import { createValidator, type Validator } from './validator.ts';
 
@@ -50,6 +51,13 @@ export const commandCatalogue = {
     doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
   },
   ...pluginCommands,
+  'refresh-mcp-server': {
+    payload: RefreshMcpServerCommand,
+    result: Type.Object({}),
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Lists the tools of an outside MCP server anew; what came of it stands in its row.',
+  },
 } as const satisfies CommandTable;
 
 export type CommandCatalogue = typeof commandCatalogue;

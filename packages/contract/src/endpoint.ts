@@ -35,6 +35,7 @@ export type ScopeEntity =
   | 'budget_incident'
   | 'webhook'
   | 'webhook_delivery'
+  | 'mcp_server'
   | 'plugin'
   | 'chat';
 

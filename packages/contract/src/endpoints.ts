@@ -24,6 +24,7 @@ import { issueEndpoints } from './issue-endpoints.ts';
 import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
 import { mcpEndpoints } from './mcp.ts';
+import { mcpServerEndpoints } from './mcp-servers.ts';
 import { noteEndpoints } from './notes.ts';
 import { pluginEndpoints } from './plugin-endpoints.ts';
 import { projectEndpoints } from './projects.ts';
@@ -77,6 +78,7 @@ export const endpoints: readonly EndpointRow[] = [
   chatEndpoints,
   webhookEndpoints,
   pluginEndpoints,
+  mcpServerEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

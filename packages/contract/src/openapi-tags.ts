@@ -30,6 +30,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   live: 'What happens, as it happens.',
   logo: 'The company’s picture.',
   mcp: 'The Model Context Protocol.',
+  'mcp-servers': 'Outside MCP servers, whose tools the company’s agents call.',
   notes: 'What is known: notes, findings, memories.',
   plugins: 'Programs beside the service, which bring tools, jobs and webhooks.',
   projects: 'Bodies of work.',

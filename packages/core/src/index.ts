@@ -31,6 +31,7 @@ export * from './routines/index.ts';
 export * from './webhooks/index.ts';
 export * from './chats/index.ts';
 export * from './plugins/index.ts';
+export * from './mcp-servers/index.ts';
 export * from './federation/index.ts';
 export * from './tools/index.ts';
 export * from './inbox/index.ts';

@@ -235,6 +235,12 @@ export const configSchema = Type.Object({
     description:
       'Hosts on private addresses to which outbound webhooks may be sent; all others must be public.',
   }),
+  SERVICE_MCP_ALLOWED_HOSTS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: '',
+    description:
+      'Hosts on private addresses whose MCP servers companies may register; all others must be public.',
+  }),
   SERVICE_WEBHOOK_TIMEOUT_SEC: Type.Integer({
     minimum: 1,
     maximum: 60,

@@ -42,6 +42,7 @@ describe('the configuration', () => {
       encryption_key_previous: [],
       llm_allowed_hosts: [],
       webhook_allowed_hosts: [],
+      mcp_allowed_hosts: [],
       webhook_timeout_sec: 10,
       llm_idle_timeout_sec: 300,
       llm_timeout_sec: 1800,

@@ -35,6 +35,14 @@ export class EgressError extends Error {
   }
 }
 
+/** Why a request came to nothing, for those who asked for it: never an address that a name resolved to. */
+export function connectionFailure(error: unknown): string {
+  if (error instanceof EgressError) return error.message;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
+  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
+}
+
 /**
  * A `fetch` that throws EgressError for a host or address that is not allowed. It has no idle or total timeout of
  * its own: the caller brings a signal. Each one has its own connection pool; make one and keep it.

@@ -63,7 +63,7 @@ export { engineEnvironment, findPluginWalls } from './plugin-walls.ts';
 export type { PluginWalls } from './plugin-walls.ts';
 export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
-export { createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
+export { connectionFailure, createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
 export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
 export {

@@ -12,6 +12,7 @@ import {
   recordAction,
   sweepLostRun,
   takeBackRun,
+  ToolRegistry,
 } from '@acp/core';
 import { createListener, type Listener, schema, transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
@@ -20,7 +21,6 @@ import { LocalStorage } from '@acp/storage';
 import * as kit from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { loadPricing } from '../pricing.ts';
-import { openTools } from '../tools/open-tools.ts';
 import type { BroughtResult } from './brought-result.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { RunPool } from './run-pool.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
     pricing: await loadPricing(null),
     vault: new Vault(null, []),
     storage,
-    tools: openTools({ database, listener, storage, logger }, []),
+    tools: new ToolRegistry([], logger),
     onFree: () => undefined,
   });
 });

@@ -1,6 +1,7 @@
 import type { CommandCatalogue } from '@acp/contract';
 import type { CommandHandlers } from '@acp/queue';
 import { callToolCommand } from '../commands/call-tool.ts';
+import { refreshMcpServerCommand } from '../commands/refresh-mcp-server.ts';
 import { testAdapterCommand } from '../commands/test-adapter.ts';
 import { testInstanceProvidersCommand, testProviderCommand } from '../commands/test-providers.ts';
 import { pluginCommandHandlers } from '../commands/plugins.ts';
@@ -12,6 +13,7 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
     'test-adapter': testAdapterCommand(context),
     'test-provider': testProviderCommand(context),
     'call-tool': callToolCommand(context),
+    'refresh-mcp-server': refreshMcpServerCommand(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
     ...pluginCommandHandlers(context),
   };

@@ -1,7 +1,8 @@
 import { keyLedger, type ToolProvider, ToolRegistry } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
-import type { Logger } from '@acp/kernel';
+import type { Config, Logger, Vault } from '@acp/kernel';
 import { FileStore, type Storage } from '@acp/storage';
+import { McpServers } from '../mcp/mcp-servers.ts';
 import { toolProviders } from './tool-providers.ts';
 
 export type { ToolProvider };
@@ -10,14 +11,21 @@ export interface ToolParts {
   database: Database;
   listener: Listener;
   storage: Storage;
+  vault: Vault;
+  config: Pick<Config, 'mcp_allowed_hosts'>;
   logger: Logger;
 }
 
-/** What `/mcp:` lines can call; it hears of changes that other processes make. */
-export function openTools(parts: ToolParts, providers?: readonly ToolProvider[]): ToolRegistry {
+/** What `/mcp:` lines can call, which hears of changes that other processes make, and who talks to outside servers for it. */
+export function openTools(
+  parts: ToolParts,
+  providers?: readonly ToolProvider[],
+): { tools: ToolRegistry; mcp_servers: McpServers } {
   const { database, listener, logger } = parts;
   const bodies = new FileStore({ ...parts, ledger: keyLedger(database.db) }).passing('commands');
-  const tools = new ToolRegistry(providers ?? toolProviders({ database, listener, bodies }), logger);
+  const mcp_servers = new McpServers(parts);
+  const rows = providers ?? toolProviders({ database, listener, bodies, mcp_servers });
+  const tools = new ToolRegistry(rows, logger);
   tools.listenTo(listener);
-  return tools;
+  return { tools, mcp_servers };
 }

@@ -1,24 +1,39 @@
-import { pluginToolProvider, type ToolProvider } from '@acp/core';
+import { mcpServerTools, type McpTool, pluginToolProvider, type ToolProvider } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import { callCommand, type CommandBodies } from '@acp/queue';
+import type { McpServers } from '../mcp/mcp-servers.ts';
 
 export interface ProviderParts {
   database: Database;
   listener: Listener;
   /** For inputs and answers that are too large for a row. */
   bodies: CommandBodies;
+  mcp_servers: McpServers;
 }
+
+/** As long as any outside server may be given; each has its own limit below it. */
+const LONGEST_CALL_MS = 120_000;
 
 /**
  * The table of those who give tools to companies beside the service's own commands: one row each (docs/adding-a-tool-provider.md).
  * Of two tools of one name the earlier row's counts.
  */
-export function toolProviders({ database, listener, bodies }: ProviderParts): readonly ToolProvider[] {
+export function toolProviders({
+  database,
+  listener,
+  bodies,
+  mcp_servers,
+}: ProviderParts): readonly ToolProvider[] {
   return [
     pluginToolProvider(async (command, { actor, company_id }) => {
       const options = { actor, company_id, bodies };
       const { result } = await callCommand(database, listener, 'invoke-plugin-tool', command, options);
       return result;
     }),
+    {
+      ...mcpServerTools,
+      timeout_ms: LONGEST_CALL_MS,
+      prepare: async (call, signal) => mcp_servers.call(call.tool as McpTool, call, signal),
+    },
   ];
 }

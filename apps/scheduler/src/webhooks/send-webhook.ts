@@ -1,5 +1,5 @@
 import type { Attempt, PendingDelivery } from '@acp/core';
-import { EgressError, hmacSha256Hex } from '@acp/kernel';
+import { connectionFailure, hmacSha256Hex } from '@acp/kernel';
 
 interface Envelope extends PendingDelivery {
   url: string;
@@ -46,15 +46,7 @@ export async function sendWebhook(
     return { response_status: status, error: response.ok ? null : `it answered ${status}` };
   } catch (error) {
     if (signal.aborted) throw error;
-    const reason = tooLong.aborted ? `no answer in ${timeout_sec} s` : reasonOf(error);
+    const reason = tooLong.aborted ? `no answer in ${timeout_sec} s` : connectionFailure(error);
     return { response_status: null, error: reason.slice(0, MAX_ERROR) };
   }
-}
-
-/** Never an address that a name resolved to. */
-function reasonOf(error: unknown): string {
-  if (error instanceof EgressError) return error.message;
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
-  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
 }

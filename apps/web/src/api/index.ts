@@ -24,6 +24,7 @@ import { workerRoutes } from './workers/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
+import { mcpServerRoutes } from './mcp-servers/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
@@ -70,6 +71,7 @@ export const apiRoutes: readonly Route[] = [
   chatRoutes,
   webhookRoutes,
   pluginRoutes,
+  mcpServerRoutes,
   inboxRoutes,
   trashRoutes,
   referenceRoutes,

@@ -16,6 +16,7 @@ import {
   findDelivery,
   findIssue,
   findJoinRequest,
+  findMcpServer,
   findNote,
   findPlugin,
   findProvider,
@@ -62,6 +63,7 @@ const loaders = {
   skill: findSkill,
   webhook: findWebhook,
   webhook_delivery: findDelivery,
+  mcp_server: findMcpServer,
   plugin: findPlugin,
   chat: findChat,
 } satisfies Record<ScopeEntity, Loader>;

@@ -4,6 +4,7 @@ import {
   type AdapterRules,
   type HomeRules,
   keyLedger,
+  type McpServerRules,
   type ProviderRules,
   type WebhookRules,
 } from '@acp/core';
@@ -30,6 +31,8 @@ export interface Services {
   readonly webhooks: WebhookRules;
   /** What push notifications of tasks may reach beside it. */
   readonly push: WebhookRules;
+  /** What outside MCP servers may be beside the public internet. */
+  readonly mcp_servers: McpServerRules;
   readonly public_url: string;
   /** Flags and license: which rows answer at the moment. */
   readonly instance: InstanceGate;
@@ -75,6 +78,7 @@ interface ServiceSources {
         | 'license_public_key'
         | 'webhook_allowed_hosts'
         | 'a2a_push_allowed_hosts'
+        | 'mcp_allowed_hosts'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -132,6 +136,7 @@ export function createServices({ database, config, listener, logger, ...sources 
     providers: { egress: config.provider_egress ?? 'any' },
     webhooks: { allowed_hosts: config.webhook_allowed_hosts ?? [] },
     push: { allowed_hosts: config.a2a_push_allowed_hosts ?? [] },
+    mcp_servers: { allowed_hosts: config.mcp_allowed_hosts ?? [] },
     public_url: config.public_url,
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),

@@ -1,4 +1,4 @@
-import type { ToolProvider } from '@acp/core';
+import { mcpServerTools, type ToolProvider } from '@acp/core';
 
 /** Whose tools clients of MCP see beside the service's own. Here they are listed only: a scheduler calls them. */
-export const listedProviders: readonly ToolProvider[] = [];
+export const listedProviders: readonly ToolProvider[] = [mcpServerTools];

@@ -18,3 +18,14 @@ export function assertBaseUrl(text: string, { egress }: ProviderRules, field = '
   if (isIP(host) !== 0 && isForbiddenAddress(host, egress))
     throw invalid(`${field} names an address that may not be reached`);
 }
+
+/**
+ * The same for what a company names and the operator opens host by host: public addresses, or a host of the list, with
+ * or without its port. Names are held to the rule when they are resolved, at each request. @throws invalid
+ */
+export function assertAllowedUrl(text: string, allowed_hosts: readonly string[], field = 'url'): void {
+  assertBaseUrl(text, { egress: 'any' }, field);
+  const { host, hostname } = new URL(text);
+  const allowed = allowed_hosts.some((each) => [host, hostname].includes(each.toLowerCase()));
+  if (!allowed) assertBaseUrl(text, { egress: 'public' }, field);
+}

@@ -5,7 +5,7 @@
 export { createProvider, deleteProvider, findProvider, listProviders, updateProvider } from './providers.ts';
 export { presentProvider } from './present.ts';
 export type { ProviderRow } from './present.ts';
-export { assertBaseUrl } from './base-url.ts';
+export { assertAllowedUrl, assertBaseUrl } from './base-url.ts';
 export type { ProviderRules } from './base-url.ts';
 export { assertProvider, openProvider, pauseProvider } from './use-provider.ts';
 export type { UsableProvider } from './use-provider.ts';

@@ -19,6 +19,8 @@ export interface DueWork {
   webhooks: boolean;
   /** Plugins are to run: their hosts look around. */
   plugins: boolean;
+  /** `claimMcpServers` would find an outside server. */
+  mcp_servers: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
 }
@@ -35,6 +37,7 @@ const nothing: DueWork = {
   schedules: false,
   webhooks: false,
   plugins: false,
+  mcp_servers: false,
   events: false,
 };
 
@@ -62,6 +65,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         or exists (select from event_cursors c join event_sequence s on s.last > c.seq where c.consumer = 'webhooks')
         as webhooks,
       exists (select from plugins where wanted) as plugins,
+      exists (select from mcp_servers where next_refresh_at is not null and next_refresh_at <= now()) as mcp_servers,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -5,6 +5,8 @@
 export { builtInTools } from './built-in-tools.ts';
 export { pluginToolProvider } from './plugin-tools.ts';
 export type { InvokePlugin } from './plugin-tools.ts';
+export { mcpServerTools } from './mcp-server-tools.ts';
+export type { McpTool } from './mcp-server-tools.ts';
 export { qualifiedName } from './provider.ts';
 export type { Tool, ToolCall, ToolProvider } from './provider.ts';
 export { ToolRegistry } from './tool-registry.ts';

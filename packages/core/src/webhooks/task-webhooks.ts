@@ -2,8 +2,9 @@
 import { schema, type Tx } from '@acp/db';
 import { conflict, newId, notFound, type Vault } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { assertAllowedUrl } from '../providers/index.ts';
 import type { WebhookRow } from './present.ts';
-import { assertUrl, listenFromNow, place, type WebhookRules } from './webhooks.ts';
+import { listenFromNow, place, type WebhookRules } from './webhooks.ts';
 
 const { webhooks } = schema;
 
@@ -31,7 +32,7 @@ export async function putTaskWebhook(
   vault: Vault,
   rules: WebhookRules,
 ): Promise<void> {
-  assertUrl(url, rules);
+  assertAllowedUrl(url, rules.allowed_hosts);
   const from_seq = await listenFromNow(tx);
   const known = await tx
     .select({ id: webhooks.id, config_id: webhooks.config_id })

@@ -4,7 +4,7 @@ import { conflict, isUuid, newId, newToken, notFound, type Vault } from '@acp/ke
 import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { lastSequence, openCursor } from '../events/index.ts';
-import { assertBaseUrl } from '../providers/index.ts';
+import { assertAllowedUrl } from '../providers/index.ts';
 import { CURSOR } from './cursor.ts';
 import { changeOfWebhook, presentWebhook, type WebhookRow } from './present.ts';
 import { failPending } from './switch-off.ts';
@@ -62,7 +62,7 @@ export async function createWebhook(
   rules: WebhookRules,
 ): Promise<NewWebhook> {
   const { url, events, secret = newToken() } = input;
-  assertUrl(url, rules);
+  assertAllowedUrl(url, rules.allowed_hosts);
   const id = newId();
   const secret_sealed = vault.seal(secret, place(id));
   const [others] = await tx
@@ -89,7 +89,7 @@ export async function updateWebhook(
   rules: WebhookRules,
 ): Promise<Webhook> {
   const { url, events, secret, enabled } = input;
-  if (url !== undefined) assertUrl(url, rules);
+  if (url !== undefined) assertAllowedUrl(url, rules.allowed_hosts);
   // The cursor is locked before webhooks, here as where deliveries are made.
   const from_seq = enabled === true ? await listenFromNow(tx) : undefined;
   const [before] = await tx.select().from(webhooks).where(eq(webhooks.id, subject.id)).for('no key update');
@@ -125,12 +125,4 @@ export async function deleteWebhook(tx: Tx, actor: Actor, webhook: WebhookRow): 
 export async function listenFromNow(tx: Tx): Promise<number> {
   await openCursor(tx, CURSOR);
   return lastSequence(tx);
-}
-
-/** Names are held to the rule at each delivery, when they are resolved; redirects are not followed. */
-export function assertUrl(url: string, { allowed_hosts }: WebhookRules): void {
-  assertBaseUrl(url, { egress: 'any' }, 'url');
-  const { host, hostname } = new URL(url);
-  const allowed = allowed_hosts.some((each) => [host, hostname].includes(each.toLowerCase()));
-  if (!allowed) assertBaseUrl(url, { egress: 'public' }, 'url');
 }

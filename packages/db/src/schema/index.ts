@@ -32,3 +32,4 @@ export * from './routines.ts';
 export * from './workers.ts';
 export * from './webhooks.ts';
 export * from './plugins.ts';
+export * from './mcp-servers.ts';

@@ -1,0 +1,52 @@
+import { bounded, connectionFailure, ServiceError } from '@acp/kernel';
+import { ServerFault } from './bounded-fetch.ts';
+
+/** In characters: what a server may say of its failure. */
+const LONGEST = 500;
+
+const library = async () => import('@modelcontextprotocol/client');
+
+/** The server answered, with an error of the protocol: the conversation goes on. */
+export async function isRefusal(error: unknown): Promise<boolean> {
+  const { ProtocolError } = await library();
+  return error instanceof ProtocolError;
+}
+
+/** The server does not know the session, and has done nothing. Of the kinds in use some say 404, some 400. */
+export async function hasLostSession(error: unknown): Promise<boolean> {
+  const { SdkHttpError } = await library();
+  return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
+}
+
+/** What went wrong, in words for people and agents; not scrubbed yet. */
+export async function describeFailure(error: unknown, timeout_ms: number): Promise<string> {
+  return bounded(await describe(error, timeout_ms), LONGEST);
+}
+
+async function describe(error: unknown, timeout_ms: number): Promise<string> {
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await library();
+  if (error instanceof ServerFault || error instanceof ServiceError) return error.message;
+  if (error instanceof ProtocolError) return `it refused: ${error.message} (${error.code})`;
+  if (error instanceof SdkHttpError) {
+    if (error.status === 401 || error.status === 403) return `it refused the credentials (${error.status})`;
+    return `it answered ${error.status ?? 'with an error'}`;
+  }
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.RequestTimeout) return `no answer in ${timeout_ms / 1000} s`;
+    if (error.code === SdkErrorCode.ListPaginationExceeded) return 'its list of tools has no end';
+    if (error.cause !== undefined) return describe(error.cause, timeout_ms);
+    // The library's check says more in further lines.
+    return `it does not speak the protocol: ${error.message.split('\n', 1)[0]}`;
+  }
+  if (isTimeout(error)) return `no answer in ${timeout_ms / 1000} s`;
+  if (isMessageError(error)) return 'it does not speak the protocol: no valid message';
+  return connectionFailure(error);
+}
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof DOMException && (error.name === 'TimeoutError' || error.name === 'AbortError');
+
+/** No JSON, or none that the library's own checks let pass. */
+const isMessageError = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === 'SyntaxError' || ('issues' in error && Array.isArray(error.issues)));

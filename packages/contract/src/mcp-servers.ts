@@ -1,0 +1,222 @@
+/** Outside MCP servers of a company (decisions 10.14): whose tools its agents call as `server__tool`. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { JsonObject, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { SECRET_NAME } from './secrets.ts';
+
+/** `unlisted`: it was never asked for its tools since it was made, changed or switched on. */
+export const mcpServerStatuses = ['unlisted', 'healthy', 'failing'] as const;
+
+const ToolNames = Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\u0000]+$' }), {
+  maxItems: 500,
+  uniqueItems: true,
+});
+
+/** An agent that has the server's tools; `tools` narrows the server's own list for it. */
+const AgentAccess = Type.Object({
+  agent_id: Uuid,
+  tools: Type.Optional(Nullable(ToolNames)),
+});
+export type McpAgentAccess = Static<typeof AgentAccess>;
+
+export const McpServer = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  /** What its tools begin with: `name__tool`. */
+  name: Type.String(),
+  url: Type.String(),
+  /** As they were written: secrets by name. */
+  headers: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+  }),
+  /** The only tools that are taken; null: all. */
+  tools: Nullable(Type.Array(Type.String())),
+  /** The only agents that have them; null: all of the company. */
+  agents: Nullable(Type.Array(Type.Object({ agent_id: Uuid, tools: Nullable(Type.Array(Type.String())) }))),
+  enabled: Type.Boolean(),
+  timeout_seconds: Type.Integer(),
+  refresh_interval_seconds: Type.Integer(),
+  status: OneOf(mcpServerStatuses),
+  /** Tools that it has, allowed or not. */
+  tool_count: Type.Integer(),
+  /** Of the protocol, as it was agreed on. */
+  protocol_version: Nullable(Type.String()),
+  /** What the server calls itself. */
+  server_info: Nullable(Type.String()),
+  last_listed_at: Nullable(Timestamp),
+  /** Of the last listing that failed; null while all is well. */
+  last_error: Nullable(Type.String()),
+  failing_since: Nullable(Timestamp),
+  call_count: Type.Integer(),
+  failed_call_count: Type.Integer(),
+  last_called_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type McpServer = Static<typeof McpServer>;
+
+/** A tool that the server has. */
+export const McpServerTool = Type.Object({
+  /** As the server calls it. */
+  name: Type.String(),
+  /** As agents call it: `server__tool`. */
+  called: Type.String(),
+  description: Type.String(),
+  input_schema: JsonObject,
+  read_only: Type.Boolean(),
+  /** On the server's list of allowed tools. */
+  allowed: Type.Boolean(),
+});
+export type McpServerTool = Static<typeof McpServerTool>;
+
+/** A call of one of its tools. */
+export const McpServerCall = Type.Object({
+  id: Uuid,
+  server_id: Uuid,
+  tool: Type.String(),
+  actor_type: Type.String(),
+  actor_id: Nullable(Uuid),
+  actor_name: Type.String(),
+  ok: Type.Boolean(),
+  error: Nullable(Type.String()),
+  duration_ms: Type.Integer(),
+  created_at: Timestamp,
+});
+export type McpServerCall = Static<typeof McpServerCall>;
+
+/** Letters that every client admits, and never the separator itself. */
+const name = Type.String({ maxLength: 32, pattern: '^[a-z0-9]+([_-][a-z0-9]+)*$' });
+const url = Type.String({ minLength: 1, maxLength: 2000 });
+/** Each value names a secret: what stands in a header of such a server is one. */
+const headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 20,
+  propertyNames: { pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$" },
+  additionalProperties: {
+    type: 'string',
+    maxLength: 2000,
+    pattern: `^[\\u0020-\\u007e]*\\$\\{secret:${SECRET_NAME}\\}[\\u0020-\\u007e]*$`,
+  },
+});
+
+const settable = {
+  url,
+  headers,
+  tools: Nullable(ToolNames),
+  agents: Nullable(Type.Array(AgentAccess, { maxItems: 200 })),
+  enabled: Type.Boolean(),
+  timeout_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
+  refresh_interval_seconds: Type.Integer({ minimum: 60, maximum: 86_400 }),
+};
+
+export const CreateMcpServer = Type.Object({ name, ...Patch(settable).properties, url });
+export type CreateMcpServer = Static<typeof CreateMcpServer>;
+export const UpdateMcpServer = Patch({ name, ...settable });
+export type UpdateMcpServer = Static<typeof UpdateMcpServer>;
+
+/** Of the awaited command `refresh-mcp-server`; its result says nothing: the row does. */
+export const RefreshMcpServerCommand = Type.Object({ server_id: Uuid });
+
+const common = { auth: BEARER, role: 'admin', feature: 'mcp' } as const;
+const ofCompany = {
+  ...common,
+  path: '/api/companies/{companyId}/mcp-servers',
+  scope: { by: 'company', param: 'companyId' },
+} as const;
+const one = {
+  ...common,
+  path: '/api/mcp-servers/{serverId}',
+  scope: { by: 'mcp_server', param: 'serverId' },
+} as const;
+
+export const mcpServerEndpoints = {
+  list: endpoint({
+    ...ofCompany,
+    id: 'mcp-servers.list',
+    method: 'GET',
+    query: Type.Object(PageQuery),
+    response: Type.Array(McpServer),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Outside MCP servers of the company, newest first, with their health; never the value of a secret.',
+  }),
+  create: endpoint({
+    ...ofCompany,
+    id: 'mcp-servers.create',
+    method: 'POST',
+    body: CreateMcpServer,
+    response: McpServer,
+    status: 201,
+    tx: 'write',
+    example: {
+      name: 'tracker',
+      url: 'https://mcp.example.com/mcp',
+      headers: { Authorization: 'Bearer ${secret:TRACKER_TOKEN}' },
+      tools: ['search_tickets'],
+    },
+    doc: 'Registers a server that speaks streamable HTTP; its tools are listed within seconds. Each header names a secret: `Bearer ${secret:NAME}`. 409 where the name is taken, 400 for a URL that may not be reached.',
+  }),
+  get: endpoint({
+    ...one,
+    id: 'mcp-servers.get',
+    method: 'GET',
+    response: McpServer,
+    status: 200,
+    tx: 'none',
+    doc: 'The server, with its health.',
+  }),
+  update: endpoint({
+    ...one,
+    id: 'mcp-servers.update',
+    method: 'PATCH',
+    body: UpdateMcpServer,
+    response: McpServer,
+    status: 200,
+    tx: 'write',
+    example: { tools: null, enabled: true },
+    doc: 'Changes a server; `tools` and `agents` are replaced as a whole. With another URL or other headers its tools are listed anew.',
+  }),
+  delete: endpoint({
+    ...one,
+    id: 'mcp-servers.delete',
+    method: 'DELETE',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Deletes a server for good, with the record of its calls.',
+  }),
+  refresh: endpoint({
+    ...one,
+    path: '/api/mcp-servers/{serverId}/refresh',
+    id: 'mcp-servers.refresh',
+    method: 'POST',
+    response: McpServer,
+    status: 200,
+    tx: 'none',
+    doc: 'Tests the server: connects, lists its tools anew, and answers how it is. 409 while it is switched off.',
+  }),
+  listTools: endpoint({
+    ...one,
+    path: '/api/mcp-servers/{serverId}/tools',
+    id: 'mcp-servers.list-tools',
+    method: 'GET',
+    response: Type.Array(McpServerTool),
+    status: 200,
+    tx: 'none',
+    doc: 'Its tools as they were listed last.',
+  }),
+  listCalls: endpoint({
+    ...one,
+    path: '/api/mcp-servers/{serverId}/calls',
+    id: 'mcp-servers.list-calls',
+    method: 'GET',
+    query: Type.Object(PageQuery),
+    response: Type.Array(McpServerCall),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Calls of its tools, newest first; kept as long as events.',
+  }),
+};

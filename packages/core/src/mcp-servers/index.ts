@@ -1,0 +1,22 @@
+/**
+ * Owns `mcp_servers`, `mcp_server_agents` and `mcp_server_calls`: outside servers whose tools a company's agents call
+ * (decisions 10.14). Invariants: headers hold secrets by name only; what a server says of itself is stored bounded and
+ * checked, and never more than its last listing; whether a server may be asked at all is decided from its row at each call.
+ */
+export {
+  createMcpServer,
+  deleteMcpServer,
+  findMcpServer,
+  listMcpServers,
+  updateMcpServer,
+} from './mcp-servers.ts';
+export type { McpServerRules } from './mcp-servers.ts';
+export { presentMcpServer } from './present.ts';
+export type { McpServerRow } from './present.ts';
+export { companyMcpTools, listedMcpTools } from './listed-tools.ts';
+export type { CompanyMcpTool, ListedMcpTool } from './listed-tools.ts';
+export { claimMcpServers, recordListing, recordListingFailure, refreshSoon } from './listing.ts';
+export type { McpListing } from './listing.ts';
+export { mcpServerAddress } from './server-address.ts';
+export type { McpServerAddress } from './server-address.ts';
+export { deleteMcpCallsBefore, listMcpCalls, recordMcpCall } from './calls.ts';

@@ -1,0 +1,74 @@
+import type { McpServerTool } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { and, asc, eq } from 'drizzle-orm';
+import { type McpServerRow, serverAgents } from './present.ts';
+
+const { mcp_servers } = schema;
+
+/** A tool as its server described it, within bounds. */
+export interface ListedMcpTool {
+  /** The server's own name for it. */
+  name: string;
+  /** Letters, digits, `_` and `-` only, and no other tool's of the server. */
+  called: string;
+  description: string;
+  input_schema: Record<string, unknown>;
+  read_only: boolean;
+}
+
+/** With who may call it. */
+export interface CompanyMcpTool extends ListedMcpTool {
+  server_id: string;
+  /** Of the server: what the tool's name begins with. */
+  namespace: string;
+  /** Undefined: every agent of the company. */
+  agents: string[] | undefined;
+}
+
+/** Those that the server has, allowed or not. */
+export async function listedMcpTools(
+  tx: Tx,
+  { id, name, allowed_tools }: Pick<McpServerRow, 'id' | 'name' | 'allowed_tools'>,
+): Promise<McpServerTool[]> {
+  const [row] = await tx
+    .select({ tools: mcp_servers.listed_tools })
+    .from(mcp_servers)
+    .where(eq(mcp_servers.id, id));
+  const allowed = allowed_tools as string[] | null;
+  return ((row?.tools ?? []) as ListedMcpTool[]).map((tool) => ({
+    name: tool.name,
+    called: `${name}__${tool.called}`,
+    description: tool.description,
+    input_schema: tool.input_schema,
+    read_only: tool.read_only,
+    allowed: allowed === null || allowed.includes(tool.name),
+  }));
+}
+
+/** All that the company's agents may call, oldest server first. */
+export async function companyMcpTools(tx: Tx, company_id: string): Promise<CompanyMcpTool[]> {
+  const rows = await tx
+    .select({
+      server_id: mcp_servers.id,
+      namespace: mcp_servers.name,
+      listed: mcp_servers.listed_tools,
+      allowed: mcp_servers.allowed_tools,
+      restricted: mcp_servers.restricted,
+      access: serverAgents,
+    })
+    .from(mcp_servers)
+    .where(and(eq(mcp_servers.company_id, company_id), eq(mcp_servers.enabled, true)))
+    .orderBy(asc(mcp_servers.created_at), asc(mcp_servers.id));
+  return rows.flatMap(({ server_id, namespace, listed, allowed, restricted, access }) =>
+    (listed as ListedMcpTool[])
+      .filter(({ name }) => allowed === null || (allowed as string[]).includes(name))
+      .map((tool) => ({
+        ...tool,
+        server_id,
+        namespace,
+        agents: restricted
+          ? access.filter(({ tools }) => tools?.includes(tool.name) ?? true).map(({ agent_id }) => agent_id)
+          : undefined,
+      })),
+  );
+}

@@ -1,0 +1,201 @@
+import type { Actor, CreateMcpServer, McpAgentAccess, McpServer, UpdateMcpServer } from '@acp/contract';
+import {
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  signal,
+  type Tx,
+} from '@acp/db';
+import { conflict, invalid, isUuid, newId, notFound } from '@acp/kernel';
+import { and, count, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { assertAllowedUrl } from '../providers/index.ts';
+import { changeOfServer, type McpServerRow, presentMcpServer, serverColumns } from './present.ts';
+
+const { agents, companies, mcp_server_agents, mcp_servers } = schema;
+
+/** What the operator lets outside MCP servers be beside the public internet. */
+export interface McpServerRules {
+  /** SERVICE_MCP_ALLOWED_HOSTS: `name` or `name:port`. */
+  allowed_hosts: readonly string[];
+}
+
+const MAX_SERVERS = 50;
+/** The protocol's and the connection's own: a value of ours would break them. */
+const OWN_HEADERS =
+  /^(accept|connection|content-.*|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** The scope loader's way to a server. */
+export async function findMcpServer(tx: Tx, id: string): Promise<McpServerRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(serverColumns)
+    .from(mcp_servers)
+    .innerJoin(companies, and(eq(companies.id, mcp_servers.company_id), isNull(companies.deleted_at)))
+    .where(eq(mcp_servers.id, id));
+  return row;
+}
+
+export async function listMcpServers(
+  tx: Tx,
+  company_id: string,
+  query: PageRequest,
+): Promise<Page<McpServer>> {
+  const page = newestFirst(mcp_servers.created_at, mcp_servers.id, query, 50);
+  const rows = await tx
+    .select(serverColumns)
+    .from(mcp_servers)
+    .where(and(eq(mcp_servers.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentMcpServer);
+}
+
+/** @throws invalid for a URL, a header or an agent that may not be, conflict for a taken name and at 50 servers */
+export async function createMcpServer(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateMcpServer,
+  rules: McpServerRules,
+): Promise<McpServer> {
+  const { tools, agents: access, headers = {}, enabled = true, ...rest } = input;
+  assertAllowedUrl(input.url, rules.allowed_hosts);
+  assertHeaders(headers);
+  const [others] = await tx
+    .select({ n: count() })
+    .from(mcp_servers)
+    .where(eq(mcp_servers.company_id, company_id));
+  if ((others?.n ?? 0) >= MAX_SERVERS) throw conflict(`a company has ${MAX_SERVERS} MCP servers at most`);
+  const id = newId();
+  const restricted = access !== undefined && access !== null;
+  const next_refresh_at = enabled ? sql`now()` : null;
+  await unlessTaken(async () =>
+    tx.insert(mcp_servers).values({
+      ...rest,
+      id,
+      company_id,
+      headers,
+      enabled,
+      allowed_tools: tools ?? null,
+      restricted,
+      next_refresh_at,
+    }),
+  );
+  if (restricted) await grant(tx, company_id, id, access);
+  return changed(tx, actor, id, 'mcp_server.created');
+}
+
+/** Changes a server; an absent field is left alone. @throws as `createMcpServer` */
+export async function updateMcpServer(
+  tx: Tx,
+  actor: Actor,
+  subject: McpServerRow,
+  input: UpdateMcpServer,
+  rules: McpServerRules,
+): Promise<McpServer> {
+  const { tools, agents: access, ...rest } = input;
+  if (rest.url !== undefined) assertAllowedUrl(rest.url, rules.allowed_hosts);
+  if (rest.headers !== undefined) assertHeaders(rest.headers);
+  const [before] = await tx
+    .select(serverColumns)
+    .from(mcp_servers)
+    .where(eq(mcp_servers.id, subject.id))
+    .for('no key update');
+  if (!before) throw notFound();
+  const enabled = rest.enabled ?? before.enabled;
+  const elsewhere =
+    (rest.url !== undefined && rest.url !== before.url) ||
+    rest.headers !== undefined ||
+    enabled !== before.enabled;
+  await unlessTaken(async () =>
+    tx
+      .update(mcp_servers)
+      .set({
+        ...rest,
+        ...(tools !== undefined && { allowed_tools: tools }),
+        ...(access !== undefined && { restricted: access !== null }),
+        ...(elsewhere && { ...unlisted, next_refresh_at: enabled ? sql`now()` : null }),
+        updated_at: sql`now()`,
+      })
+      .where(eq(mcp_servers.id, before.id)),
+  );
+  if (access !== undefined) await grant(tx, before.company_id, before.id, access ?? []);
+  return changed(tx, actor, before.id, 'mcp_server.updated', { fields: Object.keys(input) });
+}
+
+/** What it said is nothing that another server, or another caller of it, would say. */
+const unlisted = {
+  status: 'unlisted',
+  listed_tools: [],
+  tool_count: 0,
+  protocol_version: null,
+  server_info: null,
+  last_listed_at: null,
+  last_error: null,
+  failing_since: null,
+  failures: 0,
+};
+
+/** For good, with the record of its calls. */
+export async function deleteMcpServer(tx: Tx, actor: Actor, server: McpServerRow): Promise<void> {
+  const gone = await tx
+    .delete(mcp_servers)
+    .where(eq(mcp_servers.id, server.id))
+    .returning({ id: mcp_servers.id });
+  if (gone.length === 0) throw notFound();
+  signal(tx, 'tools', server.company_id);
+  await recordChanges(tx, actor, [changeOfServer(server, 'mcp_server.deleted')]);
+}
+
+async function changed(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  action: string,
+  details: Record<string, unknown> = {},
+): Promise<McpServer> {
+  const row = await findMcpServer(tx, id);
+  if (!row) throw notFound();
+  signal(tx, 'tools', row.company_id);
+  await recordChanges(tx, actor, [changeOfServer(row, action, details)]);
+  return presentMcpServer(row);
+}
+
+/** Replaces who has it. @throws invalid for an agent that is none of the company, or named twice */
+async function grant(
+  tx: Tx,
+  company_id: string,
+  server_id: string,
+  access: readonly McpAgentAccess[],
+): Promise<void> {
+  await tx.delete(mcp_server_agents).where(eq(mcp_server_agents.server_id, server_id));
+  if (access.length === 0) return;
+  const ids = [...new Set(access.map(({ agent_id }) => agent_id))];
+  if (ids.length < access.length) throw invalid('agents names an agent twice');
+  const known = await tx
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(eq(agents.company_id, company_id), isNull(agents.deleted_at), inArray(agents.id, ids)))
+    .for('key share');
+  if (known.length < ids.length) throw invalid('unknown agent');
+  await tx
+    .insert(mcp_server_agents)
+    .values(access.map(({ agent_id, tools = null }) => ({ server_id, agent_id, tools })));
+}
+
+function assertHeaders(headers: Record<string, string>): void {
+  const own = Object.keys(headers).find((name) => OWN_HEADERS.test(name));
+  if (own !== undefined) throw invalid(`headers.${own} is set by the protocol`);
+}
+
+async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error, 'mcp_servers_company_name')) throw conflict('name is already in use');
+    throw error;
+  }
+}

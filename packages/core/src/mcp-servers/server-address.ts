@@ -1,0 +1,38 @@
+import { schema, type Tx } from '@acp/db';
+import { and, eq, isNull } from 'drizzle-orm';
+
+const { companies, mcp_servers } = schema;
+
+/** What a call or a listing needs of a server. */
+export interface McpServerAddress {
+  id: string;
+  company_id: string;
+  name: string;
+  url: string;
+  /** Secrets by name: to be resolved by whoever sends them. */
+  headers: Record<string, string>;
+  timeout_seconds: number;
+  /** Of the last listing. */
+  protocol_version: string | null;
+  /** Of the row: a listing of what was changed meanwhile is not recorded. */
+  updated_at: Date;
+}
+
+/** Undefined where there is no such server, or it is switched off. */
+export async function mcpServerAddress(tx: Tx, id: string): Promise<McpServerAddress | undefined> {
+  const [row] = await tx
+    .select({
+      id: mcp_servers.id,
+      company_id: mcp_servers.company_id,
+      name: mcp_servers.name,
+      url: mcp_servers.url,
+      headers: mcp_servers.headers,
+      timeout_seconds: mcp_servers.timeout_seconds,
+      protocol_version: mcp_servers.protocol_version,
+      updated_at: mcp_servers.updated_at,
+    })
+    .from(mcp_servers)
+    .innerJoin(companies, and(eq(companies.id, mcp_servers.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(mcp_servers.id, id), eq(mcp_servers.enabled, true)));
+  return row && { ...row, headers: row.headers as Record<string, string> };
+}

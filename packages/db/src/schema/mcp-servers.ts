@@ -1,0 +1,102 @@
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { agents } from './agents.ts';
+import { companies } from './companies.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+
+/** Outside servers whose tools a company's agents call (decisions 10.14). */
+export const mcp_servers = pgTable(
+  'mcp_servers',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    url: text().notNull(),
+    /** Secrets by name. */
+    headers: jsonb().notNull().default({}),
+    /** Null: all of its tools are taken. */
+    allowed_tools: jsonb(),
+    /** Only the agents of `mcp_server_agents` have its tools. */
+    restricted: boolean().notNull().default(false),
+    enabled: boolean().notNull().default(true),
+    timeout_seconds: integer().notNull().default(30),
+    refresh_interval_seconds: integer().notNull().default(900),
+    status: text().notNull().default('unlisted'),
+    /** As they were listed last: name, description, schema. */
+    listed_tools: jsonb().notNull().default([]),
+    tool_count: integer().notNull().default(0),
+    protocol_version: text(),
+    server_info: text(),
+    last_listed_at: instant(),
+    last_error: text(),
+    failing_since: instant(),
+    /** Listings in a row that failed. */
+    failures: integer().notNull().default(0),
+    /** When it is listed next; whoever does so puts it off first. Null: it is switched off. */
+    next_refresh_at: instant(),
+    call_count: integer().notNull().default(0),
+    failed_call_count: integer().notNull().default(0),
+    last_called_at: instant(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    uniqueIndex('mcp_servers_company_name').on(t.company_id, t.name),
+    index('mcp_servers_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('mcp_servers_due')
+      .on(t.next_refresh_at)
+      .where(sql`next_refresh_at is not null`),
+  ],
+);
+
+export const mcp_server_agents = pgTable(
+  'mcp_server_agents',
+  {
+    server_id: uuid()
+      .notNull()
+      .references(() => mcp_servers.id, { onDelete: 'cascade' }),
+    agent_id: uuid()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    /** Null: all that the server's own list allows. */
+    tools: jsonb(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.server_id, t.agent_id] }),
+    index('mcp_server_agents_agent').on(t.agent_id),
+  ],
+);
+
+export const mcp_server_calls = pgTable(
+  'mcp_server_calls',
+  {
+    id: id(),
+    server_id: uuid()
+      .notNull()
+      .references(() => mcp_servers.id, { onDelete: 'cascade' }),
+    tool: text().notNull(),
+    actor_type: text().notNull(),
+    actor_id: uuid(),
+    actor_name: text().notNull(),
+    ok: boolean().notNull(),
+    error: text(),
+    duration_ms: integer().notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    index('mcp_server_calls_server').on(t.server_id, t.created_at.desc(), t.id.desc()),
+    index('mcp_server_calls_created').on(t.created_at),
+  ],
+);
