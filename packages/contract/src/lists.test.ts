@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.ts';
 
 describe('rows that answer a list', () => {
-  it('are paged, but for what is one whole: the flags, one’s own sessions, the tree, and transcripts, which count by seq', () => {
+  it('are paged, but for what is one whole: the flags, one’s own sessions, the tree, transcripts, which count by seq, and what plugins and MCP servers have', () => {
     const whole = endpoints.filter(
       ({ method, response, paged }) =>
         method === 'GET' &&
@@ -17,6 +17,12 @@ describe('rows that answer a list', () => {
       'agents.org-tree',
       'runs.events',
       'runs.events-alias',
+      'plugins.list-tools',
+      'plugins.list-own-tools',
+      'plugins.list-events',
+      'plugins.list-jobs',
+      'plugins.list-webhooks',
+      'mcp-servers.list-tools',
     ]);
   });
 });
