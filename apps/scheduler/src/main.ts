@@ -62,35 +62,25 @@ export async function startScheduler({
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
-  const { tools, mcp_servers } = openTools(
-    { database, listener, storage, vault, config, logger },
-    tool_providers,
-  );
+  const shared = { config, logger, database, storage, vault };
+  const { tools, mcp_servers } = openTools({ ...shared, listener }, tool_providers);
   const pool = new RunPool({
-    database,
-    storage,
-    config,
-    logger,
+    ...shared,
     pricing,
     tools,
     leases,
     provider: defaultProvider(config),
-    vault,
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
-  const webhooks = new WebhookSender({ database, listener, logger, vault, config });
+  const webhooks = new WebhookSender({ ...shared, listener });
   const onReady = () => queue.lookForCommands();
-  const plugins = openPlugins({ config, database, storage, listener, vault, logger, name, onReady });
+  const plugins = openPlugins({ ...shared, listener, name, onReady });
   const counters = new TickCounters();
   const started_at = new Date();
   const context = {
-    config,
-    logger,
-    database,
+    ...shared,
     direct_url,
-    storage,
-    vault,
     queue,
     counters,
     pool,
