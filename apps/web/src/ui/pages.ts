@@ -20,6 +20,7 @@ import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
+import { backupRoutes } from './backups/backup-routes.ts';
 import { securityRoutes } from './identity/security-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
@@ -45,6 +46,7 @@ export const uiPages: readonly UiRoute[] = [
   securityRoutes,
   adminRoutes,
   securityLogRoutes,
+  backupRoutes,
   userRoutes,
   adminSettingsRoutes,
   licenseRoutes,

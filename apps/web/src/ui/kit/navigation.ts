@@ -73,6 +73,7 @@ const instanceSection: NavGroup = {
     { label: 'Security', path: '/admin/security' },
     { label: 'Workers', path: '/admin/workers' },
     { label: 'Health', path: '/admin/health' },
+    { label: 'Backups', path: '/admin/backups' },
     { label: 'Plugins', path: '/admin/plugins' },
     { label: 'Settings', path: '/admin/settings' },
     { label: 'License', path: '/admin/license' },

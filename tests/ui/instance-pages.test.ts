@@ -1,4 +1,4 @@
-/** The fleet's page for instance admins: its acts, and what others see of it. */
+/** Pages of the instance: the fleet and its acts, and the backups. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
@@ -84,4 +84,18 @@ it('anybody else sees nothing of the fleet', async () => {
   const admin = browserOf(cast.admin);
   expect((await admin.get('/admin/workers')).status).toBe(403);
   expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
+});
+
+it('an admin of the instance sees its backups: how one goes, and why another failed', async () => {
+  const admin = browserOf(cast.instance_admin);
+  expect((await admin.get('/admin/backups')).text).toContain('No backup was made yet');
+  await database.pool
+    .query(`insert into backups (status, trigger, phase, file, bytes, error, claimed_by, started_at) values
+    ('succeeded', 'schedule', null, 'one.backup', 123456, null, 'test', now() - interval '3 hours'),
+    ('failed', 'operator', null, null, 0, 'the store <is> full', 'test', now() - interval '2 hours'),
+    ('running', 'schedule', 'storage', null, 99, null, 'test', now())`);
+  const { text } = await admin.get('/admin/backups');
+  for (const said of ['3 h ago', 'one.backup', '123,456', 'the store &#60;is&#62; full', 'storage'])
+    expect(text).toContain(said);
+  await database.pool.query('delete from backups');
 });

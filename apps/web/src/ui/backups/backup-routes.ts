@@ -1,0 +1,54 @@
+/** The backups of the instance: which there are, how far a running one is, and why others failed. */
+import type { Backup } from '@acp/contract';
+import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
+import { count, duration, timeAgo, words } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, status } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { type Column, table } from '../kit/table.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const PATH = '/admin/backups';
+
+async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
+  const [backups, last, schedule] = await Promise.all([
+    listBackups(tx),
+    lastSuccessfulBackup(tx),
+    getSetting(tx, 'backup_schedule'),
+  ]);
+  const body = html`<div class="card">
+      <p>
+        ${last ? 'The last backup that can be restored began' : 'No backup was made yet'}
+        !${when(last, ({ started_at }) => timeAgo(started_at))}.
+      </p>
+      <p class="soft">
+        They are made by a schedule in cron, in UTC:
+        !${schedule === undefined ? html`the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
+        (<a href="/admin/settings">settings</a>). <code>ctl db backup</code> makes one more,
+        <code>ctl db restore</code> puts one into an empty database.
+      </p>
+    </div>
+    !${
+      backups.length === 0
+        ? emptyState('No backups', html`The first one is made within a minute of an instance’s first start.`)
+        : html`<div class="card">!${table('Backups', columns, backups)}</div>`
+    }`;
+  return shell({ title: 'Backups', user, company: null, active: PATH, body });
+}
+
+const columns: Column<Backup>[] = [
+  { label: 'Begun', cell: ({ started_at }) => timeAgo(started_at) },
+  {
+    label: 'State',
+    cell: ({ status: state, phase, error }) =>
+      html`!${status(state)}!${when(phase, (now) => html` <span class="soft">${words(now)}</span>`)}!${when(error, (text) => html`<p class="error wraps">${text}</p>`)}`,
+  },
+  { label: 'Took', cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}` },
+  { label: 'Bytes', kind: 'number', cell: ({ bytes }) => html`${count(bytes)}` },
+  { label: 'Made by', cell: ({ trigger }) => html`${trigger === 'schedule' ? 'schedule' : 'hand'}` },
+  { label: 'File', cell: ({ file }) => html`<span class="small wraps">${file ?? ''}</span>` },
+];
+
+export const backupRoutes: UiRoute[] = [
+  page(PATH, { scope: { by: 'none' }, role: 'instance_admin' }, backupsPage),
+];
