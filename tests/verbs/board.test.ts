@@ -282,6 +282,13 @@ describe('a verb', () => {
       'Own work',
     );
     expect((await set.apply('/list-issues priority=critical')).result).toBe('no issues');
+    // The filter belongs into the statement: of a page of one, the newest issue would leave nothing.
+    const { id: old } = set.own;
+    await database.pool.query(
+      `update issues set priority = 'high', created_at = created_at - interval '1 day' where id = $1`,
+      [old],
+    );
+    expect((await set.apply('/list-issues priority=high limit=1')).result).toContain('Own work');
     expect((await set.apply('/list-issues priority=urgent')).error).toMatch(/priority/);
     expect((await set.apply('/list-issues q=other')).result).toContain('Other work');
     expect(await set.apply('/list-issues status=lost')).toMatchObject({ ok: false });

@@ -50,6 +50,7 @@ import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
+import { sweepWorkFolders } from './programs/work-folders.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -68,6 +69,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'due-work', interval_sec: 1, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
+  { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {

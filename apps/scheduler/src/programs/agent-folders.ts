@@ -24,7 +24,8 @@ export interface AgentFolders {
   held: HeldFolder;
 }
 
-const WORK = 'work';
+/** Below a home: a folder for each run that does not go on from a session. */
+export const WORK = 'work';
 const TEMP = '.service-tmp';
 
 /**

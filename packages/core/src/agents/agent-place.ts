@@ -48,11 +48,43 @@ export async function agentPlace(
           and (other.started_at, other.id) < (own.started_at, own.id)
       ) then jsonb_build_object('id', s.session_id, 'cwd', s.session_cwd, 'totals', s.session_totals) end as session,
       s.session_updated_at::text as session_version,
-      array(select other.home_dir from agents other where other.company_id = a.company_id and other.id <> a.id
-        and other.home_dir is not null) as other_homes
+      ${otherHomes}
     from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
     where a.id = ${agent_id}`);
   return rows[0];
+}
+
+/** An agent's home and the session that is kept in it. */
+export interface KeptPlace extends Omit<AgentPlace, 'session' | 'session_version'> {
+  agent_id: string;
+  session_cwd: string | null;
+}
+
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+
+const otherHomes = sql`array(
+  select other.home_dir from agents other
+  where other.company_id = a.company_id and other.id <> a.id and other.home_dir is not null) as other_homes`;
+
+/**
+ * Where agents live that have no run under way, those in the trash included, in the order of their ids. A run that starts
+ * meanwhile goes on from the session that stands here, or from none.
+ * @param after null: from the first on. @returns `last`: what to go on after; null at the end
+ */
+export async function placesOfIdleAgents(
+  tx: Tx,
+  after: string | null,
+  limit: number,
+): Promise<{ places: KeptPlace[]; last: string | null }> {
+  const { rows } = await tx.execute<{ [K in keyof KeptPlace]: KeptPlace[K] } & { at_work: boolean }>(sql`
+    select a.id as agent_id, a.home_dir, c.home_dir as company_home_dir, s.session_cwd,
+      jsonb_build_object('id', c.id, 'slug', c.slug) as company, ${otherHomes},
+      exists (select from heartbeat_runs r where r.agent_id = a.id and r.status = 'running') as at_work
+    from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
+    where a.id > ${after ?? LOWEST_ID}::uuid
+    order by a.id limit ${limit}`);
+  const last = rows.length < limit ? null : rows.at(-1)!.agent_id;
+  return { places: rows.filter(({ at_work }) => !at_work), last };
 }
 
 /** Where the agent's programs live, whether there are any or not. */

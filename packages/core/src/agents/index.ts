@@ -8,12 +8,12 @@ export { agentNamed, findAgent, listAgents, pageOfAgents, runtimeState } from '.
 export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
 export { assertHome, homeOf } from './agent-home.ts';
-export { agentHome, agentPlace, clearSession } from './agent-place.ts';
+export { agentHome, agentPlace, clearSession, placesOfIdleAgents } from './agent-place.ts';
 export { isCompanyAdmin } from './policy.ts';
 export { assertMayInstruct, assertMayRunAs, assertMayWriteFiles } from './placement.ts';
 export { agentPermissions, updatePermissions } from './permissions.ts';
 export { activatePrompt, listPromptVersions, listConfigRevisions } from './revisions.ts';
-export type { AgentPlace, StoredSession } from './agent-place.ts';
+export type { AgentPlace, KeptPlace, StoredSession } from './agent-place.ts';
 export { directReports, orgTree } from './org-tree.ts';
 export { updateAgentDefaults } from './update-defaults.ts';
 export { createAgent } from './create-agent.ts';

@@ -22,7 +22,7 @@ export type { TakenBackRun } from './hand-over-run.ts';
 export { mayReadRun, presentRun } from './present.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
-export { endedAmong, findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-runs.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';

@@ -7,16 +7,25 @@ import type { RunRow } from './types.ts';
 
 const { agents, companies, heartbeat_runs, run_events } = schema;
 
-/** Which of the ids are those of runs, or of awaited commands, that have ended. Unknown ids are none of ours. */
-export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  const known = ids.filter(isUuid);
-  if (known.length === 0) return [];
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    with asked as (select value::uuid as id from jsonb_array_elements_text(${JSON.stringify(known)}::jsonb))
-    select id from heartbeat_runs join asked using (id) where finished_at is not null
+/**
+ * Runs, and awaited commands, by their ids: whether each has ended. An id that is missing in the answer is another instance's,
+ * or of a run that was forgotten since.
+ */
+export async function endsOf(tx: Tx, ids: readonly string[]): Promise<Map<string, boolean>> {
+  const asked = ids.filter(isUuid);
+  if (asked.length === 0) return new Map();
+  const { rows } = await tx.execute<{ id: string; ended: boolean }>(sql`
+    with asked as (select value::uuid as id from jsonb_array_elements_text(${JSON.stringify(asked)}::jsonb))
+    select id, finished_at is not null as ended from heartbeat_runs join asked using (id)
     union all
-    select id from commands join asked using (id) where finished_at is not null`);
-  return rows.map(({ id }) => id);
+    select id, finished_at is not null from commands join asked using (id)`);
+  return new Map(rows.map(({ id, ended }) => [id, ended]));
+}
+
+/** Which of them have ended. */
+export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const found = await endsOf(tx, ids);
+  return [...found].filter(([, ended]) => ended).map(([id]) => id);
 }
 
 /** Undefined when absent, or when its agent or company is in the trash. */
