@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isTimestamp, isUuid, newId, parseTimestamp, systemClock } from './index.ts';
+import { isTimestamp, isUuid, newId } from './index.ts';
 
 describe('ids', () => {
   it('makes distinct version 4 ids that it recognises in either case', () => {
@@ -26,22 +26,22 @@ describe('ids', () => {
 });
 
 describe('timestamps', () => {
-  it('reads every instant back from its ISO form', () => {
+  it('takes every instant in its ISO form', () => {
     const instants = fc.date({
       min: new Date('0001-01-01'),
       max: new Date('9999-12-31'),
       noInvalidDate: true,
     });
-    fc.assert(fc.property(instants, (date) => expect(parseTimestamp(date.toISOString())).toEqual(date)));
+    fc.assert(fc.property(instants, (date) => expect(isTimestamp(date.toISOString())).toBe(true)));
   });
 
   it.each([
-    ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.000Z'],
-    ['2026-11-21 10:00:00.123456+00', '2026-11-21T10:00:00.123Z'],
-    ['2026-11-21T10:00:00+05:30', '2026-11-21T04:30:00.000Z'],
-    ['2026-11-21t10:00:00-0800', '2026-11-21T18:00:00.000Z'],
-    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
-  ])('reads %s as %s', (text, iso) => expect(parseTimestamp(text)?.toISOString()).toBe(iso));
+    '2026-11-21T10:00:00Z',
+    '2026-11-21 10:00:00.123456+00',
+    '2026-11-21T10:00:00+05:30',
+    '2026-11-21t10:00:00-0800',
+    '2024-02-29T00:00:00Z',
+  ])('takes %s', (text) => expect(isTimestamp(text)).toBe(true));
 
   it.each([
     '',
@@ -57,12 +57,5 @@ describe('timestamps', () => {
     'now',
     5,
     null,
-  ])('takes %p for no timestamp', (value) => {
-    expect(isTimestamp(value)).toBe(false);
-    expect(parseTimestamp(value)).toBeNull();
-  });
-
-  it('has a system clock that tells the time', () => {
-    expect(Math.abs(systemClock.now().getTime() - Date.now())).toBeLessThan(1000);
-  });
+  ])('takes %p for no timestamp', (value) => expect(isTimestamp(value)).toBe(false));
 });

@@ -1,13 +1,3 @@
-/**
- * The wall clock as a value, for what runs outside a transaction. Core never reads it: durations and leases compare
- * with the database's `now()`, because the clocks of two processes differ.
- */
-export interface Clock {
-  now(): Date;
-}
-
-export const systemClock: Clock = { now: () => new Date() };
-
 const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)$/i;
 
@@ -25,16 +15,4 @@ export function isTimestamp(text: unknown): text is string {
   const lastDay = new Date(0);
   lastDay.setUTCFullYear(year, month, 0);
   return day <= lastDay.getUTCDate();
-}
-
-/** The instant of a timestamp by `isTimestamp`, at millisecond precision; null when it is none. */
-export function parseTimestamp(text: unknown): Date | null {
-  if (!isTimestamp(text)) return null;
-  const iso = text
-    .toUpperCase()
-    .replace(' ', 'T')
-    .replace(/([+-]\d\d)$/, '$1:00')
-    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
-  const date = new Date(iso);
-  return Number.isNaN(date.getTime()) ? null : date;
 }

@@ -27,6 +27,7 @@ export {
   createMembership,
   createUser,
 } from './factories.ts';
+export { pendingWakeups } from './pending-wakeups.ts';
 export { createRunningRun } from './running-run.ts';
 export type { RunningRun } from './running-run.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';

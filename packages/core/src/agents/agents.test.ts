@@ -119,7 +119,10 @@ describe('createAgent', () => {
       kind: 'invalid',
       message: 'unknown provider',
     });
-    await expect(hire({ reports_to: stranger.id })).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(hire({ reports_to: stranger.id })).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'reports_to: unknown agent',
+    });
     await expect(hire({ adapter_config: { key: '${secret:K}' } })).rejects.toMatchObject({
       kind: 'forbidden',
     });

@@ -3,12 +3,13 @@ import { type Tx, schema } from '@acp/db';
 import { newId, notFound } from '@acp/kernel';
 import { recordChanges } from '../activity/index.ts';
 import { type CompanyRow, findCompany } from '../companies/index.ts';
+import { assertReferences } from '../trash/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { firstHeartbeatAt } from './heartbeat.ts';
 import { insertKey, mayMintKeys } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
-import { assertManager, assertProvider } from './references.ts';
+import { assertProvider } from './references.ts';
 import { revisionOf, versionOf } from './revisions.ts';
 import { defaultPrompt } from './role-prompts.ts';
 import { settableOnCreate } from './settable.ts';
@@ -45,7 +46,7 @@ export async function createAgent(
       assertMayConfigure(actor, company_id, {}, adapter.adapter_config);
     assertAdapter(actor, company_id, {}, adapter, rules);
   }
-  if (input.reports_to) await assertManager(tx, company_id, input.reports_to);
+  await assertReferences(tx, 'agents', company_id, { reports_to: input.reports_to });
 
   const row = await insertAgent(tx, actor, company, input);
   const details = { name: row.name, role: row.role };

@@ -2,19 +2,13 @@ import { type Tx, schema } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import { and, eq, isNotNull, ne, sql } from 'drizzle-orm';
 import { findCompany, type HomeRules } from '../companies/index.ts';
+import { assertReferences } from '../trash/index.ts';
 import { assertHome } from './agent-home.ts';
-import { findAgent } from './read-agents.ts';
 
 export { assertProvider } from '../providers/index.ts';
 export type { HomeRules } from '../companies/index.ts';
 
 const { agents, companies } = schema;
-
-/** @throws invalid unless the agent is one of the company */
-export async function assertManager(tx: Tx, company_id: string, manager_id: string): Promise<void> {
-  const manager = await findAgent(tx, manager_id);
-  if (manager?.company_id !== company_id) throw invalid('reports_to is no agent of the company');
-}
 
 /**
  * Takes the company's row lock, in front of the agent's by the lock order: two changes of the tree at once could
@@ -31,7 +25,7 @@ export async function assertMayReportTo(
     .from(companies)
     .where(eq(companies.id, agent.company_id))
     .for('no key update');
-  await assertManager(tx, agent.company_id, manager_id);
+  await assertReferences(tx, 'agents', agent.company_id, { reports_to: manager_id }, agent.id);
   const { rows } = await tx.execute<{ circle: boolean }>(sql`
     with recursive above as (
       select id, reports_to from agents where id = ${manager_id}

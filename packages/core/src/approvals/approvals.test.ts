@@ -11,9 +11,10 @@ import {
   databaseWithQueue,
   queuedJobs,
   nextInstant,
+  pendingWakeups,
 } from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
-import { createAgent as hire, pendingWakeups } from '../index.ts';
+import { createAgent as hire } from '../index.ts';
 import {
   applyApproval,
   approve,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { actors, createCompany, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { createProject, findProject } from '../projects/index.ts';
 import { createGoal, findGoal, goalChain } from './index.ts';
 
@@ -18,19 +18,23 @@ async function setUp() {
     transaction(database, async (tx) =>
       createGoal(tx, actors.system, company.id, { title, parent_goal_id, level: 'team' }),
     );
-  const chain = async (id: string) => (await goalChain(database.db, id)).map((each) => each.title);
+  const chain = async (id: string) => {
+    const of = goalChain(sql`${company.id}::uuid`, sql`${id}::uuid`);
+    const { rows } = await database.db.execute<{ goals: { title: string }[] | null }>(
+      sql`select ${of} as goals`,
+    );
+    return (rows[0]?.goals ?? []).map(({ title }) => title);
+  };
   return { company, goal, chain };
 }
 
 describe('goals', () => {
-  it('tell why, nearest first, by one statement', async () => {
+  it('tell why, nearest first', async () => {
     const { goal, chain } = await setUp();
     const top = await goal('top');
     const middle = await goal('middle', top.id);
     const low = await goal('low', middle.id);
-    const before = database.statements();
     expect(await chain(low.id)).toEqual(['low', 'middle', 'top']);
-    expect(database.statements() - before).toBe(1);
     expect(await chain(top.id)).toEqual(['top']);
   });
 

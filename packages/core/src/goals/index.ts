@@ -5,6 +5,5 @@
 export { findGoal, listGoals, loadGoal } from './read-goals.ts';
 export { createGoal, deleteGoal, purgeGoal, restoreGoal, updateGoal } from './goals.ts';
 export { goalChain } from './goal-chain.ts';
-export type { GoalInChain } from './goal-chain.ts';
 export { presentGoal } from './present.ts';
 export type { GoalRow } from './present.ts';

@@ -1,7 +1,7 @@
 import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type Admission, admitRuns, type AgentFacts, type Proposal } from '../runs/index.ts';
-import { bindWakeupsToRuns } from '../wakeups/index.ts';
+import { bindWakeups } from '../wakeups/index.ts';
 import { HEARTBEAT } from './heartbeat-kind.ts';
 import { type IssueFacts, issueObjection } from './issue-objection.ts';
 
@@ -36,6 +36,6 @@ export async function admitHeartbeats(
   const bindings = admission.admitted.flatMap(({ run, proposal }) =>
     proposal.wakeup_ids.map((wakeup_id) => ({ wakeup_id, run_id: run.id })),
   );
-  if (bindings.length > 0) await bindWakeupsToRuns(tx, bindings);
+  if (bindings.length > 0) await bindWakeups(tx, bindings);
   return admission;
 }

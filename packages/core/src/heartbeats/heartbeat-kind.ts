@@ -14,7 +14,7 @@ import {
 import { keepTaskSession } from '../task-sessions/index.ts';
 import {
   agentsWaiting,
-  bindWakeupsToRuns,
+  bindWakeups,
   consumeWakeups,
   consumeWakeupsOf,
   requestWakeups,
@@ -118,7 +118,7 @@ async function retryHeartbeat(
     }),
   );
   if (again === undefined) return false;
-  await bindWakeupsToRuns(
+  await bindWakeups(
     tx,
     wakeup_ids.map((wakeup_id) => ({ wakeup_id, run_id: again.id })),
   );

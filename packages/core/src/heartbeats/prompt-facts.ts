@@ -1,6 +1,7 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { promptAttachments, textsAwaited } from '../attachments/index.ts';
+import { goalChain } from '../goals/index.ts';
 import { requesterOf } from '../knowledge/index.ts';
 import { type ClaimedRun, LOST_CATEGORY } from '../runs/index.ts';
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
@@ -18,17 +19,7 @@ const SKILLS = 100;
 const reference = sql`jsonb_build_object('id', x.id, 'identifier', x.identifier, 'title', x.title, 'status', x.status,
   'assignee_name', (select n.name from agents n where n.id = x.assignee_agent_id and n.deleted_at is null))`;
 
-const goals = sql`(
-  with recursive chain as (
-    select g.parent_goal_id, g.title, g.description, g.level, g.status, 1 as distance
-    from goals g where g.id = coalesce(i.goal_id, p.goal_id) and g.deleted_at is null
-    union all
-    select g.parent_goal_id, g.title, g.description, g.level, g.status, chain.distance + 1
-    from chain join goals g on g.id = chain.parent_goal_id and g.deleted_at is null
-    where chain.distance < 20
-  )
-  select jsonb_agg(jsonb_build_object('title', title, 'description', description, 'level', level, 'status', status)
-    order by distance) from chain)`;
+const goals = goalChain(sql`i.company_id`, sql`coalesce(i.goal_id, p.goal_id)`);
 
 const comments = sql`(
   select jsonb_agg(jsonb_build_object('author_name', author_name, 'body_markdown', body, 'created_at', created_at)

@@ -3,7 +3,7 @@ import { type Tx, actionableIssueStatuses, terminalIssueStatuses } from '@acp/db
 import { type SQL, sql } from 'drizzle-orm';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
-import { type IssueRow, notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 /** Order of an agent's work; `i` is the issue. Begun before new. */
 export const mostUrgentFirst = sql`
@@ -17,14 +17,6 @@ export function actionableFor(agentId: SQL | string): SQL {
   return sql`i.assignee_agent_id = ${agentId} and i.status in ${actionableIssueStatuses} and ${notTrashed('i')}
     and not i.needs_routing and not i.needs_human_attention and i.stalled_runs < ${MAX_STALLED_RUNS}
     and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}`;
-}
-
-/** What the agent may work on, most urgent first. */
-export async function actionableIssues(tx: Tx, agentId: string, limit: number): Promise<IssueRow[]> {
-  return selectIssues(
-    tx,
-    sql`select ${shownIssue} from issues i where ${actionableFor(agentId)} order by ${mostUrgentFirst} limit ${limit}`,
-  );
 }
 
 /** All open issues assigned to the agent, for its inbox, most urgent first. */

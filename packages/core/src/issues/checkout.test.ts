@@ -2,11 +2,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import {
-  actionableIssues,
+  actionableFor,
   checkoutForRun,
   checkoutIssue,
+  mostUrgentFirst,
   openIssuesOf,
   releaseAfterRun,
   releaseHeldBy,
@@ -44,6 +45,14 @@ const runOf = (agent: { id: string }, issue: { id: string }, started_at = new Da
   issue_id: issue.id,
   started_at,
 });
+
+/** As the plan of a dispatch reads them. */
+async function actionable(agent_id: string) {
+  const { rows } = await database.db.execute<{ issue_number: number }>(
+    sql`select i.issue_number from issues i where ${actionableFor(agent_id)} order by ${mostUrgentFirst}`,
+  );
+  return rows;
+}
 
 describe('checkoutIssue', () => {
   it('by fifty agents at once is won by one; the others get the conflict of the specification', async () => {
@@ -177,18 +186,18 @@ describe('the loop breaker', () => {
       within((tx) => releaseAfterRun(tx, runOf(s.ada, issue), { changed }));
     for (const changed of [false, false, false, false, true, false, false, false, false]) await note(changed);
     expect(await row(issue.id)).toMatchObject({ stalled_runs: 4, needs_human_attention: false });
-    expect(await actionableIssues(database.db, s.ada.id, 10)).toHaveLength(1);
+    expect(await actionable(s.ada.id)).toHaveLength(1);
     expect(await note(false)).toMatchObject([
       { event: { data: { needs_human_attention: true } } },
       { event: { type: 'notification', data: { topic: 'issue_stalled', entity_id: issue.id } } },
     ]);
     // A run that had begun before says it once more in the issue, not in a second notice.
     expect(await note(false)).toHaveLength(1);
-    expect(await actionableIssues(database.db, s.ada.id, 10)).toEqual([]);
+    expect(await actionable(s.ada.id)).toEqual([]);
   });
 });
 
-describe('actionableIssues', () => {
+describe('the work of an agent', () => {
   it('gives urgent before less urgent, begun before new, old before young, and only what may be worked on', async () => {
     const s = await stage();
     const mine = { assignee_agent_id: s.ada.id };
@@ -209,7 +218,7 @@ describe('actionableIssues', () => {
     ])
       await s.make({ ...mine, ...values });
     await s.make({ assignee_agent_id: s.bob.id });
-    const found = await actionableIssues(database.db, s.ada.id, 10);
+    const found = await actionable(s.ada.id);
     expect(found.map((issue) => issue.issue_number)).toEqual(expected.map((issue) => issue.issue_number));
     expect(await openIssuesOf(database.db, s.ada, 50)).toHaveLength(7);
   });

@@ -24,7 +24,7 @@ export { markIssueRead, markIssueUnread, unreadBy } from './reads.ts';
 export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
 export { checkoutForRun, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
-export { actionableFor, actionableIssues, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
+export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
 export type { HumanReply } from './attention.ts';
 export {

@@ -1,7 +1,7 @@
 import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
-import { readWithinBytes, schema, type Tx } from '@acp/db';
-import { decodeCursor, encodeCursor, invalid, isUuid } from '@acp/kernel';
-import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
+import { invalid, isUuid } from '@acp/kernel';
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
 import { presentRun, presentRunEvent } from './present.ts';
 import type { RunRow } from './types.ts';
 
@@ -40,27 +40,25 @@ export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   return row;
 }
 
-interface RunFilter {
+interface RunFilter extends PageRequest {
   agentId?: string;
   issueId?: string;
   /** Comma list. */
   status?: string;
-  limit?: number;
-  cursor?: string;
 }
 
-/** Newest first, without those of deleted agents. @throws invalid for an unknown status or an invalid cursor. */
+/** Newest first, without those of deleted agents. @throws invalid for an unknown status or an invalid cursor */
 export async function listRuns(
   tx: Tx,
   reader: Actor,
   company_id: string,
   filter: RunFilter,
-): Promise<{ items: Run[]; next_cursor: string | null }> {
-  const limit = Math.min(filter.limit ?? 50, 200);
+): Promise<Page<Run>> {
   const statuses = filter.status?.split(',').map((status) => status.trim());
   const unknown = statuses?.find((status) => !runStatuses.some((known) => known === status));
   if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
-  const rows = await tx
+  const page = newestFirst(heartbeat_runs.created_at, heartbeat_runs.id, filter, 50);
+  const rows = tx
     .select()
     .from(heartbeat_runs)
     .where(
@@ -70,21 +68,13 @@ export async function listRuns(
         filter.agentId === undefined ? undefined : eq(heartbeat_runs.agent_id, filter.agentId),
         filter.issueId === undefined ? undefined : eq(heartbeat_runs.issue_id, filter.issueId),
         statuses === undefined ? undefined : inArray(heartbeat_runs.status, statuses),
-        filter.cursor === undefined ? undefined : before(filter.cursor),
+        page.where,
       ),
     )
-    .orderBy(desc(heartbeat_runs.created_at), desc(heartbeat_runs.id))
-    .limit(limit + 1);
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return {
-    items: rows.slice(0, limit).map((row) => presentRun(row, reader)),
-    next_cursor: last ? encodeCursor([last.created_at.toISOString(), last.id]) : null,
-  };
-}
-
-function before(cursor: string) {
-  const [at, id] = decodeCursor(cursor, ['timestamp', 'uuid']);
-  return sql`(${heartbeat_runs.created_at}, ${heartbeat_runs.id}) < (${at}::timestamptz, ${id}::uuid)`;
+    .orderBy(...page.order)
+    .limit(page.limit);
+  const place = ({ created_at, id }: RunRow) => ({ at: created_at, id });
+  return page.read(tx, rows, place, (row) => presentRun(row, reader));
 }
 
 /**

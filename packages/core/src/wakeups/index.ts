@@ -10,12 +10,10 @@ export {
   agentsWaiting,
   agentsWaitingFor,
   bindWakeups,
-  bindWakeupsToRuns,
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
   consumeWakeupsOf,
-  pendingWakeups,
   returnWakeups,
 } from './pending.ts';
 export { startDueHeartbeats, sweepWakeups } from './timers.ts';

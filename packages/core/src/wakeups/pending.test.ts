@@ -8,6 +8,7 @@ import {
   createIssue,
   databaseWithQueue,
   nextInstant,
+  pendingWakeups,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import {
@@ -16,7 +17,6 @@ import {
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
-  pendingWakeups,
   requestWakeups,
   returnWakeups,
 } from './index.ts';
@@ -45,17 +45,19 @@ async function setUp() {
 describe('the life of a wakeup', () => {
   it('binds to one run only', async () => {
     const { agent, issue, ask } = await setUp();
-    const id = await ask(issue.id);
-    expect(await bindWakeups(database.db, newId(), [id])).toHaveLength(1);
-    expect(await bindWakeups(database.db, newId(), [id])).toEqual([]);
+    const [wakeup_id, first, second] = [await ask(issue.id), newId(), newId()];
+    await bindWakeups(database.db, [{ wakeup_id, run_id: first }]);
+    await bindWakeups(database.db, [{ wakeup_id, run_id: second }]);
     expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
+    expect(await consumeWakeups(database.db, second)).toEqual([]);
+    expect(await consumeWakeups(database.db, first)).toMatchObject([{ id: wakeup_id }]);
   });
 
   it('is consumed by the claim; a later request is a new one', async () => {
     const { agent, issue, ask, statusOf } = await setUp();
     const id = await ask(issue.id);
     const run_id = newId();
-    await bindWakeups(database.db, run_id, [id]);
+    await bindWakeups(database.db, [{ wakeup_id: id, run_id: run_id }]);
     const [consumed] = await consumeWakeups(database.db, run_id);
     expect(consumed).toMatchObject({ id, status: 'consumed', consumed_at: expect.any(Date) });
     expect(await consumeWakeups(database.db, run_id)).toEqual([]);
@@ -69,7 +71,7 @@ describe('the life of a wakeup', () => {
     const { agent, issue, ask } = await setUp();
     const id = await ask(issue.id);
     const run_id = newId();
-    await bindWakeups(database.db, run_id, [id]);
+    await bindWakeups(database.db, [{ wakeup_id: id, run_id: run_id }]);
     expect(await returnWakeups(database.db, run_id)).toEqual([id]);
     expect((await pendingWakeups(database.db, agent.id)).map((row) => row.id)).toEqual([id]);
   });
@@ -79,7 +81,10 @@ describe('the life of a wakeup', () => {
     const run_id = newId();
     const id = await ask(issue.id);
     const general = await ask(null);
-    await bindWakeups(database.db, run_id, [id, general]);
+    await bindWakeups(database.db, [
+      { wakeup_id: id, run_id: run_id },
+      { wakeup_id: general, run_id: run_id },
+    ]);
     await consumeWakeups(database.db, run_id);
     const since = await ask(issue.id);
     const returned = await returnWakeups(database.db, run_id);
@@ -95,7 +100,7 @@ describe('the life of a wakeup', () => {
     const first = await ask(issue.id);
     await nextInstant();
     const second = await ask(null);
-    await bindWakeups(database.db, newId(), [first]);
+    await bindWakeups(database.db, [{ wakeup_id: first, run_id: newId() }]);
     expect((await consumeInbox(database.db, agent.id)).map((row) => row.id)).toEqual([first, second]);
     expect(await consumeInbox(database.db, agent.id)).toEqual([]);
   });
@@ -122,7 +127,7 @@ describe('the life of a wakeup', () => {
     await ask(null);
     await ask(issue.id, second.id);
     const bound = await ask(issue.id, third.id);
-    await bindWakeups(database.db, newId(), [bound]);
+    await bindWakeups(database.db, [{ wakeup_id: bound, run_id: newId() }]);
     const waiting = await agentsWaiting(database.db, { agent_id: agent.id, issue_id: issue.id });
     expect(waiting.toSorted()).toEqual([agent.id, second.id].toSorted());
     expect(await agentsWaiting(database.db, { agent_id: third.id, issue_id: null })).toEqual([]);

@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
 
@@ -10,35 +10,12 @@ const pending = eq(wakeup_requests.status, 'pending');
 const aboutNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists (
   select from issues i where i.id = ${wakeup_requests.issue_id} and ${inNoTrash('issues', 'i')}))`;
 
-/** What still needs a run: pending and not yet bound to a queued one, oldest first. */
-export async function pendingWakeups(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
-  return tx
-    .select()
-    .from(wakeup_requests)
-    .where(and(eq(wakeup_requests.agent_id, agent_id), pending, isNull(wakeup_requests.run_id)))
-    .orderBy(asc(wakeup_requests.created_at), asc(wakeup_requests.id));
-}
-
 /**
- * Binds wakeups to the queued run that was admitted for them: they stay pending, and later requests for the same agent
- * and issue coalesce into them without another dispatch.
- * @returns the bound ones; those that another run has, or that were consumed or cancelled meanwhile, are missing.
+ * Binds wakeups to the queued runs that were admitted for them: they stay pending, and later requests for the same agent
+ * and issue coalesce into them without another dispatch. Those that another run has, or that were consumed or cancelled
+ * meanwhile, stay as they are.
  */
 export async function bindWakeups(
-  tx: Tx,
-  run_id: string,
-  wakeup_ids: readonly string[],
-): Promise<WakeupRow[]> {
-  if (wakeup_ids.length === 0) return [];
-  return tx
-    .update(wakeup_requests)
-    .set({ run_id })
-    .where(and(inArray(wakeup_requests.id, [...wakeup_ids]), pending, isNull(wakeup_requests.run_id)))
-    .returning();
-}
-
-/** As `bindWakeups`, for all runs that one admission made. */
-export async function bindWakeupsToRuns(
   tx: Tx,
   bindings: readonly { wakeup_id: string; run_id: string }[],
 ): Promise<void> {

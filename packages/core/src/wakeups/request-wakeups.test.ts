@@ -2,8 +2,16 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
-import { bindWakeups, pendingWakeups, requestWakeups, type WakeupRequest } from './index.ts';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  databaseWithQueue,
+  pendingWakeups,
+  queuedJobs,
+} from '@acp/testkit';
+import { bindWakeups, requestWakeups, type WakeupRequest } from './index.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -73,7 +81,7 @@ describe('requestWakeups', () => {
     const { agent, to, ask, jobs } = await setUp();
     const [first] = await ask(actors.system, to(agent.id));
     const run_id = newId();
-    await bindWakeups(database.db, run_id, [first!.id]);
+    await bindWakeups(database.db, [{ wakeup_id: first!.id, run_id: run_id }]);
     const [again] = await ask(actors.system, to(agent.id));
     expect(again).toMatchObject({ id: first!.id, run_id });
     expect(await jobs()).toHaveLength(1);

@@ -7,12 +7,13 @@ import {
   createAgent,
   createCompany,
   createIssue,
+  pendingWakeups,
   queuedJobs,
 } from '@acp/testkit';
 import { openQueue, type Queue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { putSetting } from '../settings/index.ts';
-import { bindWakeups, pendingWakeups, requestWakeups, startDueHeartbeats, sweepWakeups } from './index.ts';
+import { bindWakeups, requestWakeups, startDueHeartbeats, sweepWakeups } from './index.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
@@ -108,7 +109,7 @@ describe('sweepWakeups', () => {
     await run(agent, held.id);
     await wake(paused, null);
     await wake(busy, null);
-    await bindWakeups(database.db, busy.id, [await wake(bound, null)]);
+    await bindWakeups(database.db, [{ wakeup_id: await wake(bound, null), run_id: busy.id }]);
     await wake(await createAgent(database.db, company), held.id);
     await age(90);
     expect(await sweep()).toBe(0);

@@ -4,7 +4,7 @@ import { invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findIssue, type IssueRow, issueUpdated, notTrashed } from '../issues/index.ts';
-import { shownColumns } from '../trash/index.ts';
+import { assertReferences, shownColumns } from '../trash/index.ts';
 
 const { companies, work_products } = schema;
 
@@ -77,7 +77,8 @@ export async function createWorkProduct(
   input: CreateWorkProduct,
 ): Promise<WorkProduct> {
   const { project_id = issue.project_id, created_by_run_id = runOf(actor) } = input;
-  await assertKnown(tx, issue.company_id, input.project_id ?? null, input.created_by_run_id ?? null);
+  await assertReferences(tx, 'work_products', issue.company_id, { project_id: input.project_id });
+  if (input.created_by_run_id) await assertRun(tx, issue.company_id, input.created_by_run_id);
   const [row] = await tx
     .insert(work_products)
     .values({
@@ -134,21 +135,11 @@ export async function deleteWorkProduct(tx: Tx, actor: Actor, subject: WorkProdu
 
 const runOf = (actor: Actor) => (actor.kind === 'agent' ? actor.run_id : null);
 
-async function assertKnown(
-  tx: Tx,
-  companyId: string,
-  projectId: string | null,
-  runId: string | null,
-): Promise<void> {
-  if (projectId === null && runId === null) return;
-  const { rows } = await tx.execute<{ project: boolean; run: boolean }>(sql`
-    select
-      ${projectId}::uuid is null or exists (
-        select from projects where id = ${projectId} and company_id = ${companyId} and deleted_at is null) as project,
-      ${runId}::uuid is null or exists (
-        select from heartbeat_runs where id = ${runId} and company_id = ${companyId}) as run`);
-  if (!rows[0]?.project) throw invalid('project_id: unknown project');
-  if (!rows[0].run) throw invalid('created_by_run_id: unknown run');
+async function assertRun(tx: Tx, company_id: string, run_id: string): Promise<void> {
+  const { rows } = await tx.execute(
+    sql`select from heartbeat_runs where id = ${run_id} and company_id = ${company_id}`,
+  );
+  if (rows.length === 0) throw invalid('created_by_run_id: unknown run');
 }
 
 function changeOf(issue: IssueRow, row: WorkProductRow, act: string, details: Record<string, unknown>) {
