@@ -2,7 +2,7 @@
 // podman that answers. The image is made of a static busybox, and of the second vendor's CLI where REAL_CLIS_FOLDER
 // has it. Says why where that can't be done, and succeeds.
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -25,8 +25,22 @@ function findEngine(): string[] | undefined {
     .find((cli) => output([...cli, 'info']) !== undefined);
 }
 
-/** @returns whether the CLI is in it; undefined where there is no image to be had. */
-function makeImage(engine: readonly string[]): { has_cli: boolean } | undefined {
+/** Node and the libraries that it is linked with. @returns whether they could be told */
+function copyNode(folder: string): boolean {
+  const listed = output(['ldd', process.execPath])?.toString();
+  if (listed === undefined) return false;
+  const libraries = listed.match(/(?<=\s)\/\S+/g) ?? [];
+  const inside = (file: string) => path.join(folder, file);
+  for (const file of [...libraries, '/usr/bin/node'])
+    mkdirSync(path.dirname(inside(file)), { recursive: true });
+  for (const file of libraries) copyFileSync(file, inside(file));
+  copyFileSync(process.execPath, inside('usr/bin/node'));
+  symlinkSync('../../bin/busybox', inside('usr/bin/env'));
+  return true;
+}
+
+/** @returns whether the CLI and Node are in it; undefined where there is no image to be had. */
+function makeImage(engine: readonly string[]): { has_cli: boolean; has_node: boolean } | undefined {
   const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
   if (busybox === undefined || output([busybox, 'true']) === undefined) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'container-image-'));
@@ -39,15 +53,19 @@ function makeImage(engine: readonly string[]): { has_cli: boolean } | undefined 
     const cli = path.join(process.env.REAL_CLIS_FOLDER ?? '/nowhere', CLI);
     const has_cli = existsSync(cli);
     if (has_cli) cpSync(cli, inside('bin/codex'));
+    const has_node = copyNode(folder);
     const archive = output(['tar', '-C', folder, '-c', '.']);
     const made = archive && output([...engine, 'import', '-', IMAGE], archive);
-    return made && { has_cli };
+    return made && { has_cli, has_node };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function test(engine: readonly string[], has_cli: boolean): Promise<number> {
+function test(
+  engine: readonly string[],
+  { has_cli, has_node }: { has_cli: boolean; has_node: boolean },
+): Promise<number> {
   return new Promise((resolve) => {
     const bin = path.join(root, 'node_modules/.bin');
     const child = spawn(path.join(bin, 'jest'), ['--config=tests/containers/jest.config.json'], {
@@ -60,6 +78,7 @@ function test(engine: readonly string[], has_cli: boolean): Promise<number> {
         CONTAINER_CLI: engine.join(' '),
         CONTAINER_TEST_IMAGE: IMAGE,
         CONTAINER_TEST_CLI: has_cli ? 'yes' : 'no',
+        CONTAINER_TEST_NODE: has_node ? 'yes' : 'no',
       },
     });
     child.on('exit', (code) => resolve(code ?? 1));
@@ -73,4 +92,4 @@ else if (image === undefined)
   process.stdout.write('skipped: no image could be made: is a static busybox installed?\n');
 else if (output([...engine, 'run', '--rm', '--network=none', IMAGE, '/bin/echo', 'ok']) === undefined)
   process.stdout.write('skipped: the engine runs no container on this machine\n');
-else process.exitCode = await test(engine, image.has_cli);
+else process.exitCode = await test(engine, image);

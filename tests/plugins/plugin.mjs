@@ -103,6 +103,9 @@ const tools = {
       temp: attempt(() => writeFileSync('/tmp/written', 'x')),
       temp_large: attempt(() => writeFileSync('/tmp/large', Buffer.alloc(80 * 1024 * 1024))),
       workspace: attempt(() => writeFileSync(`${process.env.SERVICE_PLUGIN_WORKSPACE}/written`, 'x')),
+      workspace_large: attempt(() =>
+        writeFileSync(`${process.env.SERVICE_PLUGIN_WORKSPACE}/large`, Buffer.alloc(120 * 1024 * 1024)),
+      ),
       processes: readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length,
       env: Object.keys(process.env).toSorted(),
       sysctl: attempt(() => writeFileSync('/proc/sys/kernel/hostname', 'x')),

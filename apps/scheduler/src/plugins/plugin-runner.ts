@@ -159,11 +159,13 @@ export class PluginRunner {
       onEnd: (end) => void this.#processEnded(end),
     });
     this.#process.send(init);
-    const overdue = delay(times.ready, undefined, { signal: this.#over.signal, ref: false }).then(
+    const overdue = setTimeout(
       () => this.#process?.fail(`it was not ready within ${times.ready / 1000} s`),
-      () => undefined,
+      times.ready,
     );
-    const manifest = await Promise.race([this.#manifest.promise, this.ended, overdue.then(() => this.ended)]);
+    const manifest = await Promise.race([this.#manifest.promise, this.ended]).finally(() =>
+      clearTimeout(overdue),
+    );
     if (manifest === null || typeof manifest === 'string') return;
     await this.#becomeReady(manifest, command.kind);
   }

@@ -106,6 +106,8 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       '--read-only',
       `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${TEMP_BYTES}`,
       '--network=none',
+      // Without it there is a second temporary space, /dev/shm.
+      '--ipc=none',
       '--cap-drop=ALL',
       '--security-opt=no-new-privileges',
       ...config.plugin_sandbox_security_opts.map((option) => `--security-opt=${option}`),
@@ -114,6 +116,7 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       `--cpus=${config.plugin_cpu_limit}`,
       `--pids-limit=${config.plugin_pids_limit}`,
       `--ulimit=fsize=${config.plugin_workspace_limit}`,
+      '--ulimit=nofile=1024:1024',
       '--ulimit=core=0',
       `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
       `--mount=type=bind,source=${place.binary},target=${inside},readonly`,

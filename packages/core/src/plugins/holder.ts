@@ -6,7 +6,7 @@ import type { CheckedManifest } from './manifest.ts';
 import { registerManifest } from './register.ts';
 import { stopped } from './start-stop.ts';
 import type { PluginRow } from './store.ts';
-import { moveTo } from './transitions.ts';
+import { moveTo, tellHosts } from './transitions.ts';
 
 const { plugin_events, plugins } = schema;
 const host = systemActor('plugins');
@@ -167,7 +167,16 @@ export async function pluginEnded(
 }
 
 async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
-  const set = { held_by: null, lease_until: null, healthy: null, manifest: null, started_at: null };
+  const set = {
+    held_by: null,
+    lease_until: null,
+    healthy: null,
+    manifest: null,
+    started_at: null,
+    // Since when it is free: whoever has its share leaves it to others for a moment.
+    next_start_at: sql`now()` as never,
+  };
+  tellHosts(tx, held.id);
   const message = 'handed over to another scheduler';
   if (isUp(held)) return moveTo(tx, host, held, 'stopped', { message, set });
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();
@@ -176,7 +185,7 @@ async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
 
 async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number): Promise<PluginRow> {
   const crash = (await recentCrashes(tx, held)) + 1;
-  const hasRun = isUp(held) || crash > 1;
+  const hasRun = isUp(held) || crash > 1 || (await hasRunBefore(tx, held));
   const again = hasRun && crash < MOST_CRASHES;
   const set = {
     held_by: null,
@@ -206,6 +215,17 @@ async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number):
   });
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();
   return row!;
+}
+
+/**
+ * Whether it has been ready since somebody started it, as far as its log goes back: a start that fails after a hand-over or
+ * the loss of a scheduler is no reason to give up at once.
+ */
+async function hasRunBefore(tx: Tx, { id }: PluginRow): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select from plugins p where p.id = ${id} and (p.wanted_at < now() - interval '1 hour' or exists (
+      select from plugin_events e where e.plugin_id = p.id and e.to_state = 'running' and e.created_at > p.wanted_at))`);
+  return rows.length > 0;
 }
 
 /** Of the last five minutes, since it was started by hand. */

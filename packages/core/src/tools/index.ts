@@ -3,7 +3,7 @@
  * of the tool table, and what outside providers add. Owns no table.
  */
 export { builtInTools } from './built-in-tools.ts';
-export { pluginToolProvider } from './plugin-tools.ts';
+export { pluginTools, pluginToolProvider } from './plugin-tools.ts';
 export type { InvokePlugin } from './plugin-tools.ts';
 export { mcpServerTools } from './mcp-server-tools.ts';
 export type { McpTool } from './mcp-server-tools.ts';

@@ -9,29 +9,32 @@ export type InvokePlugin = (
 ) => Promise<unknown>;
 
 /** Tools of the company's running plugins, as `namespace__name`. */
-export function pluginToolProvider(invoke: InvokePlugin): ToolProvider {
-  return {
-    name: 'plugins',
-    timeout_ms: 30_000,
-    async list(tx, company_id) {
-      const tools = await listPluginTools(tx, company_id);
-      return tools.map(({ plugin_id, namespace, name, description, input_schema }) => ({
-        namespace,
-        name,
-        doc: description,
-        input_schema,
-        role: 'member' as const,
-        permission: 'plugins.invoke' as const,
-        read_only: false,
-        plugin_id,
-        // By the process's scheduler, which has compiled the schema.
-        validate: (input: unknown) => input,
-      }));
-    },
-    async prepare({ tool, input, actor, company_id }, signal) {
-      const { namespace, name } = tool;
-      const { plugin_id } = tool as typeof tool & { plugin_id: string };
-      return invoke({ plugin_id, namespace, name, input }, { actor, company_id }, signal);
-    },
-  };
-}
+export const pluginTools: ToolProvider = {
+  name: 'plugins',
+  timeout_ms: 30_000,
+  async list(tx, company_id) {
+    const tools = await listPluginTools(tx, company_id);
+    return tools.map(({ plugin_id, namespace, name, description, input_schema }) => ({
+      namespace,
+      name,
+      doc: description,
+      input_schema,
+      role: 'member' as const,
+      permission: 'plugins.invoke' as const,
+      read_only: false,
+      plugin_id,
+      // By the process's scheduler, which has compiled the schema.
+      validate: (input: unknown) => input,
+    }));
+  },
+};
+
+/** The same where they can be called. */
+export const pluginToolProvider = (invoke: InvokePlugin): ToolProvider => ({
+  ...pluginTools,
+  async prepare({ tool, input, actor, company_id }, signal) {
+    const { namespace, name } = tool;
+    const { plugin_id } = tool as typeof tool & { plugin_id: string };
+    return invoke({ plugin_id, namespace, name, input }, { actor, company_id }, signal);
+  },
+});

@@ -1,0 +1,58 @@
+/** What plugin.mjs must not get out of, whatever it is shut in with. */
+import { expect } from '@jest/globals';
+import { waitFor } from '@acp/testkit';
+import type { Operator, Plugin } from './operator.ts';
+
+/** Of the service's environment, for `isBounded`. */
+export const bounds = { SERVICE_PLUGIN_PIDS_LIMIT: '60', SERVICE_PLUGIN_WORKSPACE_LIMIT: '100MB' };
+
+const refused = expect.stringContaining('refused');
+
+/** What `tryToEscape` comes to. */
+export const shutIn = {
+  network: refused,
+  host_file: refused,
+  accounts: refused,
+  root: refused,
+  usr: refused,
+  device: refused,
+  temp: 'done',
+  temp_large: refused,
+  workspace: 'done',
+  workspace_large: refused,
+  sees_others: false,
+  env: expect.arrayContaining(['SERVICE_COMPANY_ID', 'SERVICE_PLUGIN_ID', 'SERVICE_PLUGIN_WORKSPACE']),
+  told_secrets: [],
+  sysctl: refused,
+  binary: refused,
+  docker: false,
+};
+
+/** @param outside a port of this machine that answers, and a file of it that may be read by anybody */
+export async function tryToEscape(
+  plugin: Plugin,
+  { result }: Operator,
+  outside: { port: number; secret_file: string },
+): Promise<object> {
+  const found = await result<{ processes: number; env: string[] }>(plugin, 'escape', outside);
+  const { processes, ...rest } = found;
+  const told_secrets = found.env.filter((name) => /DATABASE|KEY|TOKEN/.test(name));
+  // Its own, and those of its walls.
+  return { ...rest, sees_others: processes > 7, told_secrets };
+}
+
+/** Memory ends it; processes are refused, or, where the kernel does not count them by namespace, end it as well. */
+export async function isBounded(
+  plugin: Plugin,
+  { invoke, log, look }: Operator,
+  memory_reason: string,
+): Promise<boolean> {
+  const says = async (reason: string) => (await log(plugin)).some(({ message }) => message.includes(reason));
+  await invoke(plugin, 'memory', { megabytes: 600 });
+  await waitFor(async () => says(memory_reason), { timeout_ms: 15_000, what: memory_reason });
+  await waitFor(async () => (await look(plugin)).state === 'running', { timeout_ms: 15_000 });
+  const response = await invoke(plugin, 'bomb', { processes: 200 });
+  const { result: seen = 0 } = (await response.json()) as { result?: number };
+  const ended = async () => says('it has more processes than 60');
+  return response.ok ? seen <= 62 : waitFor(ended);
+}
