@@ -1,5 +1,17 @@
-import { index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, id } from './columns.ts';
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { companies } from './companies.ts';
 import { issues } from './issues.ts';
 
 /** Issues that others filed by the agent-to-agent protocol: what they call a task. */
@@ -39,5 +51,47 @@ export const a2a_messages = pgTable(
   (t) => [
     uniqueIndex('a2a_messages_message').on(t.agent_id, t.message_id, t.digest),
     index('a2a_messages_issue').on(t.issue_id, t.created_at.desc(), t.id.desc()),
+  ],
+);
+
+/** Others whose agents a company's own may call. */
+export const a2a_peers = pgTable(
+  'a2a_peers',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    label: text().notNull(),
+    url: text().notNull(),
+    api_key_sealed: text(),
+    timeout_seconds: integer().notNull().default(60),
+    rate_limit_rpm: integer().notNull().default(60),
+    refresh_interval_seconds: integer().notNull().default(3600),
+    local_preference_bias: doublePrecision().notNull().default(0.2),
+    enabled: boolean().notNull().default(true),
+    /** `pending` until the first fetch, then `healthy` or `failing`: of fetches of its card alone. */
+    status: text().notNull().default('pending'),
+    /** The agents of its card. */
+    agents: jsonb().notNull().default([]),
+    last_fetched_at: instant(),
+    last_fetch_error: text(),
+    next_refresh_at: createdAt(),
+    /** Calls of the minute that began then, by all schedulers together. */
+    window_started_at: createdAt(),
+    window_calls: integer().notNull().default(0),
+    calls: integer().notNull().default(0),
+    errors: integer().notNull().default(0),
+    last_call_at: instant(),
+    last_call_error: text(),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    uniqueIndex('a2a_peers_label').on(t.company_id, sql`lower(${t.label})`),
+    index('a2a_peers_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('a2a_peers_due')
+      .on(t.next_refresh_at)
+      .where(sql`enabled`),
   ],
 );
