@@ -70,6 +70,7 @@ const changesCast = ({ id, method, path }: EndpointRow): boolean =>
     'join-requests.resolve',
     'webhooks.create',
     'mcp-servers.create',
+    'peers.create',
   ].includes(id);
 
 /** It adds to the stage or sets what is there: the next caller may do the same. */

@@ -51,6 +51,7 @@ export const awaitingScheduler: readonly string[] = [
   'agents.test-codex-adapter',
   'providers.test',
   'providers.test-instance',
+  'peers.refresh',
   'plugins.allow',
   'plugins.start',
   'plugins.stop',
@@ -199,11 +200,15 @@ async function stageWebhook(tx: Tx, company_id: string): Promise<Stage> {
   const { id: webhook_id } = webhook!;
   const event = { seq: 1, event_id: webhook_id, event_type: 'issue.created', body: '{}' };
   const ended = { status: 'failed', error: 'it answered 500', finished_at: new Date() };
+  const [peer] = await tx
+    .insert(schema.a2a_peers)
+    .values({ company_id, label: `Peer ${webhook_id}`, url: 'https://example.com' })
+    .returning();
   const [delivery] = await tx
     .insert(schema.webhook_deliveries)
     .values({ company_id, webhook_id, ...event, ...ended })
     .returning();
-  return { webhookId: webhook_id, deliveryId: delivery!.id };
+  return { webhookId: webhook_id, deliveryId: delivery!.id, peerId: peer!.id };
 }
 
 /** One that was never asked for its tools. */

@@ -128,6 +128,25 @@ describe('the install verbs', () => {
     ).toEqual([]);
   });
 
+  it('ask an admin for a peer, whatever the agent may do', async () => {
+    const set = await scene();
+    expect(await set.apply(fenced('/install-federation', 'label: Acme\nurl: https://acme.example'))).toEqual(
+      ok('a human is asked to approve: Install federation: Acme'),
+    );
+    expect(await rowsOf('select id from a2a_peers where company_id = $1', set.company.id)).toEqual([]);
+    const body = { label: 'Acme', url: 'https://acme.example' };
+    const target = { company_id: set.company.id, approval_id: newId(), agent_id: set.ada.id, body };
+    const install = async (role: 'admin' | 'member') =>
+      transaction(database, async (tx) =>
+        installAppliers.federation!(tx, { ...actors.board(set.company), role }, target),
+      );
+    await expect(install('member')).rejects.toMatchObject({ kind: 'forbidden' });
+    await install('admin');
+    expect(await rowsOf('select label from a2a_peers where company_id = $1', set.company.id)).toEqual([
+      { label: 'Acme' },
+    ]);
+  });
+
   it('give a skill to who asked for it, also where a person approved it', async () => {
     const set = await scene({ 'skills.manage': false });
     const [content, board] = [
@@ -153,7 +172,11 @@ describe('the install verbs', () => {
         'cron_expression: five fields are required',
       ],
       ['/install-agent', 'a fenced body is missing'],
-      [fenced('/install-federation', 'url: x'), 'verb /install-federation is not available'],
+      [fenced('/install-federation', 'url: x'), "body must have required property 'label'"],
+      [
+        fenced('/install-federation', 'label: Acme\nurl: https://acme.example\napi_key: sk_1'),
+        'api_key: a key is an admin’s to give, when the peer is there',
+      ],
     ] as const)
       expect(await set.apply(text)).toEqual(refused(error));
     expect(await rowsOf('select id from approvals where company_id = $1', set.company.id)).toEqual([]);

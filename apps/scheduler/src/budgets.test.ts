@@ -206,6 +206,7 @@ describe('what was approved', () => {
       await ask('memory', { title: 'Linus' }),
       await ask('skill', '---\nname: Linus\ndescription: Sweeps\n---\nSweep.'),
       await ask('routine', { name: 'Linus' }),
+      await ask('federation', { label: 'Linus', url: 'https://linus.example' }),
     ];
     const refused = [await ask('federation', { name: 'Linus' }), await ask('note', { body: 'untitled' })];
     await waitFor(async () => {
@@ -216,14 +217,15 @@ describe('what was approved', () => {
       `select (select count(*)::int from agents where company_id = $1 and name = 'Linus') as agents,
         (select array_agg(kind order by kind) from notes where company_id = $1) as notes,
         (select count(*)::int from skills where company_id = $1) as skills,
-        (select count(*)::int from routines where company_id = $1) as routines`,
+        (select count(*)::int from routines where company_id = $1) as routines,
+        (select count(*)::int from a2a_peers where company_id = $1) as peers`,
       [company.id],
     );
-    expect(rows).toEqual([{ agents: 1, notes: ['memory', 'note'], skills: 1, routines: 1 }]);
+    expect(rows).toEqual([{ agents: 1, notes: ['memory', 'note'], skills: 1, routines: 1, peers: 1 }]);
     const errors = await waitFor(async () => {
       const failed = await Promise.all(refused.map(async (id) => findApproval(db.database.db, id)));
       return failed.every((row) => row?.apply_error) && failed.map((row) => row?.apply_error);
     });
-    expect(errors).toEqual(['this instance cannot install: federation', expect.stringContaining('title')]);
+    expect(errors).toEqual([expect.stringContaining('label'), expect.stringContaining('title')]);
   });
 });

@@ -7,6 +7,7 @@ import type { RunPool } from './execution/run-pool.ts';
 import type { McpServers } from './mcp/mcp-servers.ts';
 import type { PluginHost } from './plugins/plugin-host.ts';
 import type { TickCounters } from './tick-counters.ts';
+import type { PeerLink } from './federation/peer-link.ts';
 import type { WebhookSender } from './webhooks/webhook-sender.ts';
 
 /** What the process's consumers and timers work with. */
@@ -25,6 +26,8 @@ export interface SchedulerContext {
   tools: ToolRegistry;
   /** Sends events to where integrators listen. */
   webhooks: Pick<WebhookSender, 'kick'>;
+  /** Looks after peers and what was delegated to them. */
+  peers: Pick<PeerLink, 'kick' | 'refresh'>;
   /** Runs this scheduler's share of the plugins. */
   plugins: Pick<PluginHost, 'kick' | 'leases' | 'runner'>;
   /** Outside MCP servers: their tools are listed when it is time to. */

@@ -7,13 +7,13 @@ import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
 import { instanceName, openInstanceStorage, openLinks, openPool } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
+import { openOutbound } from './outbound.ts';
 import { loadPricing } from './pricing.ts';
 import { openPlugins } from './plugins/open-plugins.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
 import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
 import { startTimers } from './timers.ts';
-import { WebhookSender } from './webhooks/webhook-sender.ts';
 
 /** How much time there is. */
 export interface StopOptions {
@@ -73,7 +73,8 @@ export async function startScheduler({
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
-  const webhooks = new WebhookSender({ ...shared, listener });
+  const outbound = openOutbound({ ...shared, listener });
+  const { webhooks, peers } = outbound;
   const onReady = () => queue.lookForCommands();
   const plugins = openPlugins({ ...shared, listener, name, onReady });
   const counters = new TickCounters();
@@ -86,6 +87,7 @@ export async function startScheduler({
     pool,
     tools,
     webhooks,
+    peers,
     plugins,
     mcp_servers,
     claimed_by: name,
@@ -107,7 +109,7 @@ export async function startScheduler({
         endRuns({ pool, leases, database, logger }, timeoutMs, hurry),
         ...timers.map(async (timer) => timer.stop()),
         queue.stop({ timeout_ms: timeoutMs }),
-        webhooks.stop(),
+        outbound.stop(),
         plugins.stop(),
         mcp_servers.stop(),
       ]);

@@ -5,6 +5,7 @@
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { AdapterTest, TestAdapterCommand } from './agents.ts';
+import { federationCommands } from './federation.ts';
 import { pluginCommands } from './plugin-commands.ts';
 import { RefreshMcpServerCommand } from './mcp-servers.ts';
 import { InstanceProviderTests, ProviderTest, TestProviderCommand } from './providers.ts';
@@ -58,6 +59,7 @@ export const commandCatalogue = {
     taken_by: 'any',
     doc: 'Lists the tools of an outside MCP server anew; what came of it stands in its row.',
   },
+  ...federationCommands,
 } as const satisfies CommandTable;
 
 export type CommandCatalogue = typeof commandCatalogue;

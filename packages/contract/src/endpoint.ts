@@ -37,7 +37,8 @@ export type ScopeEntity =
   | 'webhook_delivery'
   | 'mcp_server'
   | 'plugin'
-  | 'chat';
+  | 'chat'
+  | 'peer';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.

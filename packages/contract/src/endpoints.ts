@@ -16,6 +16,7 @@ import { companyEndpoints } from './companies.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
 import type { EndpointRow } from './endpoint.ts';
+import { federationEndpoints } from './federation.ts';
 import { goalEndpoints } from './goals.ts';
 import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
@@ -79,6 +80,7 @@ export const endpoints: readonly EndpointRow[] = [
   webhookEndpoints,
   pluginEndpoints,
   mcpServerEndpoints,
+  federationEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

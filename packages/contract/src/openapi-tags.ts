@@ -32,6 +32,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   mcp: 'The Model Context Protocol.',
   'mcp-servers': 'Outside MCP servers, whose tools the company’s agents call.',
   notes: 'What is known: notes, findings, memories.',
+  peers: 'Others whose agents may be called.',
   plugins: 'Programs beside the service, which bring tools, jobs and webhooks.',
   projects: 'Bodies of work.',
   providers: 'Model vendors that a company brings.',

@@ -133,7 +133,10 @@ const installVerbs: readonly VerbRow[] = [
     ...now,
     body: 'required',
   }),
-  row('install-federation', '', 'Adds an agent-to-agent peer.', { body: 'required' }),
+  row('install-federation', '', 'Asks an admin to add a peer, whose agents can then be called: label, url.', {
+    ...now,
+    body: 'required',
+  }),
 ];
 
 const orchestrationVerbs: readonly VerbRow[] = [

@@ -6,12 +6,14 @@ import {
   CreateSkill,
   createValidator,
   type InstallKind,
+  InstallPeer,
   InstallRoutine,
 } from '@acp/contract';
 import {
   attachSkill,
   createAgent,
   createNote,
+  createPeer,
   createRoutine,
   createScheduledRoutine,
   createSkill,
@@ -36,6 +38,8 @@ type Make = (tx: Tx, actor: Actor, target: InstallTarget) => Promise<string>;
 /** One kind of thing that agents install: by a verb, or by an approval where the permission is withheld. */
 export interface Install {
   permission: AgentPermission;
+  /** An admin decides, whatever the agent may do. */
+  admins_only?: true;
   /** Fields that its body may have, for telling what was not understood. */
   fields: readonly string[];
   /** Throws `invalid` for a body that can't be carried out. */
@@ -45,13 +49,12 @@ export interface Install {
 const agent = createValidator(CreateAgent, 'body');
 const note = createValidator(CreateNote, 'body');
 const skill = createValidator(CreateSkill, 'body');
+const peer = createValidator(InstallPeer, 'body');
 const routine = createValidator(InstallRoutine, 'body');
 
 const fieldsOf = (schema: { properties: object }) => Object.keys(schema.properties);
 
-export type InstallableKind = Exclude<InstallKind, 'federation'>;
-
-export const installs: Readonly<Record<InstallableKind, Install>> = {
+export const installs: Readonly<Record<InstallKind, Install>> = {
   note: { permission: 'notes.write', fields: fieldsOf(CreateNote), read: (body) => readNote(fields(body)) },
   memory: {
     permission: 'notes.write',
@@ -61,6 +64,12 @@ export const installs: Readonly<Record<InstallableKind, Install>> = {
   skill: { permission: 'skills.manage', fields: fieldsOf(CreateSkill), read: readSkill },
   routine: { permission: 'routines.manage', fields: fieldsOf(InstallRoutine), read: readRoutine },
   agent: { permission: 'agents.create', fields: fieldsOf(CreateAgent), read: readAgent },
+  federation: {
+    permission: 'federation.call',
+    admins_only: true,
+    fields: fieldsOf(InstallPeer),
+    read: readPeer,
+  },
 };
 
 /** What carries out an approved install. */
@@ -104,6 +113,19 @@ function readAgent(body: Body): Make {
     const hired = await createAgent(tx, actor, company_id, input);
     return 'agent' in hired ? hired.agent.name : hired.name;
   };
+}
+
+/** Without a key: that is an admin's to give, once the peer is there. */
+function readPeer(body: Body): Make {
+  const given = fields(body);
+  // It would stand in the approval for all to read.
+  if ('api_key' in given) throw invalid('api_key: a key is an admin’s to give, when the peer is there');
+  const input = peer(given);
+  const known = Object.fromEntries(
+    Object.entries(input).filter(([name]) => Object.hasOwn(InstallPeer.properties, name)),
+  );
+  return async (tx, actor, { company_id }) =>
+    (await createPeer(tx, actor, company_id, known as typeof input, null)).label;
 }
 
 function fields(body: Body): Record<string, unknown> {

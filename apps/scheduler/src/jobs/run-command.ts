@@ -16,5 +16,9 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
     'refresh-mcp-server': refreshMcpServerCommand(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
     ...pluginCommandHandlers(context),
+    'refresh-peer': async ({ peer_id }, { signal }) => {
+      await context.peers.refresh(peer_id, signal);
+      return {};
+    },
   };
 }

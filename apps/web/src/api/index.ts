@@ -23,6 +23,7 @@ import { adminWorkerRoutes } from './workers/admin-routes.ts';
 import { workerRoutes } from './workers/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
+import { federationRoutes } from './federation/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
 import { mcpServerRoutes } from './mcp-servers/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
@@ -72,6 +73,7 @@ export const apiRoutes: readonly Route[] = [
   webhookRoutes,
   pluginRoutes,
   mcpServerRoutes,
+  federationRoutes,
   inboxRoutes,
   trashRoutes,
   referenceRoutes,

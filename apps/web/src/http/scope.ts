@@ -18,6 +18,7 @@ import {
   findJoinRequest,
   findMcpServer,
   findNote,
+  findPeer,
   findPlugin,
   findProvider,
   findRelation,
@@ -66,6 +67,7 @@ const loaders = {
   mcp_server: findMcpServer,
   plugin: findPlugin,
   chat: findChat,
+  peer: findPeer,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

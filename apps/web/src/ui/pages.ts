@@ -17,6 +17,7 @@ import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
+import { peerRoutes } from './federation/peer-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
@@ -65,6 +66,7 @@ export const uiPages: readonly UiRoute[] = [
   runsRoutes,
   approvalRoutes,
   secretRoutes,
+  peerRoutes,
   providerRoutes,
   inboxRoutes,
   projectRoutes,

@@ -82,6 +82,7 @@ export async function requestApproval(
 
 /** What people call it, for the title. */
 function nameIn(body: WithheldInstall['body']): string {
-  const text = typeof body === 'string' ? /^\s*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title);
+  const text =
+    typeof body === 'string' ? /^\s*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title ?? body.label);
   return typeof text === 'string' && text.trim() !== '' ? text.trim() : 'unnamed';
 }

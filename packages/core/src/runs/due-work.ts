@@ -21,6 +21,8 @@ export interface DueWork {
   plugins: boolean;
   /** `claimMcpServers` would find an outside server. */
   mcp_servers: boolean;
+  /** `claimDuePeers` would find a peer. */
+  peers: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
 }
@@ -38,6 +40,7 @@ const nothing: DueWork = {
   webhooks: false,
   plugins: false,
   mcp_servers: false,
+  peers: false,
   events: false,
 };
 
@@ -66,6 +69,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         as webhooks,
       exists (select from plugins where wanted) as plugins,
       exists (select from mcp_servers where next_refresh_at is not null and next_refresh_at <= now()) as mcp_servers,
+      exists (select from a2a_peers where enabled and next_refresh_at <= now()) as peers,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -1,22 +1,22 @@
-import { permits } from '@acp/contract';
+import { type InstallKind, permits } from '@acp/contract';
 import { hasFrontMatter, readYaml, requestInstallApproval } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { inline } from '@acp/adapters';
-import { type InstallableKind, installs as table } from '../../installs/installs.ts';
+import { installs as table } from '../../installs/installs.ts';
 import { agentOf, words } from '../resolve.ts';
 import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
 
 type Fields = Record<string, unknown>;
 
 /** Fields that name an agent: in the place of the id its name will do. */
-const agentFields: Partial<Record<InstallableKind, readonly string[]>> = {
+const agentFields: Partial<Record<InstallKind, readonly string[]>> = {
   agent: ['reports_to'],
   routine: ['assignee_agent_id'],
 };
 
 /** Makes the resource of the body; where a permission is withheld, an approval asks for it (decisions 5). */
-function install(kind: InstallableKind): Verb {
-  const { permission, fields, read } = table[kind];
+function install(kind: InstallKind): Verb {
+  const { permission, admins_only, fields, read } = table[kind];
   return {
     commit: async (context) => {
       const { tx, run, action } = context;
@@ -28,7 +28,8 @@ function install(kind: InstallableKind): Verb {
           : await withIds(context, kind, readYaml(text, 'the body'));
       const make = read(body);
       // What such an agent goes by an admin decides.
-      const forAdmins = kind === 'skill' && permits(run.actor.permissions, 'secrets.use');
+      const forAdmins =
+        admins_only === true || (kind === 'skill' && permits(run.actor.permissions, 'secrets.use'));
       if (forAdmins || !permits(run.actor.permissions, permission)) {
         const { company_id, issue_id } = run;
         const { title } = await requestInstallApproval(tx, run.actor, { company_id, issue_id, kind, body });
@@ -43,7 +44,7 @@ function install(kind: InstallableKind): Verb {
   };
 }
 
-async function withIds(context: VerbContext, kind: InstallableKind, body: Fields): Promise<Fields> {
+async function withIds(context: VerbContext, kind: InstallKind, body: Fields): Promise<Fields> {
   const { assignee, ...rest } = body;
   const fields: Fields =
     kind === 'routine' && assignee !== undefined ? { assignee_agent_id: assignee, ...rest } : { ...body };
@@ -60,4 +61,5 @@ export const installs: VerbGroup = {
   'install-skill': install('skill'),
   'install-routine': install('routine'),
   'install-agent': install('agent'),
+  'install-federation': install('federation'),
 };

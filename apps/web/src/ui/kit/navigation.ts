@@ -59,6 +59,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Members', path: '/members' },
       { label: 'Providers', path: '/providers', role: 'admin' },
       { label: 'Secrets', path: '/secrets', role: 'admin' },
+      { label: 'Peers', path: '/peers', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },
       { label: 'Settings', path: '/settings', role: 'admin' },

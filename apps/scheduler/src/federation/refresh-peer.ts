@@ -1,0 +1,47 @@
+import { findPeer, peerKey, type PeerRow, readCard, recordFetch } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { notFound, ServiceError, type Vault } from '@acp/kernel';
+import { fetchJson } from './fetch-json.ts';
+
+export interface PeerParts {
+  database: Database;
+  vault: Vault;
+  /** Guarded (SERVICE_PROVIDER_EGRESS). */
+  fetch: typeof fetch;
+}
+
+/** A card is small: the time of a call may be long. */
+const CARD_TIMEOUT_SEC = 20;
+
+const WELL_KNOWN = '/.well-known/agent-card.json';
+
+/** Fetches the peer's card and keeps what it says, or why it could not be had. @throws notFound where the peer is gone */
+export async function refreshPeer(parts: PeerParts, peer_id: string, signal: AbortSignal): Promise<void> {
+  const { database } = parts;
+  const peer = await findPeer(database.db, peer_id);
+  if (peer === undefined) throw notFound();
+  const outcome = await cardOf(parts, peer, signal);
+  await transaction(database, async (tx) => recordFetch(tx, peer, outcome));
+}
+
+async function cardOf({ vault, fetch: send }: PeerParts, peer: PeerRow, signal: AbortSignal) {
+  const url = cardUrl(peer.url);
+  try {
+    const key = peerKey(vault, peer);
+    const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    const timeout_sec = Math.min(peer.timeout_seconds, CARD_TIMEOUT_SEC);
+    return {
+      agents: readCard(await fetchJson(send, url, { method: 'GET', headers, timeout_sec }, signal), url),
+    };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error: error.message };
+    throw error;
+  }
+}
+
+/** The card itself, or the place below which it lies. */
+function cardUrl(text: string): string {
+  const url = new URL(text);
+  if (!url.pathname.endsWith('.json')) url.pathname = url.pathname.replace(/\/+$/, '') + WELL_KNOWN;
+  return url.href;
+}

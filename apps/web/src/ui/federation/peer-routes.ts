@@ -1,0 +1,94 @@
+import { federationEndpoints as rows } from '@acp/contract';
+import { listPeers, presentPeer } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, notice } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { deletePeerPart, healthPart, peerColumns, peerForm } from './peer-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byPeer = { by: 'peer', param: 'peerId' } as const;
+
+const listPath = (company_id: string): string => `/companies/${company_id}/peers`;
+
+const done: Record<string, string> = {
+  added: 'The peer is there. Its card is fetched within seconds.',
+  saved: 'Saved.',
+  fetched: 'The card was asked for.',
+  deleted: 'The peer is deleted.',
+};
+
+async function peersPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listPeers(tx, company_id, pageOf(query));
+  const path = listPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Peers', peerColumns, items)}!${moreLink(path, next_cursor, 'Older peers')}
+        </div>`
+      : emptyState(
+          'No peer yet',
+          html`Agents of other companies and systems can be given work, by the agent-to-agent protocol.`,
+        );
+  const body = html`!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
+  return companyPage(context, { title: 'Peers', active: path, body });
+}
+
+async function peerPage(
+  context: UiContext<'peer'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const peer = presentPeer(context.subject);
+  const path = listPath(context.company_id);
+  return companyPage(context, {
+    title: peer.label,
+    active: path,
+    trail: [{ label: 'Peers', path }],
+    body: html`!${notice(done[context.query.done ?? ''])}!${healthPart(peer)}
+    !${peerForm(`/peers/${peer.id}`, peer, error, form)}!${deletePeerPart(peer)}`,
+  });
+}
+
+/** An empty key is left alone. */
+const readPeer = (form: FormValues) => ({
+  label: form.text('label').trim(),
+  url: form.text('url').trim(),
+  api_key: form.given('api_key')?.trim(),
+  timeout_seconds: form.number('timeout_seconds'),
+  rate_limit_rpm: form.number('rate_limit_rpm'),
+  refresh_interval_seconds: form.number('refresh_interval_seconds'),
+  local_preference_bias: form.number('local_preference_bias'),
+});
+
+export const peerRoutes: UiRoute[] = [
+  page('/companies/{companyId}/peers', { scope: byCompany, role: 'admin' }, (c) => peersPage(c)),
+  action('/companies/{companyId}/peers', rows.create, {
+    read: readPeer,
+    secrets: ['api_key'],
+    next: (_, { id }) => `/peers/${id}?done=added`,
+    failed: peersPage,
+  }),
+  page('/peers/{peerId}', { scope: byPeer, role: 'admin' }, (c) => peerPage(c)),
+  action('/peers/{peerId}', rows.update, {
+    read: (form) => ({ ...readPeer(form), enabled: form.checked('enabled') }),
+    secrets: ['api_key'],
+    next: (c) => `/peers/${c.subject.id}?done=saved`,
+    failed: peerPage,
+  }),
+  action('/peers/{peerId}/refresh', rows.refresh, {
+    next: (c) => `/peers/${c.subject.id}?done=fetched`,
+    failed: (c, error) => peerPage(c, error),
+  }),
+  action('/peers/{peerId}/delete', rows.delete, {
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: (c, error) => peerPage(c, error),
+  }),
+];

@@ -1,0 +1,172 @@
+/** Peers: others whose agents a company's own may call by the agent-to-agent protocol (specification, A2A peer). */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+
+/** An agent on a peer's card. */
+export const PeerAgent = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  url: Type.String(),
+  /** In which dialect it is called. */
+  protocol_version: OneOf(['0.3', '1.0']),
+  skills: Type.Array(Type.String()),
+});
+export type PeerAgent = Static<typeof PeerAgent>;
+export const PeerAgents = Type.Array(PeerAgent);
+
+export const peerStatuses = ['pending', 'healthy', 'failing'] as const;
+
+export const Peer = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  label: Type.String(),
+  url: Type.String(),
+  has_api_key: Type.Boolean(),
+  timeout_seconds: Type.Integer(),
+  rate_limit_rpm: Type.Integer(),
+  refresh_interval_seconds: Type.Integer(),
+  local_preference_bias: Type.Number(),
+  last_fetched_at: Nullable(Timestamp),
+  last_fetch_error: Nullable(Type.String()),
+  status: OneOf(peerStatuses),
+  enabled: Type.Boolean(),
+  /** Of its card, as it was fetched last. */
+  agents: PeerAgents,
+  /** Calls since it was added, and how many of them failed. */
+  calls: Type.Integer(),
+  errors: Type.Integer(),
+  last_call_at: Nullable(Timestamp),
+  last_call_error: Nullable(Type.String()),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Peer = Static<typeof Peer>;
+
+const fields = {
+  /** Agents name it before a colon: `label:Agent`. */
+  label: Type.String({ minLength: 1, maxLength: 60, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N} ._-]*$' }),
+  /** Of a card, or of the place below which `/.well-known/agent-card.json` lies. */
+  url: Type.String({ minLength: 1, maxLength: 2000 }),
+};
+const options = {
+  timeout_seconds: Type.Integer({ minimum: 1, maximum: 600 }),
+  rate_limit_rpm: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  refresh_interval_seconds: Type.Integer({ minimum: 30, maximum: 604_800 }),
+  /** How much better than one of the company an agent of the peer has to fit: 0, no matter; 1, ours at any rate. */
+  local_preference_bias: Type.Number({ minimum: 0, maximum: 1 }),
+};
+const api_key = Type.String({ minLength: 1, maxLength: 4000, pattern: '^[\\x21-\\x7e]+$', writeOnly: true });
+
+/** As agents ask for one: a key is an admin's to give. */
+export const InstallPeer = Type.Object({ ...fields, ...Type.Partial(Type.Object(options)).properties });
+export type InstallPeer = Static<typeof InstallPeer>;
+
+export const CreatePeer = Type.Object({
+  ...InstallPeer.properties,
+  api_key: Type.Optional(Nullable(api_key)),
+});
+export type CreatePeer = Static<typeof CreatePeer>;
+
+export const UpdatePeer = Patch({
+  ...fields,
+  ...options,
+  api_key: Nullable(api_key),
+  enabled: Type.Boolean(),
+});
+export type UpdatePeer = Static<typeof UpdatePeer>;
+
+const ofCompany = {
+  path: '/api/companies/{companyId}/a2a/peers',
+  auth: BEARER,
+  scope: { by: 'company', param: 'companyId' },
+  feature: 'a2a',
+} as const;
+const one = {
+  path: '/api/a2a/peers/{peerId}',
+  auth: BEARER,
+  scope: { by: 'peer', param: 'peerId' },
+  feature: 'a2a',
+} as const;
+
+export const federationEndpoints = {
+  list: endpoint({
+    ...ofCompany,
+    id: 'peers.list',
+    method: 'GET',
+    role: 'viewer',
+    query: Type.Object(PageQuery),
+    response: Type.Array(Peer),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Peers of the company, newest first, each with the agents of its card; never a key.',
+  }),
+  create: endpoint({
+    ...ofCompany,
+    id: 'peers.create',
+    method: 'POST',
+    role: 'admin',
+    body: CreatePeer,
+    response: Peer,
+    status: 201,
+    tx: 'write',
+    example: { label: 'Acme', url: 'https://acme.example/companies/d9428888-122b-41e1-b85c-61ad0b1bd4a8' },
+    doc: 'Adds a peer, whose card is fetched at once and by its interval. A key without SERVICE_ENCRYPTION_KEY: 503; a label that is taken: 409.',
+  }),
+  get: endpoint({
+    ...one,
+    id: 'peers.get',
+    method: 'GET',
+    role: 'viewer',
+    response: Peer,
+    status: 200,
+    tx: 'none',
+    doc: 'One peer.',
+  }),
+  update: endpoint({
+    ...one,
+    id: 'peers.update',
+    method: 'PATCH',
+    role: 'member',
+    body: UpdatePeer,
+    response: Peer,
+    status: 200,
+    tx: 'write',
+    example: { rate_limit_rpm: 30 },
+    doc: 'Changes a peer. URL and key are an admin’s to change (403), and another URL needs the key again, or null.',
+  }),
+  delete: endpoint({
+    ...one,
+    id: 'peers.delete',
+    method: 'DELETE',
+    role: 'member',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Removes the peer. What was delegated to it is followed no more; its issues stay.',
+  }),
+  refresh: endpoint({
+    ...one,
+    path: '/api/a2a/peers/{peerId}/refresh',
+    id: 'peers.refresh',
+    method: 'POST',
+    role: 'member',
+    response: Peer,
+    status: 200,
+    tx: 'none',
+    doc: 'Has a scheduler fetch the card now. What stands in the way is in `last_fetch_error`; 503 where no scheduler answers.',
+  }),
+};
+
+/** Awaited by the refresh. */
+export const federationCommands = {
+  'refresh-peer': {
+    payload: Type.Object({ peer_id: Uuid }),
+    result: Type.Object({}),
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Fetches the card of a peer.',
+  },
+} as const;

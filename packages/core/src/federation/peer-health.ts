@@ -1,0 +1,77 @@
+import type { PeerAgent } from '@acp/contract';
+import { schema, signal, type Tx } from '@acp/db';
+import { rateLimited } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import type { PeerRow } from './peers.ts';
+
+const { a2a_peers } = schema;
+
+/** Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval. */
+export async function claimDuePeers(tx: Tx, limit: number): Promise<{ id: string }[]> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    update a2a_peers set next_refresh_at = now() + make_interval(secs => refresh_interval_seconds)
+    where id in (
+      select p.id from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
+      where p.enabled and p.next_refresh_at <= now() order by p.next_refresh_at limit ${limit}
+      for no key update of p skip locked)
+    returning id`);
+  return rows;
+}
+
+const LONGEST_ERROR = 500;
+
+/** What the fetch of its card came to. A peer that begins or ends to fail is told of. */
+export async function recordFetch(
+  tx: Tx,
+  peer: PeerRow,
+  outcome: { agents: readonly PeerAgent[] } | { error: string },
+): Promise<void> {
+  const failed = 'error' in outcome;
+  const status = failed ? 'failing' : 'healthy';
+  const error = failed ? outcome.error.slice(0, LONGEST_ERROR) : null;
+  await tx
+    .update(a2a_peers)
+    .set({
+      status,
+      last_fetch_error: error,
+      ...(failed ? {} : { agents: outcome.agents, last_fetched_at: sql`now()` }),
+      next_refresh_at: sql`now() + make_interval(secs => refresh_interval_seconds)`,
+    })
+    .where(eq(a2a_peers.id, peer.id));
+  if (!failed) signal(tx, 'tools', peer.company_id);
+  if (peer.status === status) return;
+  const { id: entity_id, company_id, label } = peer;
+  const action = failed ? 'peer.failing' : 'peer.healthy';
+  const entry = { company_id, entity_type: 'peer', entity_id, action, details: { label, error } };
+  await recordChanges(tx, systemActor('federation'), [entry]);
+}
+
+/**
+ * One call of the peer's minute. @throws rateLimited when there is none left
+ */
+export async function takeCall(tx: Tx, { id }: Pick<PeerRow, 'id'>): Promise<void> {
+  const fresh = sql`window_started_at <= now() - interval '1 minute'`;
+  const result = await tx
+    .update(a2a_peers)
+    .set({
+      window_started_at: sql`case when ${fresh} then now() else window_started_at end`,
+      window_calls: sql`case when ${fresh} then 1 else window_calls + 1 end`,
+      calls: sql`calls + 1`,
+      last_call_at: sql`now()`,
+    })
+    .where(sql`id = ${id} and (${fresh} or window_calls < rate_limit_rpm)`);
+  if (result.rowCount === 0) throw rateLimited('the peer’s calls of this minute are used up', 60);
+}
+
+/** @param error null where the call was answered */
+export async function recordCall(tx: Tx, { id }: Pick<PeerRow, 'id'>, error: string | null): Promise<void> {
+  await tx
+    .update(a2a_peers)
+    .set(
+      error === null
+        ? { last_call_error: null }
+        : { errors: sql`errors + 1`, last_call_error: error.slice(0, LONGEST_ERROR) },
+    )
+    .where(eq(a2a_peers.id, id));
+}

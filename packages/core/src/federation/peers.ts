@@ -1,0 +1,184 @@
+import {
+  type Actor,
+  type CreatePeer,
+  createValidator,
+  type Peer,
+  PeerAgents,
+  requireRole,
+  type UpdatePeer,
+} from '@acp/contract';
+import {
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  signal,
+  type Tx,
+} from '@acp/db';
+import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
+import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { assertBaseUrl } from '../providers/index.ts';
+
+const { a2a_peers, companies } = schema;
+
+export type PeerRow = typeof a2a_peers.$inferSelect;
+
+const MAX_PEERS = 50;
+/** A word that stands for whichever peer has the agent. */
+const ANY_PEER = 'peer';
+
+const place = (id: string) => `a2a_peers/${id}`;
+const readAgents = createValidator(PeerAgents, 'agents');
+
+/** Never the key, sealed or not. */
+export function presentPeer(row: PeerRow): Peer {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    label: row.label,
+    url: row.url,
+    has_api_key: row.api_key_sealed !== null,
+    timeout_seconds: row.timeout_seconds,
+    rate_limit_rpm: row.rate_limit_rpm,
+    refresh_interval_seconds: row.refresh_interval_seconds,
+    local_preference_bias: row.local_preference_bias,
+    last_fetched_at: row.last_fetched_at,
+    last_fetch_error: row.last_fetch_error,
+    status: row.status as Peer['status'],
+    enabled: row.enabled,
+    agents: readAgents(row.agents),
+    calls: row.calls,
+    errors: row.errors,
+    last_call_at: row.last_call_at,
+    last_call_error: row.last_call_error,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** The scope loader's way to a peer. */
+export async function findPeer(tx: Tx, id: string): Promise<PeerRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(a2a_peers))
+    .from(a2a_peers)
+    .innerJoin(companies, and(eq(companies.id, a2a_peers.company_id), isNull(companies.deleted_at)))
+    .where(eq(a2a_peers.id, id));
+  return row;
+}
+
+export async function listPeers(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Peer>> {
+  const page = newestFirst(a2a_peers.created_at, a2a_peers.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(a2a_peers)
+    .where(and(eq(a2a_peers.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPeer);
+}
+
+/** The key that the peer's agents ask for; null where it has none. @throws unavailable where the key that sealed it is gone */
+export const peerKey = (vault: Vault, { id, api_key_sealed }: Pick<PeerRow, 'id' | 'api_key_sealed'>) =>
+  api_key_sealed === null ? null : vault.unseal(api_key_sealed, place(id));
+
+/**
+ * @param vault null where there is no key to seal
+ * @throws forbidden, invalid for a URL that is none, unavailable for a key without an encryption key, conflict for a
+ * label that is taken and at 50 peers
+ */
+export async function createPeer(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { api_key, ...input }: CreatePeer,
+  vault: Vault | null,
+): Promise<Peer> {
+  requireRole({ role: 'admin' }, actor, company_id);
+  assertPeer(input);
+  const id = newId();
+  const api_key_sealed = api_key && vault ? vault.seal(api_key, place(id)) : null;
+  const [others] = await tx
+    .select({ n: count() })
+    .from(a2a_peers)
+    .where(eq(a2a_peers.company_id, company_id));
+  if ((others?.n ?? 0) >= MAX_PEERS) throw conflict(`a company has ${MAX_PEERS} peers at most`);
+  const [row] = await unlessTaken(async () =>
+    tx
+      .insert(a2a_peers)
+      .values({ id, company_id, ...input, api_key_sealed })
+      .returning(),
+  );
+  signal(tx, 'tools', company_id);
+  await recordChanges(tx, actor, [changeOfPeer(row!, 'peer.created')]);
+  return presentPeer(row!);
+}
+
+/** An absent field is left alone. The key goes only where it was meant to: with another URL it is given again. */
+export async function updatePeer(
+  tx: Tx,
+  actor: Actor,
+  subject: PeerRow,
+  input: UpdatePeer,
+  vault: Vault,
+): Promise<Peer> {
+  const [before] = await tx.select().from(a2a_peers).where(eq(a2a_peers.id, subject.id)).for('no key update');
+  if (!before) throw notFound();
+  const { api_key, url, ...rest } = input;
+  const moved = url !== undefined && url !== before.url;
+  if (moved || api_key !== undefined) requireRole({ role: 'admin' }, actor, before.company_id);
+  if (moved && before.api_key_sealed !== null && api_key === undefined)
+    throw invalid('another url needs api_key again, or null');
+  assertPeer({ label: input.label ?? before.label, url: url ?? before.url });
+  const sealed = api_key ? vault.seal(api_key, place(before.id)) : null;
+  const [row] = await unlessTaken(async () =>
+    tx
+      .update(a2a_peers)
+      .set({
+        ...rest,
+        url,
+        ...(api_key === undefined ? {} : { api_key_sealed: sealed }),
+        // What it says of itself is asked for anew.
+        ...(moved ? { status: 'pending', agents: [], last_fetch_error: null } : {}),
+        ...(moved || rest.enabled === true ? { next_refresh_at: sql`now()` } : {}),
+        updated_at: sql`now()`,
+      })
+      .where(eq(a2a_peers.id, before.id))
+      .returning(),
+  );
+  signal(tx, 'tools', before.company_id);
+  await recordChanges(tx, actor, [changeOfPeer(row!, 'peer.updated', { fields: Object.keys(input) })]);
+  return presentPeer(row!);
+}
+
+export async function deletePeer(tx: Tx, actor: Actor, peer: PeerRow): Promise<void> {
+  const gone = await tx.delete(a2a_peers).where(eq(a2a_peers.id, peer.id)).returning({ id: a2a_peers.id });
+  if (gone.length === 0) throw notFound();
+  signal(tx, 'tools', peer.company_id);
+  await recordChanges(tx, actor, [changeOfPeer(peer, 'peer.deleted')]);
+}
+
+/** Where names lead is looked at when they are resolved (SERVICE_PROVIDER_EGRESS). */
+function assertPeer({ label, url }: Pick<CreatePeer, 'label' | 'url'>): void {
+  assertBaseUrl(url, { egress: 'any' }, 'url');
+  if (label.trim().toLowerCase() === ANY_PEER) throw invalid(`label: ${ANY_PEER} stands for any peer`);
+}
+
+async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error, 'a2a_peers_label')) throw conflict('there is a peer of that label already');
+    throw error;
+  }
+}
+
+function changeOfPeer(
+  { id, company_id, label }: PeerRow,
+  action: string,
+  details: Record<string, unknown> = {},
+) {
+  return { company_id, action, entity_type: 'peer', entity_id: id, details: { label, ...details } };
+}
