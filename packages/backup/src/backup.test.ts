@@ -1,6 +1,6 @@
 /** Backups end to end: what goes in comes out, and whatever is wrong with a file changes nothing. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { beginBackup, createNote, listBackups, systemActor } from '@acp/core';
+import { beginBackup, createNote, listBackups, recentNotifications, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
@@ -216,6 +216,14 @@ describe('a backup', () => {
     const rows = await listBackups(kit.database.db);
     expect(rows.filter(({ status }) => status === 'running')).toEqual([]);
     expect(rows.some(({ error }) => error === 'the process that made it was stopped')).toBe(true);
+    await backUp('aborted');
+    const told = (await recentNotifications(kit.database.db, 60)).filter(({ topic }) => topic === 'backup');
+    expect(told.map(({ level }) => level)).toContain('error');
+    expect(told.at(-1)).toMatchObject({
+      level: 'info',
+      company_id: null,
+      message: 'a backup was made again',
+    });
   });
 
   it('is made one at a time; one whose process is gone makes room', async () => {

@@ -61,7 +61,7 @@ export async function backUpInstance(
     return { ...made, id, file };
   } catch (error) {
     const message = signal.aborted ? 'the process that made it was stopped' : inWords(error);
-    await failBackup(database.db, id, message);
+    await transaction(database, async (tx) => failBackup(tx, id, message));
     await backups.store.delete(backups.prefix + file).catch(() => undefined);
     throw error;
   } finally {

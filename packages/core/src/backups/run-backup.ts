@@ -2,6 +2,7 @@ import type { Backup } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, cutText, storableText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 
 const { backups } = schema;
 
@@ -51,11 +52,12 @@ export async function finishBackup(
     .where(and(eq(backups.id, id), eq(backups.status, 'running')))
     .returning({ id: backups.id });
   if (done.length === 0) throw conflict('the backup was given up meanwhile');
+  if (await failedBefore(tx, id)) await tell(tx, id, 'info', 'a backup was made again');
 }
 
-/** In words for the operator; what ended already stays as it is. */
+/** In words for the operator, and to all admins of the instance; what ended already stays as it is. */
 export async function failBackup(tx: Tx, id: string, message: string): Promise<void> {
-  await tx
+  const failed = await tx
     .update(backups)
     .set({
       status: 'failed',
@@ -64,5 +66,23 @@ export async function failBackup(tx: Tx, id: string, message: string): Promise<v
       finished_at: sql`now()`,
       updated_at: sql`now()`,
     })
-    .where(and(eq(backups.id, id), eq(backups.status, 'running')));
+    .where(and(eq(backups.id, id), eq(backups.status, 'running')))
+    .returning({ id: backups.id });
+  if (failed.length > 0) await tell(tx, id, 'error', `a backup failed: ${message}`);
+}
+
+/** Whether the backup before this one failed. */
+async function failedBefore(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.execute<{ status: string }>(
+    sql`select status from backups where id <> ${id} order by started_at desc, id desc limit 1`,
+  );
+  return rows[0]?.status === 'failed';
+}
+
+/** The alert of specification, Events and observability 7. */
+async function tell(tx: Tx, id: string, level: 'info' | 'error', message: string): Promise<void> {
+  const entity = { entity_type: 'backup', entity_id: id };
+  const data = { topic: 'backup', level, message: cutText(message, ERROR_BYTES), ...entity };
+  const change: Change = { company_id: null, ...entity, event: { type: 'notification', data } };
+  await recordChanges(tx, systemActor('backups'), [change]);
 }
