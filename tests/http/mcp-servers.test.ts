@@ -319,6 +319,10 @@ describe('a server that can’t be reached as it was registered', () => {
       transaction(db.database, async (tx) => putFlag(tx, systemActor('tests'), 'mcp', { value }));
     await set(false);
     await waitFor(async () => (await send('GET', ofCompany('mcp-servers'))).status === 404);
+    for (const page of ['connect', 'mcp-servers']) {
+      const shown = await fetch(`${web.url}/companies/${cast.company_id}/${page}`, cast.admin);
+      expect(shown.status).toBe(404);
+    }
     await set(true);
     await waitFor(async () => (await send('GET', ofCompany('mcp-servers'))).status === 200);
   });

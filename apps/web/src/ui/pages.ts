@@ -25,6 +25,8 @@ import { backupRoutes } from './backups/backup-routes.ts';
 import { securityRoutes } from './identity/security-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
+import { connectRoutes } from './mcp-servers/connect-routes.ts';
+import { mcpServerRoutes } from './mcp-servers/server-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
 import { pluginListRoutes } from './plugins/list-routes.ts';
 import { pluginLogRoutes } from './plugins/log-routes.ts';
@@ -79,6 +81,8 @@ export const uiPages: readonly UiRoute[] = [
   costsRoutes,
   budgetRoutes,
   webhookRoutes,
+  connectRoutes,
+  mcpServerRoutes,
   pluginListRoutes,
   pluginRoutes,
   pluginToolRoutes,

@@ -108,7 +108,7 @@ export async function updateMcpServer(
   const enabled = rest.enabled ?? before.enabled;
   const elsewhere =
     (rest.url !== undefined && rest.url !== before.url) ||
-    rest.headers !== undefined ||
+    !sameHeaders(rest.headers, before.headers as Record<string, string>) ||
     enabled !== before.enabled;
   await unlessTaken(async () =>
     tx
@@ -184,6 +184,16 @@ async function grant(
   await tx
     .insert(mcp_server_agents)
     .values(access.map(({ agent_id, tools = null }) => ({ server_id, agent_id, tools })));
+}
+
+/** @param after undefined: they are left alone */
+function sameHeaders(after: Record<string, string> | undefined, before: Record<string, string>): boolean {
+  if (after === undefined) return true;
+  const names = Object.keys(after);
+  return (
+    names.length === Object.keys(before).length &&
+    names.every((name) => Object.hasOwn(before, name) && before[name] === after[name])
+  );
 }
 
 function assertHeaders(headers: Record<string, string>): void {

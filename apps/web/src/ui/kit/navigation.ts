@@ -62,6 +62,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Peers', path: '/peers', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },
+      { label: 'Connect', path: '/connect' },
       { label: 'Settings', path: '/settings', role: 'admin' },
     ],
   },

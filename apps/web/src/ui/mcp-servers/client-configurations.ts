@@ -1,0 +1,54 @@
+/** What clients of MCP want to be told of a server, by the formats in use. Pure. */
+
+export interface ClientConfiguration {
+  /** The clients, by the file that they read. */
+  title: string;
+  hint: string;
+  text: string;
+}
+
+interface Connection {
+  /** Of the server in the client's list: letters, digits and hyphens. */
+  name: string;
+  url: string;
+  key: string;
+}
+
+const json = (value: unknown): string => JSON.stringify(value, null, 2);
+
+export function clientConfigurations({ name, url, key }: Connection): ClientConfiguration[] {
+  const headers = { Authorization: `Bearer ${key}` };
+  const server = { type: 'http', url, headers };
+  const bridge = {
+    command: 'npx',
+    // Without a blank: some clients take an argument with one for two.
+    args: ['-y', 'mcp-remote', url, '--header', 'Authorization:${AUTHORIZATION}'],
+    env: { AUTHORIZATION: headers.Authorization },
+  };
+  return [
+    {
+      title: 'mcpServers, as most clients read it',
+      hint: 'In .mcp.json of a project, or the client’s own file of MCP servers',
+      text: json({ mcpServers: { [name]: server } }),
+    },
+    {
+      title: 'servers, as editors read it',
+      hint: 'In .vscode/mcp.json',
+      text: json({ servers: { [name]: server } }),
+    },
+    {
+      title: 'TOML',
+      hint: 'In config.toml of the client',
+      text: [
+        `[mcp_servers.${name}]`,
+        `url = ${JSON.stringify(url)}`,
+        `http_headers = { Authorization = ${JSON.stringify(headers.Authorization)} }`,
+      ].join('\n'),
+    },
+    {
+      title: 'Clients that only start programs',
+      hint: 'A bridge between standard input and this address, which npx fetches',
+      text: json({ mcpServers: { [name]: bridge } }),
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+import { mcpServerEndpoints } from '@acp/contract';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { notice, tabs } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+
+export const byCompany = { by: 'company', param: 'companyId' } as const;
+export const byServer = { by: 'mcp_server', param: 'serverId' } as const;
+export type CompanyContext = UiContext<'company'>;
+export type ServerContext = UiContext<'mcp_server'>;
+
+export const connectPath = (company_id: string): string => `/companies/${company_id}/connect`;
+export const serversPath = (company_id: string): string => `/companies/${company_id}/mcp-servers`;
+
+export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
+  roleIn(user, company_id) === 'admin';
+
+const done: Record<string, string> = {
+  added: 'The server is there. Its tools are listed within seconds.',
+  saved: 'Saved.',
+  deleted: 'The server is deleted.',
+};
+
+/** One of the pages below "Connect". Without the flag there are none, on pages as in the API. */
+export async function connectPage(
+  context: UiContext,
+  {
+    title,
+    tab,
+    body,
+    trail,
+  }: { title: string; tab: string; body: Html; trail?: { label: string; path: string } },
+): Promise<Html> {
+  context.services.instance.requireFeature(mcpServerEndpoints.list);
+  const { company_id, query } = context;
+  const pages = [
+    { label: 'Clients', path: connectPath(company_id) },
+    ...(isAdmin(context) ? [{ label: 'MCP servers', path: serversPath(company_id) }] : []),
+  ];
+  return companyPage(context, {
+    title,
+    active: connectPath(company_id),
+    ...(trail && { trail: [trail] }),
+    body: html`!${tabs('Connect', pages, tab)}!${notice(done[query.done ?? ''])}!${body}`,
+  });
+}

@@ -1,0 +1,146 @@
+import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { count, timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { checkbox, formError, input, postButton, status, textarea } from '../kit/parts.ts';
+import type { Column } from '../kit/table.ts';
+
+const stateOf = ({ enabled, status: state }: McpServer): Html => status(enabled ? state : 'disabled');
+
+export const serverColumns: Column<McpServer>[] = [
+  { label: 'Server', cell: ({ id, name }) => html`<a href="/mcp-servers/${id}">${name}</a>` },
+  { label: 'Address', cell: ({ url }) => html`<code>${new URL(url).host}</code>` },
+  { label: 'State', cell: stateOf },
+  { label: 'Tools', kind: 'number', cell: ({ tool_count }) => html`${count(tool_count)}` },
+  { label: 'Calls', kind: 'number', cell: ({ call_count }) => html`${count(call_count)}` },
+  { label: 'Failed', kind: 'number', cell: ({ failed_call_count }) => html`${count(failed_call_count)}` },
+  { label: 'Last called', cell: ({ last_called_at }) => timeAgo(last_called_at) },
+];
+
+export const callColumns: Column<McpServerCall>[] = [
+  { label: 'Tool', cell: ({ tool }) => html`<code>${tool}</code>` },
+  { label: 'By', cell: ({ actor_name }) => html`${actor_name}` },
+  { label: 'State', cell: ({ ok }) => status(ok ? 'succeeded' : 'failed') },
+  { label: 'What came of it', cell: ({ error }) => html`${error ?? ''}` },
+  { label: 'Milliseconds', kind: 'number', cell: ({ duration_ms }) => html`${count(duration_ms)}` },
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+];
+
+const fields = ['name', 'url', 'headers', 'timeout_seconds', 'refresh_interval_seconds'];
+
+/** `Name: value`, a line each. */
+const headerLines = (headers: Record<string, string>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+
+/** For a new server and for one that exists. */
+export function serverForm(
+  path: string,
+  server: McpServer | null,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const errors = new FieldErrors(error, fields);
+  const value = (name: string, known: string | number | undefined): string =>
+    form?.text(name) ?? String(known ?? '');
+  return html`<form class="card" method="post" action="${path}">
+    <h2>${server ? 'Server' : 'New server'}</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true, value: value('name', server?.name), hint: 'Its tools are called name__tool: small letters, digits, hyphens', error: errors.of('name') })}
+      !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url', server?.url), hint: 'Streamable HTTP', error: errors.of('url') })}
+    </div>
+    !${textarea({ name: 'headers', label: 'Headers', mono: true, rows: 3, value: value('headers', headerLines(server?.headers ?? {})), hint: 'A line each, every value with a secret of the company: Authorization: Bearer ${secret:TRACKER_TOKEN}', error: errors.of('headers') })}
+    <div class="row">
+      !${input({ name: 'timeout_seconds', label: 'Seconds for a call', type: 'number', min: 1, value: value('timeout_seconds', server?.timeout_seconds ?? 30), error: errors.of('timeout_seconds') })}
+      !${input({ name: 'refresh_interval_seconds', label: 'Seconds between listings', type: 'number', min: 60, value: value('refresh_interval_seconds', server?.refresh_interval_seconds ?? 900), error: errors.of('refresh_interval_seconds') })}
+    </div>
+    <button>${server ? 'Save' : 'Add'}</button>
+  </form>`;
+}
+
+/** How it is, and a test of it. */
+export function healthPart(server: McpServer): Html {
+  const { id, enabled, last_error, failing_since, last_listed_at, protocol_version, server_info } = server;
+  return html`<section class="card">
+    <h2>Health</h2>
+    <p>
+      !${stateOf(server)}
+      !${when(failing_since, (since) => html`<span class="soft small">since !${timeAgo(since)}</span>`)}
+    </p>
+    !${when(last_error, (reason) => html`<p class="error">${reason}</p>`)}
+    <dl class="facts">
+      <dt>Listed</dt>
+      <dd>!${last_listed_at === null ? html`never` : timeAgo(last_listed_at)}</dd>
+      <dt>Calls itself</dt>
+      <dd>${server_info ?? 'nothing yet'}</dd>
+      <dt>Protocol</dt>
+      <dd>${protocol_version ?? 'not agreed on yet'}</dd>
+      <dt>Calls</dt>
+      <dd>${count(server.call_count)}, of which ${count(server.failed_call_count)} failed</dd>
+    </dl>
+    <p>
+      !${when(enabled, () => postButton(`/mcp-servers/${id}/refresh`, 'Test and list its tools', { class: 'quiet' }))}
+      !${postButton(`/mcp-servers/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
+    </p>
+  </section>`;
+}
+
+interface Ticked {
+  name: string;
+  value: string;
+  label: string;
+  about?: string;
+  checked: boolean;
+}
+
+const tick = ({ name, value, label, about, checked }: Ticked): Html =>
+  html`<label class="check"
+    ><input type="checkbox" name="${name}" value="${value}" !${attributes({ checked })} /><span
+      ><code>${label}</code> !${when(about, (text) => html`<span class="soft small">${text}</span>`)}</span
+    ></label
+  >`;
+
+/** Which of its tools are taken. What is said of them comes from the server. */
+export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Html {
+  const list =
+    tools.length > 0
+      ? each(tools, ({ name, called, description, allowed: checked }) =>
+          tick({ name: 'tool', value: name, label: called, about: description, checked }),
+        )
+      : html`<p class="soft">None were listed yet.</p>`;
+  return html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
+    <h2>Tools</h2>
+    <p class="soft">Agents read what a tool says of itself. Take those that they need.</p>
+    !${checkbox({ name: 'all', label: 'All of them, also those to come', checked: allowed === null })}
+    <fieldset>
+      <legend>Or only these</legend>
+      !${list}
+    </fieldset>
+    <button>Save</button>
+  </form>`;
+}
+
+/** Which agents have them. */
+export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Html {
+  const has = new Set(access?.map(({ agent_id }) => agent_id));
+  return html`<form class="card" method="post" action="/mcp-servers/${id}/agents">
+    <h2>Agents</h2>
+    !${checkbox({ name: 'all', label: 'Every agent of the company', checked: access === null })}
+    <fieldset>
+      <legend>Or only these</legend>
+      !${each(agents, ({ id: value, name }) => tick({ name: 'agent', value, label: name, checked: has.has(value) }))}
+    </fieldset>
+    <button>Save</button>
+  </form>`;
+}
+
+export function deletePart({ id, name }: McpServer): Html {
+  return html`<section class="card danger">
+    <h2>Delete</h2>
+    <p>For good, with the record of its calls.</p>
+    !${postButton(`/mcp-servers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the server ${name}?` })}
+  </section>`;
+}

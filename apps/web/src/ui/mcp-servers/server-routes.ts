@@ -1,0 +1,149 @@
+import { mcpServerEndpoints as rows } from '@acp/contract';
+import { listAgents, listedMcpTools, listMcpCalls, listMcpServers, presentMcpServer } from '@acp/core';
+import { invalid } from '@acp/kernel';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, formError } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import {
+  byCompany,
+  byServer,
+  type CompanyContext,
+  connectPage,
+  type ServerContext,
+  serversPath,
+} from './connect-frame.ts';
+import {
+  agentsForm,
+  callColumns,
+  deletePart,
+  healthPart,
+  serverColumns,
+  serverForm,
+  toolsForm,
+} from './server-parts.ts';
+
+async function serversPage(
+  context: CompanyContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listMcpServers(tx, company_id, pageOf(query));
+  const path = serversPath(company_id);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('MCP servers', serverColumns, items)}!${moreLink(path, next_cursor, 'Older servers')}
+        </div>`
+      : emptyState(
+          'No MCP server yet',
+          html`The tools of a server that you add here are your agents’ tools.`,
+        );
+  const body = html`!${list}!${serverForm(path, null, error, form)}`;
+  return connectPage(context, { title: 'MCP servers', tab: path, body });
+}
+
+async function serverPage(
+  context: ServerContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, user, company_id, query, subject } = context;
+  const server = presentMcpServer(subject);
+  const own = `/mcp-servers/${server.id}`;
+  const tools = await listedMcpTools(tx, subject);
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items, next_cursor } = await listMcpCalls(tx, server, pageOf(query));
+  const calls =
+    items.length > 0
+      ? html`!${table('Calls', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}`
+      : html`<p class="soft">None yet.</p>`;
+  const path = serversPath(company_id);
+  return connectPage(context, {
+    title: server.name,
+    tab: path,
+    trail: { label: 'MCP servers', path },
+    body: html`!${healthPart(server)}!${serverForm(own, server, error, form)}!${toolsForm(server, tools)}!${agentsForm(server, agents)}
+      <section class="card">
+        <h2>Calls</h2>
+        !${calls}
+      </section>
+      !${deletePart(server)}`,
+  });
+}
+
+/** Of the forms below the first one, which have no field to stand beside. */
+async function refused(context: ServerContext, error: string): Promise<Html> {
+  const { name, id } = presentMcpServer(context.subject);
+  const path = serversPath(context.company_id);
+  const body = html`!${formError(error)}
+    <p><a href="/mcp-servers/${id}">Back to the server</a></p>`;
+  return connectPage(context, { title: name, tab: path, trail: { label: 'MCP servers', path }, body });
+}
+
+function readHeaders(form: FormValues): Record<string, string> {
+  const lines = form
+    .text('headers')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      if (colon < 1) throw invalid('headers must be lines of the form Name: value');
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+}
+
+const readServer = (form: FormValues) => ({
+  name: form.text('name').trim(),
+  url: form.text('url').trim(),
+  headers: readHeaders(form),
+  timeout_seconds: form.number('timeout_seconds'),
+  refresh_interval_seconds: form.number('refresh_interval_seconds'),
+});
+
+const saved = (c: ServerContext): string => `/mcp-servers/${c.subject.id}?done=saved`;
+
+export const mcpServerRoutes: UiRoute[] = [
+  page('/companies/{companyId}/mcp-servers', { scope: byCompany, role: 'admin' }, (c) => serversPage(c)),
+  action('/companies/{companyId}/mcp-servers', rows.create, {
+    read: readServer,
+    next: (_, { id }) => `/mcp-servers/${id}?done=added`,
+    failed: serversPage,
+  }),
+  page('/mcp-servers/{serverId}', { scope: byServer, role: 'admin' }, (c) => serverPage(c)),
+  action('/mcp-servers/{serverId}', rows.update, { read: readServer, next: saved, failed: serverPage }),
+  action('/mcp-servers/{serverId}/tools', rows.update, {
+    read: (form) => ({ tools: form.checked('all') ? null : form.all('tool') }),
+    next: saved,
+    failed: refused,
+  }),
+  action('/mcp-servers/{serverId}/agents', rows.update, {
+    // What an agent's own list of tools says stays: the form asks for the agents only.
+    read: (form, { subject }) => {
+      if (form.checked('all')) return { agents: null };
+      const known = new Map(subject.agents.map(({ agent_id, tools }) => [agent_id, tools]));
+      return {
+        agents: form.all('agent').map((agent_id) => ({ agent_id, tools: known.get(agent_id) ?? null })),
+      };
+    },
+    next: saved,
+    failed: refused,
+  }),
+  action('/mcp-servers/{serverId}/enabled', rows.update, {
+    read: (form) => ({ enabled: form.checked('enabled') }),
+    next: saved,
+    failed: refused,
+  }),
+  action('/mcp-servers/{serverId}/refresh', rows.refresh, {
+    next: (c) => `/mcp-servers/${c.subject.id}`,
+    failed: refused,
+  }),
+  action('/mcp-servers/{serverId}/delete', rows.delete, {
+    next: (c) => `${serversPath(c.company_id)}?done=deleted`,
+    failed: refused,
+  }),
+];

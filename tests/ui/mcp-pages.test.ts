@@ -1,0 +1,125 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Database, schema } from '@acp/db';
+import { eq } from 'drizzle-orm';
+import type { Express } from 'express';
+import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+const { mcp_servers } = schema;
+
+let app: Express;
+let database: Database;
+let cast: Cast;
+let base: string;
+
+beforeAll(async () => {
+  ({ app, database } = await startPages());
+  cast = await createCast(database);
+  base = `/companies/${cast.company_id}`;
+});
+
+function browserOf(person: Person): Browser {
+  const browser = new Browser(app);
+  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
+  browser.cookies.set('service_session', session![1]!);
+  return browser;
+}
+
+/** As a reader of the page sees it. */
+const plain = (text: string): string =>
+  text.replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCodePoint(Number(code)));
+
+const errorOf = (text: string, field: string): string =>
+  new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
+
+it('an admin mints a key on the page, where it stands in every configuration, once; a viewer reads the address', async () => {
+  const admin = browserOf(cast.admin);
+  const made = await admin.post(`${base}/connect`, { label: 'Laptop', role: 'member', expires_in_days: '' });
+  const key = /<code>([^<]{20,})<\/code>/.exec(made.text)![1]!;
+  expect(made.text.split(key).length - 1).toBe(6);
+  const [json] = /\{\s+"mcpServers[\s\S]*?(?=<\/pre>)/.exec(plain(made.text))!;
+  expect(Object.values((JSON.parse(json) as { mcpServers: object }).mcpServers)).toEqual([
+    {
+      type: 'http',
+      url: expect.stringMatching(new RegExp(`/mcp/${cast.company_id}$`)),
+      headers: { Authorization: `Bearer ${key}` },
+    },
+  ]);
+  const seen = await browserOf(cast.viewer).get(`${base}/connect`);
+  expect(seen.text).toContain(`/mcp/${cast.company_id}`);
+  expect(seen.text).not.toContain(key);
+  expect(seen.text).not.toContain('Mint a key');
+  expect(seen.text).not.toContain(`${base}/mcp-servers`);
+  expect((await browserOf(cast.member).post(`${base}/connect`, { role: 'member' })).status).toBe(403);
+});
+
+it('an admin adds a server, chooses its tools and agents, sees its health and calls, and deletes it', async () => {
+  const admin = browserOf(cast.admin);
+  const list = `${base}/mcp-servers`;
+  const form = {
+    name: 'tracker',
+    url: 'https://mcp.example.com/mcp',
+    headers: 'Authorization: Bearer plain',
+  };
+  const refused = await admin.post(list, form);
+  expect(errorOf(refused.text, 'headers')).toBe('Is not written as it should be.');
+  expect(refused.text).toContain('value="tracker"');
+  expect(errorOf((await admin.post(list, { ...form, headers: 'no colon' })).text, 'headers')).toBe(
+    'Must be lines of the form Name: value.',
+  );
+  const headers = 'Authorization: Bearer ${secret:TRACKER}\n\nX-Team: ${secret:TEAM}';
+  const made = await admin.post(list, { ...form, headers, timeout_seconds: '20' });
+  const [own = ''] = made.headers.location!.split('?');
+  const id = own.split('/').at(-1)!;
+  expect((await admin.get(made.headers.location!)).text).toContain('Its tools are listed within seconds.');
+
+  const tool = (name: string) => ({
+    name,
+    called: name,
+    description: `<b>${name}</b>`,
+    input_schema: {},
+    read_only: true,
+  });
+  await database.db
+    .update(mcp_servers)
+    .set({
+      listed_tools: [tool('find'), tool('close')],
+      tool_count: 2,
+      status: 'failing',
+      last_error: 'it answered 500',
+    })
+    .where(eq(mcp_servers.id, id));
+  await database.pool.query(
+    `insert into mcp_server_calls (server_id, tool, actor_type, actor_name, ok, error, duration_ms)
+     values ($1, 'find', 'agent', 'Ada', false, 'the ticket is <locked>', 12)`,
+    [id],
+  );
+  const shown = (await admin.get(own)).text;
+  for (const part of ['it answered 500', 'tracker__find', '${secret:TRACKER}']) expect(shown).toContain(part);
+  expect(plain(shown)).toContain('the ticket is <locked>');
+  expect(shown).not.toMatch(/<b>find|<locked>/);
+  expect((await admin.post(`${own}/tools`, { all: '', tool: 'find' })).status).toBe(303);
+  expect((await admin.post(`${own}/agents`, { all: '', agent: cast.agent_id })).status).toBe(303);
+  // What did not change does not make it forget its tools.
+  await admin.post(own, { ...form, headers, timeout_seconds: '25', refresh_interval_seconds: '900' });
+  expect((await admin.api('get', `/api/mcp-servers/${id}`)).body).toMatchObject({
+    tools: ['find'],
+    agents: [{ agent_id: cast.agent_id, tools: null }],
+    headers: { Authorization: 'Bearer ${secret:TRACKER}', 'X-Team': '${secret:TEAM}' },
+    timeout_seconds: 25,
+    tool_count: 2,
+  });
+  expect((await admin.post(`${own}/agents`, { all: '', agent: cast.other_agent_id })).text).toContain(
+    'unknown agent',
+  );
+  await admin.post(`${own}/tools`, { all: 'on' });
+  await admin.post(`${own}/enabled`, { enabled: '' });
+  expect((await admin.post(`${own}/refresh`)).text).toContain('the server is switched off');
+  expect((await admin.api('get', `/api/mcp-servers/${id}`)).body).toMatchObject({
+    tools: null,
+    enabled: false,
+  });
+  const gone = await admin.post(`${own}/delete`);
+  expect((await admin.get(gone.headers.location!)).text).toContain('The server is deleted.');
+  expect((await admin.get(own)).status).toBe(404);
+});
