@@ -28,7 +28,7 @@ import { createStage, pathOn, type Stage } from '../http/stage.ts';
 import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 /** Looked at within their pages. */
-const fragment = /\/(?:part\/[^/]+|card|facts|transcript)$/;
+const fragment = /\/(?:part\/[^/]+|card|facts|thread|transcript)$/;
 const paths = uiPages.flatMap((route) =>
   route.kind === 'page' && !fragment.test(route.path) ? [[route.path, route] as const] : [],
 );

@@ -1,6 +1,7 @@
 // What makes the pages live: the event stream, parts that renew themselves, forms that need no button.
 // Everything here is an addition: each act works as a plain form post without it.
 import { startBoard } from './board.js';
+import { startChat } from './chat.js';
 import { startFolded } from './folded.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
@@ -35,6 +36,7 @@ setInterval(() => {
 
 document.documentElement.dataset.script = 'on';
 startBoard();
+startChat();
 startFolded();
 startTranscripts(document);
 startLiveParts();

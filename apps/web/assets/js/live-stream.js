@@ -15,6 +15,7 @@ const NAMES = [
   'run_event',
   'notification',
   'worker_updated',
+  'chat_message',
 ];
 
 const LONGEST_WAIT_MS = 60_000;

@@ -17,6 +17,7 @@ function topicsOf(type, data) {
       ...(data.issue_id ? [`issue:${data.issue_id}`] : []),
     ];
   }
+  if (type === 'chat_message') return ['chats', `chat:${data.chat_id}`];
   if (type === 'worker_updated') return ['workers'];
   return [type];
 }

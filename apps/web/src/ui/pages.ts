@@ -12,6 +12,7 @@ import { userRoutes } from './admin/user-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
+import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
@@ -66,6 +67,7 @@ export const uiPages: readonly UiRoute[] = [
   issueRoutes,
   materialRoutes,
   runsRoutes,
+  chatRoutes,
   approvalRoutes,
   secretRoutes,
   peerRoutes,

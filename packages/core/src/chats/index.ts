@@ -20,4 +20,6 @@ export {
   newestChatMessages,
   readReply,
 } from './read-chats.ts';
+export { workOfReplies } from './reply-work.ts';
+export type { ReplyWork } from './reply-work.ts';
 export { CHAT_SUMMARY } from './summary.ts';

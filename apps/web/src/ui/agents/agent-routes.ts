@@ -10,6 +10,7 @@ import {
   spendOfAgent,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
+import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -62,6 +63,7 @@ async function agentPage(context: AgentContext, outcome: Outcome = {}): Promise<
     title: context.subject.name,
     active: list,
     trail: [{ label: 'Agents', path: list }],
+    actions: chatButton(context, context.subject),
     body: html`!${agentTabs(context.subject.id, `/agents/${context.subject.id}`)}!${agentBody(await loadView(context, outcome))}`,
   });
 }

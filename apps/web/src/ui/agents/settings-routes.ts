@@ -16,6 +16,7 @@ import {
   listTaskSessions,
   userNames,
 } from '@acp/core';
+import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -91,7 +92,8 @@ async function filesPage(
 async function framed(context: AgentContext, body: Html): Promise<Html> {
   const list = `/companies/${context.company_id}/agents`;
   const trail = [{ label: 'Agents', path: list }];
-  return companyPage(context, { title: context.subject.name, active: list, trail, body });
+  const actions = chatButton(context, context.subject);
+  return companyPage(context, { title: context.subject.name, active: list, trail, actions, body });
 }
 
 const failed = (context: AgentContext, error: string): Promise<Html> => settingsPage(context, error);

@@ -32,6 +32,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Dashboard', path: '' },
       { label: 'Board', path: '/board' },
       { label: 'Agents', path: '/agents' },
+      { label: 'Chats', path: '/chats' },
       { label: 'Runs', path: '/runs' },
       { label: 'Approvals', path: '/approvals', live: { topic: 'approvals', part: 'pending' } },
     ],

@@ -97,6 +97,7 @@ export function runBody(view: RunView): Html {
     <div class="columns">
       <section class="card" aria-label="Transcript">
         <h2>Transcript</h2>
+        !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat: only its person reads what was said.</p>`)}
         !${transcript(run, events)}
       </section>
       <aside class="card" data-live="run:${run.id}" data-source="/runs/${run.id}/facts">

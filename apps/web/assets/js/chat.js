@@ -1,0 +1,262 @@
+// A chat: replies that are followed while they are made, a thread that stays true, sending without leaving the page.
+// Without script the same forms are plain posts.
+import { LiveText } from './live-text.js';
+
+export function startChat() {
+  const chat = document.querySelector('[data-chat]');
+  if (chat) new Chat(chat).start();
+  else document.addEventListener('keydown', focusSearch);
+}
+
+class Chat {
+  #id;
+  #element;
+  #thread;
+  #composer;
+  #replies = new Map();
+  #refreshing = null;
+  #again = false;
+
+  constructor(element) {
+    this.#element = element;
+    this.#id = element.dataset.chat;
+    this.#thread = element.querySelector('[data-thread]');
+    this.#composer = element.querySelector('[data-composer]');
+  }
+
+  start() {
+    const element = this.#element;
+    element.addEventListener('submit', (event) => this.#submit(event));
+    element.addEventListener('click', (event) => copyCode(event));
+    element.addEventListener('keydown', (event) => this.#key(event));
+    document.addEventListener('keydown', (event) => event.key === 'Escape' && this.#stop());
+    document.addEventListener('live', ({ detail }) => {
+      if (detail.topics.includes(`chat:${this.#id}`)) void this.refresh();
+    });
+    for (const name of ['live-open', 'live-reset'])
+      document.addEventListener(name, () => void this.refresh());
+    this.#settle();
+    scrollToEnd();
+    if (this.#composer && matchMedia('(hover: hover)').matches) this.#field.focus({ preventScroll: true });
+  }
+
+  get #field() {
+    return this.#composer.elements.body_markdown;
+  }
+
+  // One request at a time; whoever asks meanwhile is served by one more.
+  async refresh() {
+    this.#again = true;
+    this.#refreshing ??= this.#refresh().finally(() => (this.#refreshing = null));
+    return this.#refreshing;
+  }
+
+  async #refresh() {
+    while (this.#again) {
+      this.#again = false;
+      const response = await fetch(`/chats/${this.#id}/thread${location.search}`, {
+        headers: { 'HX-Request': 'true' },
+      }).catch(() => null);
+      if (!response?.ok) return;
+      const template = document.createElement('template');
+      template.innerHTML = await response.text();
+      const atEnd = isAtEnd();
+      this.#merge([...template.content.children]);
+      this.#settle();
+      if (atEnd) scrollToEnd();
+    }
+  }
+
+  /** What has not changed stays as it is: nothing flickers, and what is unfolded or being edited is left alone. */
+  #merge(items) {
+    const known = new Map([...this.#thread.children].map((item) => [item.dataset.key, item]));
+    let place = this.#thread.firstElementChild;
+    for (const item of items) {
+      const old = known.get(item.dataset.key);
+      known.delete(item.dataset.key);
+      const keep =
+        old && (old.dataset.version === item.dataset.version || old.contains(document.activeElement));
+      const next = keep ? old : item;
+      if (old && !keep) {
+        if (place === old) place = old.nextElementSibling;
+        old.replaceWith(item);
+      }
+      if (next === place) place = place.nextElementSibling;
+      else this.#thread.insertBefore(next, place);
+    }
+    for (const gone of known.values()) gone.remove();
+    this.#element.querySelector('[data-empty]')?.toggleAttribute('hidden', items.length > 0);
+  }
+
+  #settle() {
+    for (const item of this.#thread.querySelectorAll('[data-follow]')) {
+      if (this.#replies.has(item)) continue;
+      const reply = new Reply(item, () => void this.refresh().then(() => this.#name()));
+      this.#replies.set(item, reply);
+    }
+    for (const [item, reply] of this.#replies) {
+      if (item.isConnected) continue;
+      reply.close();
+      this.#replies.delete(item);
+    }
+    for (const block of this.#thread.querySelectorAll('.markdown pre')) addCopy(block);
+  }
+
+  /** The first exchange gives the chat its name. */
+  async #name() {
+    const response = await fetch(`/api/chats/${this.#id}`).catch(() => null);
+    const { title } = response?.ok ? await response.json() : { title: null };
+    if (title === null) return;
+    for (const place of document.querySelectorAll('h1, .chat-list [aria-current] .chat-title'))
+      place.textContent = title;
+  }
+
+  async #submit(event) {
+    const form = event.target;
+    const path = form.dataset.api ?? (form.closest('[data-stop]') ? `/api/chats/${this.#id}/stop` : null);
+    if (path === null || event.defaultPrevented) return;
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(form));
+    if (form === this.#composer) return this.#send(path, values);
+    if (await this.#post(path, values)) {
+      document.activeElement?.blur();
+      await this.refresh();
+    }
+  }
+
+  async #send(path, values) {
+    const field = this.#field;
+    if (values.body_markdown.trim() === '') return;
+    field.value = '';
+    grow(field);
+    if (!(await this.#post(path, values))) {
+      // Nothing that was typed is lost.
+      if (field.value === '') field.value = values.body_markdown;
+      return;
+    }
+    await this.refresh();
+    scrollToEnd();
+  }
+
+  async #post(path, values) {
+    this.#tell('');
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(values),
+    }).catch(() => null);
+    if (response?.ok) return true;
+    const { error = 'it could not be sent: try again' } = (await response?.json().catch(() => null)) ?? {};
+    this.#tell(error);
+    return false;
+  }
+
+  #tell(text) {
+    const place = this.#element.querySelector('[data-error]');
+    if (!place) return;
+    place.textContent = text;
+    place.hidden = text === '';
+  }
+
+  #stop() {
+    if (this.#replies.size > 0) void this.#post(`/api/chats/${this.#id}/stop`, {}).then(() => this.refresh());
+  }
+
+  #key(event) {
+    const { target, key, shiftKey, isComposing } = event;
+    if (target !== this.#composer?.elements.body_markdown) return;
+    if (key === 'Enter' && !shiftKey && !isComposing) {
+      event.preventDefault();
+      this.#composer.requestSubmit();
+    } else if (key === 'ArrowUp' && target.value === '') {
+      const edits = [...this.#thread.querySelectorAll('.edit-said')];
+      const last = edits.at(-1);
+      if (!last) return;
+      event.preventDefault();
+      last.open = true;
+      last.querySelector('textarea').focus();
+    }
+  }
+}
+
+/** The reply that is being made, from its stream; the browser takes a cut stream up again by itself. */
+class Reply {
+  #source;
+  #text;
+  #doing;
+
+  constructor(item, ended) {
+    this.#text = new LiveText(item.querySelector('[data-words]'), (change) => {
+      const atEnd = isAtEnd();
+      change();
+      if (atEnd) scrollToEnd();
+    });
+    this.#doing = item.querySelector('[data-doing]');
+    this.#source = new EventSource(item.dataset.follow);
+    const on = (name, act) => this.#source.addEventListener(name, (event) => act(event));
+    on('delta', ({ data }) => this.#text.add(JSON.parse(data).text));
+    on('reset', () => {
+      this.#text.clear();
+      this.#doing.replaceChildren();
+    });
+    on('action', ({ data }) => this.#act(JSON.parse(data)));
+    on('done', () => this.#end(ended));
+    // An event of the stream has data; a broken connection has none, and is tried again.
+    on('error', ({ data }) => data !== undefined && this.#end(ended));
+  }
+
+  #act({ line, ok, error }) {
+    const item = document.createElement('li');
+    item.dataset.ok = String(ok);
+    const code = document.createElement('code');
+    code.textContent = line;
+    item.append(code, ok ? '' : ` ${error ?? ''}`);
+    this.#doing.append(item);
+  }
+
+  #end(ended) {
+    this.close();
+    ended();
+  }
+
+  close() {
+    this.#source.close();
+    this.#text.close();
+  }
+}
+
+function addCopy(block) {
+  if (block.querySelector('.copy')) return;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy small quiet';
+  button.textContent = 'Copy';
+  block.append(button);
+}
+
+async function copyCode({ target }) {
+  if (!target.matches?.('.copy')) return;
+  const code = target.closest('pre').querySelector('code') ?? target.closest('pre');
+  await navigator.clipboard?.writeText(code.textContent).catch(() => undefined);
+  target.textContent = 'Copied';
+  setTimeout(() => (target.textContent = 'Copy'), 1500);
+}
+
+function focusSearch(event) {
+  const field = document.querySelector('.chat-list') && document.querySelector('[role=search] input');
+  if (!field || event.key !== '/' || document.activeElement.matches('input, textarea, select')) return;
+  event.preventDefault();
+  field.focus();
+}
+
+document.addEventListener('input', ({ target }) => {
+  if (target.closest?.('[data-composer]')) grow(target);
+});
+// As high as what is typed; the style sheet bounds it.
+function grow(field) {
+  field.rows = Math.min(10, Math.max(2, field.value.split('\n').length));
+}
+
+const page = () => document.scrollingElement;
+const isAtEnd = () => page().scrollHeight - page().scrollTop - page().clientHeight < 120;
+const scrollToEnd = () => page().scrollTo({ top: page().scrollHeight });

@@ -1,0 +1,87 @@
+// Markdown that grows. Blocks that are complete stay the nodes that they are: only what changed is drawn anew.
+
+let parser;
+let loading;
+
+/** Of the first reply that streams: pages without one do without it. */
+async function loadParser() {
+  const { default: MarkdownIt } = await import('/static/markdown-it.js');
+  // As the server's: no HTML passes. Pictures wait for the server, which decides about them.
+  parser = new MarkdownIt({ html: false, linkify: true, breaks: true });
+  parser.renderer.rules.image = (tokens, index) => parser.utils.escapeHtml(tokens[index].content);
+}
+
+export class LiveText {
+  #place;
+  #around;
+  #text = '';
+  #blocks = [];
+  #due = 0;
+
+  /** @param around is called with each change of the page */
+  constructor(place, around) {
+    this.#place = place;
+    this.#around = around;
+    loading ??= loadParser();
+    void loading.then(() => this.#draw());
+  }
+
+  add(text) {
+    this.#text += text;
+    this.#due ||= requestAnimationFrame(() => this.#draw());
+  }
+
+  clear() {
+    this.#text = '';
+    this.#due ||= requestAnimationFrame(() => this.#draw());
+  }
+
+  close() {
+    cancelAnimationFrame(this.#due);
+    this.#place.setAttribute('aria-busy', 'false');
+  }
+
+  #draw() {
+    this.#due = 0;
+    if (!parser || (this.#text === '' && this.#blocks.length === 0)) return;
+    const blocks = blocksOf(this.#text);
+    this.#around(() => {
+      const root = this.#root();
+      for (const [index, html] of blocks.entries()) {
+        if (this.#blocks[index] === html) continue;
+        const block = document.createElement('div');
+        block.className = 'block';
+        block.innerHTML = html;
+        const old = root.children[index];
+        if (old) old.replaceWith(block);
+        else root.append(block);
+      }
+      while (root.children.length > blocks.length) root.lastElementChild.remove();
+    });
+    this.#blocks = blocks;
+  }
+
+  #root() {
+    const known = this.#place.querySelector(':scope > .markdown');
+    if (known) return known;
+    const root = document.createElement('div');
+    root.className = 'markdown';
+    this.#place.replaceChildren(root);
+    return root;
+  }
+}
+
+/** The HTML of each block at the top. */
+function blocksOf(text) {
+  const env = {};
+  const blocks = [];
+  let open = [];
+  for (const token of parser.parse(text, env)) {
+    open.push(token);
+    if (token.level === 0 && token.nesting <= 0) {
+      blocks.push(parser.renderer.render(open, parser.options, env));
+      open = [];
+    }
+  }
+  return blocks;
+}

@@ -1,0 +1,14 @@
+import type { Agent } from '@acp/contract';
+import type { Html } from '../kit/html.ts';
+import { postButton } from '../kit/parts.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+
+/** Opens a new chat with the agent; beside the title of its pages. */
+export function chatButton(context: Pick<UiContext, 'user' | 'company_id'>, { id }: Pick<Agent, 'id'>): Html {
+  if (!mayWrite(context)) return '';
+  return postButton(`/companies/${context.company_id}/chats`, 'Chat', {
+    class: 'primary',
+    fields: { agent_id: id },
+  });
+}

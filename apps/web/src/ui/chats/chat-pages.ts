@@ -1,0 +1,129 @@
+import type { Agent, Chat } from '@acp/contract';
+import { timeAgo } from '../kit/format.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, input, postButton, select } from '../kit/parts.ts';
+import { moreLink } from '../kit/table.ts';
+import { thread, type ThreadView } from './thread.ts';
+
+export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? 'New chat';
+
+export interface ChatList {
+  company_id: string;
+  chats: readonly Chat[];
+  agents: readonly Agent[];
+  q: string;
+  next_cursor: string | null;
+}
+
+export function chatsBody(
+  list: ChatList & { can_write: boolean; agent_id: string; error: string | null },
+): Html {
+  const { company_id, agents, can_write, q, chats, next_cursor, error, agent_id } = list;
+  const path = `/companies/${company_id}/chats`;
+  const empty = q
+    ? emptyState('Nothing found', html`Titles and words of messages are looked through.`)
+    : emptyState('No chat yet', html`Choose an agent and say what you want. Only you see your chats.`);
+  const search = q ? `${path}?q=${encodeURIComponent(q)}` : path;
+  return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
+    <form class="filters row" method="get" action="${path}" role="search">
+      !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
+      <button class="quiet">Search</button>
+    </form>
+    !${chats.length === 0 ? empty : html`<div class="card">!${chatLinks(list, null)}!${moreLink(search, next_cursor, 'Older chats')}</div>`}`;
+}
+
+function newChat(path: string, agents: readonly Agent[], agent_id: string): Html {
+  const choices = agents.map(({ id, name }) => ({ value: id, label: name }));
+  if (choices.length === 0) return '';
+  return html`<form class="card row" method="post" action="${path}">
+    !${select({ name: 'agent_id', label: 'Talk with', value: agent_id || (choices[0]?.value ?? ''), choices })}
+    <button>New chat</button>
+  </form>`;
+}
+
+function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, current: string | null): Html {
+  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  return html`<ul class="chat-list">
+    !${each(
+      chats,
+      (chat) =>
+        html`<li>
+          <a href="/chats/${chat.id}" !${attributes({ 'aria-current': chat.id === current ? 'page' : null })}>
+            <span class="chat-title">${titleOf(chat)}</span>
+            <span class="soft small"
+              >${names.get(chat.agent_id) ?? 'an agent'} · !${timeAgo(chat.updated_at)}</span
+            >
+          </a>
+        </li>`,
+    )}
+  </ul>`;
+}
+
+export interface ChatView extends ThreadView {
+  chat: Chat;
+  list: Pick<ChatList, 'chats' | 'agents'>;
+  /** Why nothing can be sent. */
+  closed: string | null;
+  error: string | null;
+}
+
+export function chatBody(view: ChatView): Html {
+  const { chat, list, can_write } = view;
+  return html`<div class="chat">
+    <aside class="chat-side" aria-label="Chats">
+      <form method="get" action="/companies/${chat.company_id}/chats" role="search">
+        <label class="sr-only" for="f-find">Search chats</label>
+        <input id="f-find" name="q" type="search" placeholder="Search chats" autocomplete="off" />
+      </form>
+      !${chatLinks(list, chat.id)}
+    </aside>
+    <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
+      <ol class="thread" data-thread aria-live="polite" aria-relevant="additions">
+        !${thread(view)}
+      </ol>
+      !${when(view.rows.length === 0, () => html`<p class="soft" data-empty>Say something to ${view.agent_name}.</p>`)}
+      !${can_write ? composer(view) : ''}
+    </section>
+  </div>`;
+}
+
+function composer({ chat, agent_name, closed, error }: ChatView): Html {
+  if (closed !== null) return html`<p class="notice">${closed}</p>`;
+  return html`<form
+    class="composer"
+    method="post"
+    action="/chats/${chat.id}/messages"
+    data-api="/api/chats/${chat.id}/messages"
+    data-composer
+  >
+    <p class="error" role="alert" data-error !${attributes({ hidden: error === null })}>${error ?? ''}</p>
+    <label class="sr-only" for="f-say">Message to ${agent_name}</label>
+    <div class="composer-row">
+      <textarea
+        id="f-say"
+        name="body_markdown"
+        rows="2"
+        required
+        placeholder="Message to ${agent_name}"
+        aria-describedby="h-say"
+      ></textarea>
+      <button>Send</button>
+    </div>
+    <p class="hint" id="h-say">
+      Enter sends, Shift+Enter begins a line, Esc stops the reply, ↑ in an empty field edits your last
+      message.
+    </p>
+  </form>`;
+}
+
+/** Name and end of a chat. */
+export function chatSettings({ id, title }: Chat): Html {
+  return html`<details class="edit">
+    <summary>Rename or delete</summary>
+    <form class="row" method="post" action="/chats/${id}/title">
+      !${input({ name: 'title', label: 'Title', value: title ?? '' })}
+      <button>Save</button>
+    </form>
+    !${postButton(`/chats/${id}/delete`, 'Delete this chat', { class: 'danger', confirm: 'Delete this chat for good?' })}
+  </details>`;
+}

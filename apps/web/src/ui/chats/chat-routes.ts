@@ -1,0 +1,150 @@
+import { chatEndpoints as rows } from '@acp/contract';
+import {
+  findAgent,
+  findChatMessage,
+  listAgents,
+  listChats,
+  listProjects,
+  newestChatMessages,
+  presentChat,
+  workOfReplies,
+} from '@acp/core';
+import { isUuid, notFound } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import { FormValues } from '../kit/form-values.ts';
+import type { Html } from '../kit/html.ts';
+import { pageOf } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { newIssueBody } from '../issues/new-issue-page.ts';
+import { chatBody, chatsBody, chatSettings, titleOf } from './chat-pages.ts';
+import { thread, type ThreadView } from './thread.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byChat = { by: 'chat', param: 'chatId' } as const;
+const listPath = (company_id: string): string => `/companies/${company_id}/chats`;
+
+/** Messages that a page begins with. */
+const SHOWN = 50;
+
+async function chatsPage(context: UiContext<'company'>, error: string | null = null): Promise<Html> {
+  const { tx, user, company_id, query } = context;
+  const q = query.q?.replaceAll('\0', '').trim().slice(0, 500) ?? '';
+  const { agents } = await listAgents(tx, user, { company_id });
+  const found = await listChats(tx, user, company_id, { ...pageOf(query), ...(q && { q }) });
+  const agent_id = query.agent && isUuid(query.agent) ? query.agent : '';
+  const { items: chats, next_cursor } = found;
+  const body = chatsBody({
+    company_id,
+    chats,
+    agents,
+    q,
+    next_cursor,
+    can_write: mayWrite(context),
+    agent_id,
+    error,
+  });
+  return companyPage(context, { title: 'Chats', active: listPath(company_id), body });
+}
+
+async function threadOf(context: UiContext<'chat'>): Promise<ThreadView> {
+  const { tx, user, subject, query } = context;
+  const before = Number(query.before);
+  const known = Number.isSafeInteger(before) && before > 0 && before < 2 ** 31 ? { before } : {};
+  const { rows: shown, earlier } = await newestChatMessages(tx, subject, { ...known, limit: SHOWN });
+  const agent = await findAgent(tx, subject.agent_id);
+  return {
+    chat_id: subject.id,
+    agent_name: agent?.name ?? 'The agent',
+    rows: shown,
+    work: await workOfReplies(tx, shown),
+    earlier: earlier ? (shown[0]?.position ?? null) : null,
+    user_id: user.user_id,
+    can_write: mayWrite(context),
+  };
+}
+
+async function chatPage(context: UiContext<'chat'>, error: string | null = null): Promise<Html> {
+  const { tx, user, subject, company_id } = context;
+  const view = await threadOf(context);
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
+  const agent = agents.find(({ id }) => id === subject.agent_id);
+  const closed = agent === undefined ? 'The agent of this chat is gone: it can be read, not written.' : null;
+  const chat = presentChat(subject);
+  const list = listPath(company_id);
+  return companyPage(context, {
+    title: titleOf(chat),
+    active: list,
+    trail: [
+      { label: 'Chats', path: list },
+      ...(agent ? [{ label: agent.name, path: `/agents/${agent.id}` }] : []),
+    ],
+    actions: mayWrite(context) ? chatSettings(chat) : '',
+    wide: true,
+    body: chatBody({ ...view, chat, list: { chats, agents }, closed, error }),
+  });
+}
+
+/** A message as the beginning of an issue: its first line, and all of it. */
+async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
+  const { tx, user, subject, company_id, params } = context;
+  const message = await findChatMessage(tx, subject, params.messageId ?? '');
+  if (message === undefined) throw notFound();
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const line = message.body_markdown.split('\n').find((each) => each.trim() !== '') ?? '';
+  const title = line
+    .replaceAll(/[*_`#>]+/g, '')
+    .trim()
+    .slice(0, 120)
+    .toWellFormed();
+  const assignee_agent_id = agents.some(({ id }) => id === subject.agent_id) ? subject.agent_id : '';
+  const form = new FormValues({ title, body_markdown: message.body_markdown, assignee_agent_id });
+  const list = listPath(company_id);
+  return companyPage(context, {
+    title: 'New issue',
+    active: `/companies/${company_id}/board`,
+    trail: [
+      { label: 'Chats', path: list },
+      { label: titleOf(subject), path: `/chats/${subject.id}` },
+    ],
+    body: newIssueBody({ company_id, agents, projects, error: null, form }),
+  });
+}
+
+export const chatRoutes: UiRoute[] = [
+  page('/companies/{companyId}/chats', { scope: byCompany, role: 'viewer' }, (c) => chatsPage(c)),
+  action('/companies/{companyId}/chats', rows.create, {
+    read: (form) => ({ agent_id: form.text('agent_id') }),
+    next: (_, { id }) => `/chats/${id}`,
+    failed: chatsPage,
+  }),
+  page('/chats/{chatId}', { scope: byChat, role: 'viewer' }, (c) => chatPage(c)),
+  // What the script asks for when something has changed.
+  page('/chats/{chatId}/thread', { scope: byChat, role: 'viewer' }, async (c) => thread(await threadOf(c))),
+  page('/chats/{chatId}/messages/{messageId}/issue', { scope: byChat, role: 'member' }, issueOfMessage),
+  action('/chats/{chatId}/messages', rows.post, {
+    read: (form) => ({ body_markdown: form.text('body_markdown') }),
+    next: ({ subject }) => `/chats/${subject.id}`,
+    failed: chatPage,
+  }),
+  action('/chats/{chatId}/messages/{messageId}/resend', rows.resend, {
+    read: (form) => ({ body_markdown: form.given('body_markdown') }),
+    next: ({ subject }) => `/chats/${subject.id}`,
+    failed: chatPage,
+  }),
+  action('/chats/{chatId}/stop', rows.stop, {
+    next: ({ subject }) => `/chats/${subject.id}`,
+    failed: chatPage,
+  }),
+  action('/chats/{chatId}/title', rows.update, {
+    read: (form) => ({ title: form.cleared('title') }),
+    next: ({ subject }) => `/chats/${subject.id}`,
+    failed: chatPage,
+  }),
+  action('/chats/{chatId}/delete', rows.delete, {
+    next: ({ company_id }) => listPath(company_id),
+    failed: chatPage,
+  }),
+];

@@ -1,0 +1,108 @@
+/** A chat in a browser: what streams stays still, and the keyboard does it all. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import {
+  cloneDatabase,
+  type FakeModel,
+  type ServiceProcess,
+  startFakeModel,
+  startService,
+  waitFor,
+} from '@acp/testkit';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { complaintsOf, excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+
+const account = { email: 'ada@example.com', password: 'correct horse battery' };
+const pieces =
+  'First *words*.\n\n|A table|B|\n|---|---|\n|1|2|\n\n```js\nlet a = 1;\n```\n\n<img src=x onerror=alert(1)> and [bad](javascript:alert(1)) the end.';
+
+inBrowser(`a chat${without}`, () => {
+  let service: ServiceProcess;
+  let model: FakeModel;
+  let browser: Browser;
+  let context: BrowserContext;
+  let agent: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    model = await startFakeModel();
+    const { url: DATABASE_URL } = await cloneDatabase('chat_pages');
+    service = await startService({
+      DATABASE_URL,
+      SERVICE_BOOTSTRAP_ADMIN_EMAIL: account.email,
+      SERVICE_BOOTSTRAP_ADMIN_PASSWORD: account.password,
+      SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+      SERVICE_DEFAULT_LLM_MODEL: 'test',
+      SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+    });
+    browser = await launchBrowser();
+    context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
+    context.on('page', (page) => complaints.push(...complaintsOf(page)));
+    await context.request.post('/login', { form: account });
+    const post = async (path: string, data: object): Promise<{ id: string }> =>
+      (await context.request.post(path, { data })).json() as Promise<{ id: string }>;
+    const { id } = await post('/api/companies', { name: 'Harbour', slug: 'harbour' });
+    agent = (await post(`/api/companies/${id}/agents`, { name: 'Grace' })).id;
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await model?.close();
+  });
+
+  async function openChat(): Promise<Page> {
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    await page.goto(`/agents/${agent}`);
+    await page.click('.actions button:has-text("Chat")');
+    await page.waitForSelector('[data-composer]');
+    return page;
+  }
+  const say = async (page: Page, text: string) => {
+    await page.fill('[data-composer] textarea', text);
+    await page.press('[data-composer] textarea', 'Enter');
+  };
+
+  it('draws a reply as it comes, leaves what is complete alone, and lets no HTML of the model through', async () => {
+    model.setScript(() => ({ chunks: pieces.match(/[^]{1,9}/g)!, chunk_delay_ms: 30 }));
+    const page = await openChat();
+    await say(page, 'Show me what you can');
+    // The node of the first block is marked: it has to be the same one when the reply is complete.
+    await page.waitForSelector('[data-words] .block:nth-child(2)');
+    await page.evaluate("document.querySelector('[data-words] .block').dataset.mark = 'kept'");
+    await page.waitForSelector('[data-words] pre');
+    expect(await page.getAttribute('[data-words] .block', 'data-mark')).toBe('kept');
+    await page.waitForSelector('.said[data-role=assistant] .did');
+    expect(await page.locator('.said[data-role=assistant] table td').allTextContents()).toEqual(['1', '2']);
+    expect(await page.locator('.said img, .said a[href^="javascript"]').count()).toBe(0);
+    await waitFor(async () => (await page.textContent('h1')) === 'Show me what you can');
+    expect(await page.locator('.said pre .copy').count()).toBe(1);
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await excessWidth(page)).toBe(0);
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
+  it('is stopped by Escape with its words kept, goes on in a tab that was opened meanwhile, and is edited by ↑', async () => {
+    model.setScript(() => ({ chunks: ['Some ', 'words'], chunk_delay_ms: 30, stall: 'end' }));
+    const page = await openChat();
+    await say(page, 'Talk for long');
+    await page.waitForSelector('[data-words]:has-text("Some words")');
+    const second = await context.newPage();
+    await second.goto(page.url());
+    await second.waitForSelector('[data-words]:has-text("Some words")');
+    await page.keyboard.press('Escape');
+    for (const tab of [page, second])
+      await tab.waitForSelector('.said[data-role=assistant]:not([data-follow]):has-text("stopped")');
+    model.setScript(({ messages }) => `Again: ${messages.at(-1)!.content}`);
+    await page.press('[data-composer] textarea', 'ArrowUp');
+    await page.fill('.edit-said[open] textarea', 'Talk briefly');
+    await page.click('.edit-said[open] button');
+    for (const tab of [page, second]) await tab.waitForSelector('.said:has-text("Again: Talk briefly")');
+    expect(await page.locator('.said').count()).toBe(2);
+    await page.close();
+    await second.close();
+    expect(complaints).toEqual([]);
+  });
+});

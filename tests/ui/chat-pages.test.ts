@@ -1,0 +1,81 @@
+/** The pages of chats, as plain forms without script. */
+import { beforeAll, expect, it } from '@jest/globals';
+import { createAgent } from '@acp/testkit';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, type Pages, startPages } from '../http/pages.ts';
+
+let pages: Pages;
+let cast: Cast;
+
+beforeAll(async () => {
+  pages = await startPages();
+  cast = await createCast(pages.database);
+});
+
+function browserOf(person: Cast['member']): Browser {
+  const browser = new Browser(pages.app);
+  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(person.headers.Cookie ?? '')![1]!);
+  return browser;
+}
+
+async function openChat(browser: Browser): Promise<{ path: string; agent_id: string }> {
+  const { id: agent_id } = await createAgent(pages.database.db, { id: cast.company_id }, { name: 'Ada <b>' });
+  const button = (await browser.get(`/agents/${agent_id}`)).text;
+  expect(button).toContain(`action="/companies/${cast.company_id}/chats"`);
+  const made = await browser.post(`/companies/${cast.company_id}/chats`, { agent_id });
+  expect(made.status).toBe(303);
+  return { path: made.headers.location!, agent_id };
+}
+
+it('a member opens a chat from the agent’s page, says something, renames it, finds it and deletes it', async () => {
+  const member = browserOf(cast.member);
+  const { path } = await openChat(member);
+  const sent = await member.post(`${path}/messages`, {
+    body_markdown: '**Hello** <script>alert(1)</script>',
+  });
+  expect([sent.status, sent.headers.location]).toEqual([303, path]);
+  const { text } = await member.get(path);
+  expect(text).toContain('<strong>Hello</strong>');
+  expect(text).not.toContain('<script>alert');
+  expect(text).not.toContain('Ada <b>');
+  expect(text).toMatch(/data-follow="\/api\/chats\/[^"]+\/stream"/);
+  expect((await member.post(`${path}/title`, { title: 'Greetings' })).status).toBe(303);
+  const list = `/companies/${cast.company_id}/chats`;
+  expect((await member.get(`${list}?q=greet`)).text).toContain('Greetings');
+  expect((await member.get(`${list}?q=nothing`)).text).toContain('Nothing found');
+  expect((await member.post(`${path}/delete`, {})).headers.location).toBe(list);
+  expect((await member.get(path)).status).toBe(404);
+});
+
+it('a message that can’t be sent comes back with the reason; a stopped one can be edited and sent again', async () => {
+  const member = browserOf(cast.member);
+  const { path, agent_id } = await openChat(member);
+  await member.post(`${path}/messages`, { body_markdown: 'first words here' });
+  await member.post(`${path}/stop`, {});
+  const stopped = (await member.get(path)).text;
+  const [, resend] = /action="([^"]+\/resend)"/.exec(stopped)!;
+  expect(stopped).toContain('stopped');
+  expect((await member.post(resend!, { body_markdown: 'other words here' })).status).toBe(303);
+  expect((await member.get(path)).text).toContain('other words here');
+  await member.post(`${path}/stop`, {});
+  await browserOf(cast.admin).post(`/agents/${agent_id}/pause`, {});
+  const refused = await member.post(`${path}/messages`, { body_markdown: 'more' });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('agent is paused');
+});
+
+it('a message becomes an issue whose text is there already, and nobody else sees the page of a chat', async () => {
+  const member = browserOf(cast.member);
+  const { path } = await openChat(member);
+  await member.post(`${path}/messages`, { body_markdown: '# Paint the shed\nGreen.' });
+  const [, id] = /id="m-([0-9a-f-]+)"/.exec((await member.get(path)).text)!;
+  const form = (await member.get(`${path}/messages/${id}/issue`)).text;
+  expect(form).toContain('value="Paint the shed"');
+  expect(form).toContain('# Paint the shed\nGreen.');
+  expect(form).toContain(`action="/companies/${cast.company_id}/issues/new"`);
+  for (const person of [cast.admin, cast.instance_admin, cast.viewer]) {
+    expect((await browserOf(person).get(path)).status).toBe(404);
+    expect((await browserOf(person).get(`${path}/thread`)).status).toBe(404);
+    expect((await browserOf(person).get(`${path}/messages/${id}/issue`)).status).toBe(404);
+  }
+});
