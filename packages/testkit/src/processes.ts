@@ -42,7 +42,7 @@ export interface Program {
 }
 
 const main = path.resolve(import.meta.dirname, '../../../apps/launcher/src/main.ts');
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 const alive = new Set<ServiceProcess>();
 let guard: ChildProcess | undefined;
 
