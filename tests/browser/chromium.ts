@@ -42,6 +42,28 @@ export async function excessWidth(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
+/** Words and figures of ordinary length in tables, headings and controls that stand on two lines: cut in the middle. */
+export async function cutWords(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const cut = [];
+    for (const place of document.querySelectorAll('th, td, h1, h2, h3, label, button, nav a')) {
+      const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+      for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+        if (node.parentElement.closest('.sr-only') || !node.parentElement.checkVisibility()) continue;
+        for (const word of node.data.matchAll(/\\S+/g)) {
+          if (word[0].length > 12 || /[-/]/.test(word[0])) continue;
+          const range = document.createRange();
+          range.setStart(node, word.index);
+          range.setEnd(node, word.index + word[0].length);
+          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+          if (lines.size > 1) cut.push(word[0]);
+        }
+      }
+    }
+    return cut;
+  })()`);
+}
+
 interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string }[] }[];
 }

@@ -25,7 +25,7 @@ import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { type Cast, createCast } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
-import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+import { cutWords, excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 /** Looked at within their pages. */
 const fragment = /\/(?:part\/[^/]+|card|facts|thread|transcript)$/;
@@ -109,12 +109,13 @@ inBrowser(`every page in a real browser${without}`, () => {
   });
 
   it.each(paths)(
-    '%s is as wide as its window, and for everybody to use',
+    '%s is as wide as its window, cuts no word, and is for everybody to use',
     async (_path, route) => {
       for (const page of open) {
         const answer = await page.goto(origin + pathOn(stage, route), { waitUntil: 'load' });
         expect(answer?.status()).toBe(200);
         expect(await excessWidth(page)).toBe(0);
+        expect(await cutWords(page)).toEqual([]);
         expect(await seriousFaults(page)).toEqual([]);
       }
     },
