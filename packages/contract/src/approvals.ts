@@ -15,7 +15,7 @@ export const approvalStatuses = [
 ] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
 
-export const installKinds = ['note', 'memory', 'skill', 'routine', 'agent', 'federation'] as const;
+const installKinds = ['note', 'memory', 'skill', 'routine', 'agent', 'federation'] as const;
 export type InstallKind = (typeof installKinds)[number];
 
 /** The payload of an `install`; that of a `hire_agent` is a `CreateAgent` body. */

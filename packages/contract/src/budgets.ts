@@ -123,7 +123,7 @@ export const CreateCostEvent = Type.Object({
 });
 export type CreateCostEvent = Static<typeof CreateCostEvent>;
 
-export const costGroups = ['agent', 'project', 'model', 'day'] as const;
+const costGroups = ['agent', 'project', 'model', 'day'] as const;
 
 export const CostSummaryQuery = Type.Object({
   from: Type.Optional(Type.String({ maxLength: 40 })),

@@ -45,7 +45,7 @@ const values: Readonly<Record<string, unknown>> = {
 };
 
 /** A value that the schema takes; of several variants the first that is not null. */
-export function exampleOf(shape: object, field = ''): unknown {
+function exampleOf(shape: object, field = ''): unknown {
   const schema = shape as Schema;
   const variants = schema.anyOf as Schema[] | undefined;
   if (variants) return exampleOf(variants.find(({ type }) => type !== 'null') ?? variants[0]!, field);

@@ -20,7 +20,7 @@ export const Invite = Type.Object({
 });
 export type Invite = Static<typeof Invite>;
 
-export const joinRequestStatuses = ['pending', 'approved', 'rejected'] as const;
+const joinRequestStatuses = ['pending', 'approved', 'rejected'] as const;
 export const JoinRequest = Type.Object({
   id: Uuid,
   company_id: Uuid,

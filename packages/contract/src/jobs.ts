@@ -129,7 +129,7 @@ export type JobPayload<N extends JobName> = Static<(typeof rows)[N]['payload']>;
 export const jobCatalogue: Readonly<Record<JobName, JobRow>> = rows;
 export const jobNames: readonly JobName[] = Object.keys(rows).filter(isJobName);
 
-export function isJobName(name: string): name is JobName {
+function isJobName(name: string): name is JobName {
   return Object.hasOwn(rows, name);
 }
 

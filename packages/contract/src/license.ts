@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
-export const licenseStatuses = ['trial', 'licensed', 'expired'] as const;
+const licenseStatuses = ['trial', 'licensed', 'expired'] as const;
 
 export const LicenseState = Type.Object({
   status: OneOf(licenseStatuses),

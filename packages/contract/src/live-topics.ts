@@ -2,7 +2,7 @@
 import { invalid, isUuid } from '@acp/kernel';
 
 /** Lists: `issues` is a board. `admin`: notifications, which reach admins only. `workers`: the fleet, for instance admins. */
-export const listTopics = [
+const listTopics = [
   'issues',
   'comments',
   'agents',
@@ -16,7 +16,7 @@ export const listTopics = [
 ] as const;
 
 /** Single things, as `<kind>:<id>`. */
-export const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council', 'plugin'] as const;
+const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council', 'plugin'] as const;
 
 export type ListTopic = (typeof listTopics)[number];
 export type Topic = ListTopic | `${(typeof topicKinds)[number]}:${string}`;

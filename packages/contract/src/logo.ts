@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
-export const LOGO_MAX_BYTES = 1_000_000;
+const LOGO_MAX_BYTES = 1_000_000;
 export const LOGO_MAX_PIXELS = 2000;
 /** SVG is left out on purpose: it can carry scripts. */
 export const logoTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;

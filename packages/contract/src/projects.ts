@@ -4,7 +4,7 @@ import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const projectStatuses = ['active', 'paused', 'completed', 'archived'] as const;
-export const fileBackends = ['local', 'module'] as const;
+const fileBackends = ['local', 'module'] as const;
 
 export const Project = Type.Object({
   id: Uuid,

@@ -5,12 +5,12 @@ import { Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-ki
 
 export const routineStatuses = ['active', 'paused', 'archived'] as const;
 export const concurrencyPolicies = ['always_enqueue', 'coalesce_if_active', 'skip_if_active'] as const;
-export const triggerKinds = ['webhook', 'schedule'] as const;
+const triggerKinds = ['webhook', 'schedule'] as const;
 export const signingModes = ['none', 'hmac', 'hmac_ts'] as const;
 export type SigningMode = (typeof signingModes)[number];
-export const routineSources = ['webhook', 'schedule', 'manual', 'agent'] as const;
+const routineSources = ['webhook', 'schedule', 'manual', 'agent'] as const;
 export type RoutineSource = (typeof routineSources)[number];
-export const routineRunStatuses = ['enqueued', 'coalesced', 'skipped', 'failed'] as const;
+const routineRunStatuses = ['enqueued', 'coalesced', 'skipped', 'failed'] as const;
 
 export const Routine = Type.Object({
   id: Uuid,

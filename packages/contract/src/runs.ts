@@ -18,7 +18,7 @@ export const wakeReasons = [
 ] as const;
 export type WakeReason = (typeof wakeReasons)[number];
 
-export const runEventKinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'] as const;
+const runEventKinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'] as const;
 export type RunEventKind = (typeof runEventKinds)[number];
 
 export const Run = Type.Object({

@@ -4,7 +4,7 @@ import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
 import { Nullable, OneOf, PageQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
 
-export const taskSessionStatuses = ['active', 'completed', 'abandoned'] as const;
+const taskSessionStatuses = ['active', 'completed', 'abandoned'] as const;
 
 export const TaskSession = Type.Object({
   id: Uuid,

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
-export const workProductTypes = [
+const workProductTypes = [
   'report',
   'pull_request',
   'branch',
@@ -13,10 +13,10 @@ export const workProductTypes = [
   'artifact',
   'file',
 ] as const;
-export const workProductStatuses = ['draft', 'active', 'merged', 'closed', 'failed', 'archived'] as const;
-export const reviewStates = ['none', 'pending', 'approved', 'changes_requested'] as const;
-export const healthStatuses = ['unknown', 'healthy', 'degraded', 'failing'] as const;
-export const decisionTypes = ['auto_assign', 'auto_approve', 'escalate', 'skip'] as const;
+const workProductStatuses = ['draft', 'active', 'merged', 'closed', 'failed', 'archived'] as const;
+const reviewStates = ['none', 'pending', 'approved', 'changes_requested'] as const;
+const healthStatuses = ['unknown', 'healthy', 'degraded', 'failing'] as const;
+const decisionTypes = ['auto_assign', 'auto_approve', 'escalate', 'skip'] as const;
 
 export const WorkProduct = Type.Object({
   id: Uuid,

@@ -26,7 +26,7 @@ export { decodeCursor, encodeCursor } from './cursors.ts';
 export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { parseBytes } from './bytes.ts';
-export { bounded, cutText, mapTexts, MAX_JSON_DEPTH, storableText } from './text.ts';
+export { bounded, cutText, isNestedDeeper, mapTexts, MAX_JSON_DEPTH, storableText } from './text.ts';
 export {
   childEnvironment,
   ConfigError,

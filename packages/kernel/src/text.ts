@@ -18,6 +18,29 @@ export function storableText(text: string): string {
 /** As deep as JSON may be that comes from outside: what walks it later is recursive. */
 export const MAX_JSON_DEPTH = 64;
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/** Looks at JSON before it is parsed: a megabyte of brackets would become as many arrays. */
+export function isNestedDeeper(json: string, limit: number): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json.charCodeAt(at);
+    if (quoted) {
+      if (unit === BACKSLASH) at += 1;
+      else if (unit === QUOTE) quoted = false;
+    } else if (unit === QUOTE) quoted = true;
+    else if (OPENING.has(unit)) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (CLOSING.has(unit)) depth -= 1;
+  }
+  return false;
+}
+
 /**
  * A JSON value with every text in it, names of fields too, as `clean` makes it.
  * @throws RangeError for one that is nested more deeply than MAX_JSON_DEPTH.

@@ -7,7 +7,7 @@ import {
   pluginMessages,
   type Validator,
 } from '@acp/contract';
-import { MAX_JSON_DEPTH } from '@acp/kernel';
+import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
 import { ProtocolError } from './protocol-error.ts';
 
 /**
@@ -39,7 +39,8 @@ export const readPluginMessage = (line: string): PluginMessage => read(line, fro
 export const readHostMessage = (line: string): HostMessage => read(line, fromHost) as HostMessage;
 
 function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unknown {
-  if (isTooDeep(line)) throw new ProtocolError(`a message is nested deeper than ${MAX_JSON_DEPTH}`);
+  if (isNestedDeeper(line, MAX_JSON_DEPTH))
+    throw new ProtocolError(`a message is nested deeper than ${MAX_JSON_DEPTH}`);
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -64,25 +65,4 @@ function validators(schemas: typeof hostMessages | typeof pluginMessages) {
       ([type, schema]) => [type, createValidator(schema, `${type}: payload`) as Validator<unknown>] as const,
     ),
   );
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Looked at before it is parsed: a megabyte of brackets would become as many arrays. */
-function isTooDeep(json: string): boolean {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const unit = json.charCodeAt(at);
-    if (quoted) {
-      if (unit === BACKSLASH) at += 1;
-      else if (unit === QUOTE) quoted = false;
-    } else if (unit === QUOTE) quoted = true;
-    else if (unit === 0x5b || unit === 0x7b) {
-      depth += 1;
-      if (depth > MAX_JSON_DEPTH) return true;
-    } else if (unit === 0x5d || unit === 0x7d) depth -= 1;
-  }
-  return false;
 }

@@ -2,7 +2,7 @@
 import type { CompanyRole } from '@acp/contract';
 import { html } from 'ghtml';
 import { providerLinks, type ProviderLink } from './login-pages.ts';
-import { errorLine, field, page } from './page.ts';
+import { accountFields, errorLine, page } from './page.ts';
 
 interface InviteView {
   token: string;
@@ -51,18 +51,9 @@ function acceptForm(user_name: string, token: string, error: string | null): str
 }
 
 function newcomerForm(view: InviteView, error: string | null): string {
-  const { token, email, display_name, providers } = view;
+  const { token, providers } = view;
   return html`<form class="card" method="post" action="/invites/${token}">
-    !${errorLine(error)}
-    !${field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name })}
-    !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
-    !${field({
-      name: 'password',
-      label: 'Password (8 characters or more)',
-      type: 'password',
-      autocomplete: 'new-password',
-      minlength: 8,
-    })}
+    !${errorLine(error)} !${accountFields(view)}
     <button>Create an account and join</button>
     !${providerLinks(providers, { name: 'invite', value: token })}
     <p class="soft">You have an account? <a href="/login">Sign in</a>, then open this link again.</p>

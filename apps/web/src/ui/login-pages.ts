@@ -1,6 +1,6 @@
 /** Sign-in and first-run set-up: forms that work without script. */
 import { html } from 'ghtml';
-import { errorLine, field, page } from './page.ts';
+import { accountFields, errorLine, field, page } from './page.ts';
 
 /** A sign-in provider as the pages offer it. */
 export interface ProviderLink {
@@ -57,22 +57,14 @@ interface SetupValues {
 }
 
 export function setupPage(values: SetupValues, error: string | null): string {
-  const { token, email, display_name } = values;
+  const { token } = values;
   return page(
     'Set up',
     html`<main class="narrow">
       <form class="card" method="post" action="/setup">
         <h1>Create the first administrator</h1>
         !${errorLine(error)} !${field({ name: 'token', label: '', type: 'hidden', value: token })}
-        !${field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name })}
-        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
-        !${field({
-          name: 'password',
-          label: 'Password (8 characters or more)',
-          type: 'password',
-          autocomplete: 'new-password',
-          minlength: 8,
-        })}
+        !${accountFields(values)}
         <button>Create and sign in</button>
       </form>
     </main>`,

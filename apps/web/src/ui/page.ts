@@ -47,3 +47,18 @@ export function field({ name, label, type, autocomplete = 'off', value = '', min
     />
   </label>`;
 }
+
+/** Who makes an account by a link: the first admin, and whoever was invited. */
+export function accountFields({ display_name, email }: { display_name: string; email: string }): string {
+  return [
+    field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name }),
+    field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email }),
+    field({
+      name: 'password',
+      label: 'Password (8 characters or more)',
+      type: 'password',
+      autocomplete: 'new-password',
+      minlength: 8,
+    }),
+  ].join('');
+}

@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH } from '@acp/kernel';
+import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** Longer lines are left out: the CLIs' own stay below 1 MB. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -43,34 +43,13 @@ export async function* splitLines(
 
 /** The object that a line holds; undefined for any other text, and for one that is nested too deeply to be walked. */
 export function jsonObject(line: string): Record<string, unknown> | undefined {
-  if (!line.trimStart().startsWith('{') || isTooDeep(line)) return undefined;
+  if (!line.trimStart().startsWith('{') || isNestedDeeper(line, MAX_DEPTH)) return undefined;
   try {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Looked at before it is parsed: millions of brackets would become as many arrays. */
-function isTooDeep(json: string): boolean {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const unit = json.charCodeAt(at);
-    if (quoted) {
-      if (unit === BACKSLASH) at += 1;
-      else if (unit === QUOTE) quoted = false;
-    } else if (unit === QUOTE) quoted = true;
-    else if (unit === 0x5b || unit === 0x7b) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (unit === 0x5d || unit === 0x7d) depth -= 1;
-  }
-  return false;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
