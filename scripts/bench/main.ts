@@ -10,6 +10,7 @@ import { benchDispatch } from './dispatch.ts';
 import { benchFleet } from './fleet.ts';
 import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
+import { benchMcp } from './mcp.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
 import { benchWork } from './work.ts';
@@ -23,6 +24,7 @@ const sections: Record<string, Bench> = {
   d: benchStart,
   e: benchWork,
   f: benchFleet,
+  g: benchMcp,
 };
 
 const { values } = parseArgs({

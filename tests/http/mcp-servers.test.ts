@@ -423,6 +423,34 @@ describe('a hostile server', () => {
     expect(textOf(await call(`${server.name}____proto__`))).toBe('"done"');
   });
 
+  it('that fails one call of a session leaves the other one its answer', async () => {
+    rogue.behave({});
+    const server = await listed(rogue.url);
+    await waitFor(async () => (await toolNames()).length > 0);
+    const held = Promise.withResolvers<void>();
+    let asked = 0;
+    rogue.behave({
+      'tools/call': ({ id }, response) => {
+        asked += 1;
+        const result = { content: [{ type: 'text', text: 'late' }] };
+        if (asked > 1) return void response.writeHead(500).end();
+        void held.promise.then(() => json(response, { jsonrpc: '2.0', id, result }));
+      },
+    });
+    const first = call(`${server.name}__do`);
+    await waitFor(() => asked === 1);
+    expect(errorOf(await call(`${server.name}__do`))).toBe(`${server.name}: it answered 500`);
+    held.resolve();
+    expect(textOf(await first)).toBe('"late"');
+  });
+
+  it('that lists more than can be kept in memory is taken as far as it fits', async () => {
+    const inputSchema = { type: 'object', description: 'x'.repeat(30_000) };
+    const many = Array.from({ length: 60 }, (_x, n) => tool({ name: `t${n}`, inputSchema }));
+    rogue.behave({ 'tools/list': answer(tools(many)) });
+    expect(await listed(rogue.url)).toMatchObject({ status: 'healthy', tool_count: 16 });
+  });
+
   it('that misbehaves when it is called costs its caller an error, and nobody else', async () => {
     rogue.behave({});
     const server = await listed(rogue.url, { timeout_seconds: 1 });

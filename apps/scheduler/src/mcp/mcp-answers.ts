@@ -5,6 +5,8 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 
 /** Of one server; the company's prompts have a limit of their own. */
 const MOST_TOOLS = 500;
+/** In characters of JSON: a company's tools are held in memory by every process. */
+const LONGEST_LIST = 500_000;
 const LONGEST_NAME = 128;
 const LONGEST_DOC = 1000;
 const LONGEST_CALLED = 64;
@@ -13,10 +15,13 @@ const LONGEST_CALLED = 64;
 export function listedTools(tools: readonly Tool[], scrubber: Scrubber): ListedMcpTool[] {
   const taken = new Set<string>();
   const kept: ListedMcpTool[] = [];
+  let length = 0;
   for (const tool of tools) {
     if (kept.length >= MOST_TOOLS) break;
     const listed = listedTool(tool, scrubber);
     if (listed === null || taken.has(listed.called)) continue;
+    length += JSON.stringify(listed).length;
+    if (length > LONGEST_LIST) break;
     taken.add(listed.called);
     kept.push(listed);
   }

@@ -137,7 +137,8 @@ export class McpConnection {
   /** The connection is over: who waits on it is told why. */
   fail(fault: ServerFault): void {
     this.fault ??= fault;
-    void this.close();
+    // Of a connection that is broken anyway nothing more is to be learned.
+    this.close().catch(() => undefined);
   }
 
   /** Ends the server's session too, where it answers in time. */

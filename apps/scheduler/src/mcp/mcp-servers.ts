@@ -109,10 +109,8 @@ export class McpServers {
     const signal = AbortSignal.any([abort, this.#stopping.signal, AbortSignal.timeout(timeout_ms)]);
     const limits = { timeout_ms, signal };
     const scrubber = new Scrubber();
-    const record = async (error: string | null) => {
-      const duration_ms = Math.round(performance.now() - began);
-      await recordMcpCall(database.db, address.id, actor, { tool: tool.remote_name, error, duration_ms });
-    };
+    const record = async (error: string | null) =>
+      this.#record(tool, actor, { error, duration_ms: Math.round(performance.now() - began) });
     let answer: Awaited<ReturnType<McpConnection['call']>>;
     try {
       answer = await this.#ask(address, tool, { actor, input }, limits, scrubber);
@@ -128,6 +126,20 @@ export class McpServers {
     await record(refusal);
     if (refusal !== null) throw conflict(refusal);
     return answerOf(answer, scrubber);
+  }
+
+  /** A call that was made is not undone by a record that fails. */
+  async #record(
+    { server_id, remote_name }: McpTool,
+    actor: ToolCall['actor'],
+    outcome: { error: string | null; duration_ms: number },
+  ): Promise<void> {
+    const { database, logger } = this.#options;
+    try {
+      await recordMcpCall(database.db, server_id, actor, { ...outcome, tool: remote_name });
+    } catch (error) {
+      logger.warn('a call of an MCP server could not be recorded', { server_id, error });
+    }
   }
 
   /** What is under way is broken off. */
