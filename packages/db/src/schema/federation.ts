@@ -95,3 +95,46 @@ export const a2a_peers = pgTable(
       .where(sql`enabled`),
   ],
 );
+
+/** Work given to an agent of a peer: an issue that follows the task there. */
+export const a2a_delegations = pgTable(
+  'a2a_delegations',
+  {
+    issue_id: uuid()
+      .primaryKey()
+      .references(() => issues.id, { onDelete: 'cascade' }),
+    company_id: uuid().notNull(),
+    peer_id: uuid()
+      .notNull()
+      .references(() => a2a_peers.id, { onDelete: 'cascade' }),
+    /** Who gave it away, and is told what the peer asks; null: no agent. */
+    agent_id: uuid(),
+    remote_agent: text().notNull(),
+    remote_url: text().notNull(),
+    dialect: text().notNull(),
+    /** Of the first message: sent again, it makes no second task. */
+    message_id: uuid().notNull(),
+    /** Null: not sent yet. */
+    remote_task_id: text(),
+    context_id: text(),
+    state: text().notNull().default('submitted'),
+    /** Id of the peer's last words, as they stand on the issue. */
+    said: text(),
+    /** Ids of its artifacts that are work products here. */
+    artifacts: jsonb().notNull().default([]),
+    /** Comments up to then were sent on. */
+    forwarded_at: createdAt(),
+    failures: integer().notNull().default(0),
+    failing_since: instant(),
+    /** Null: over. Put ahead by whoever takes it, for as long as a step may take. */
+    next_attempt_at: instant(),
+    created_at: createdAt(),
+    changed_at: createdAt(),
+  },
+  (t) => [
+    index('a2a_delegations_due')
+      .on(t.next_attempt_at)
+      .where(sql`next_attempt_at is not null`),
+    index('a2a_delegations_peer').on(t.peer_id),
+  ],
+);
