@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import request from 'supertest';
+import { readRemote } from '../../apps/scheduler/src/federation/remote-task.ts';
 import { PeerLink } from '../../apps/scheduler/src/federation/peer-link.ts';
 import { createApp } from '../../apps/web/src/app.ts';
 import { type Cast, createCast } from './cast.ts';
@@ -156,5 +157,41 @@ describe('a peer', () => {
       .where(eq(schema.a2a_peers.id, peer.id));
     await call();
     expect(await findPeer(database.db, peer.id)).toMatchObject({ calls: 3, window_calls: 1 });
+  });
+});
+
+describe('what a peer answers', () => {
+  const parts = [{ text: 'Hi' }, { data: { a: 1 } }];
+
+  it('is read in either dialect, as a task or as a message alone', () => {
+    const status = { state: 'TASK_STATE_INPUT_REQUIRED', message: { messageId: 'm', parts } };
+    const said = { id: 'm', text: 'Hi\n\n{"a":1}' };
+    const asked = { task_id: 't', state: 'input_required', said, artifacts: [] };
+    expect(readRemote({ result: { task: { id: 't', status } } })).toMatchObject(asked);
+    const former = { kind: 'task', id: 't', status: { ...status, state: 'input-required' } };
+    expect(readRemote({ result: former })).toMatchObject(asked);
+    for (const result of [{ message: { messageId: 'm', parts } }, { kind: 'message', messageId: 'm', parts }])
+      expect(readRemote({ result })).toMatchObject({ state: 'completed', said });
+  });
+
+  it('harms nobody: links of other schemes are dropped, unknown states are work, the rest is refused', () => {
+    const artifacts = [{ name: 'A\0', parts: [{ url: 'javascript:alert(1)' }] }];
+    const odd = { id: 't', status: { state: 'constructor' }, artifacts };
+    expect(readRemote({ result: odd })).toMatchObject({
+      state: 'working',
+      artifacts: [{ name: 'A', url: null }],
+    });
+    for (const bad of [
+      null,
+      [],
+      7,
+      {},
+      { result: 1 },
+      { result: { id: 't' } },
+      { result: { id: 1, status: {} } },
+    ])
+      expect(() => readRemote(bad)).toThrow(/^(its|the) /);
+    expect(() => readRemote({ error: { code: -32001 } })).toThrow(/refused: {2}\(-32001\)/);
+    expect(() => readRemote({ error: { code: -32603, message: 'x' } })).toThrow(/refused: x/);
   });
 });

@@ -170,3 +170,45 @@ export const federationCommands = {
     doc: 'Fetches the card of a peer.',
   },
 } as const;
+
+/** What is read of a task of a peer, in either dialect; whatever else it has is left alone. */
+const PeerPart = Type.Object({
+  text: Type.Optional(Type.String()),
+  data: Type.Optional(Type.Unknown()),
+  url: Type.Optional(Type.String()),
+  file: Type.Optional(Type.Object({ uri: Type.Optional(Type.String()) })),
+});
+const PeerMessage = Type.Object({
+  messageId: Type.Optional(Type.String()),
+  contextId: Type.Optional(Nullable(Type.String())),
+  parts: Type.Array(PeerPart, { maxItems: 1000 }),
+});
+export type PeerMessage = Static<typeof PeerMessage>;
+export const PeerTask = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 500 }),
+  contextId: Type.Optional(Nullable(Type.String())),
+  status: Type.Object({
+    state: Type.String({ maxLength: 100 }),
+    message: Type.Optional(Nullable(PeerMessage)),
+  }),
+  artifacts: Type.Optional(
+    Nullable(
+      Type.Array(
+        Type.Object({
+          artifactId: Type.Optional(Type.String()),
+          name: Type.Optional(Nullable(Type.String())),
+          parts: Type.Array(PeerPart, { maxItems: 1000 }),
+        }),
+        { maxItems: 1000 },
+      ),
+    ),
+  ),
+});
+export type PeerTask = Static<typeof PeerTask>;
+export const PeerAnswer = Type.Object({
+  result: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.Object({ code: Type.Number(), message: Type.Optional(Type.String()) })),
+});
+/** In 1.0 under its name, in 0.3 bare. */
+export const PeerReply = Type.Object({ message: PeerMessage });
+export const PeerBareMessage = PeerMessage;

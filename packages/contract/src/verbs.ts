@@ -58,7 +58,12 @@ const issueOnly = { available: true, chats: false } as const;
 const issueVerbs: readonly VerbRow[] = [
   row('status', 'STATUS [ISSUE]', 'Sets the status of the issue.', nowAndRemote),
   row('priority', 'PRIORITY [ISSUE]', 'Sets the priority of the issue.', nowAndRemote),
-  row('assign', 'AGENT [ISSUE]', 'Assigns the issue to an agent, who is woken.', nowAndRemote),
+  row(
+    'assign',
+    'AGENT [ISSUE]',
+    'Assigns the issue to an agent, who is woken; LABEL:AGENT gives it to an agent of a peer.',
+    nowAndRemote,
+  ),
   row('checkout', '[ISSUE]', 'Takes the issue, so that nobody else works on it.', issueOnly),
   row('release', '[ISSUE]', 'Gives back an issue that you hold.', { ...issueOnly, remote: true }),
   row(

@@ -1,6 +1,7 @@
-import { claimDuePeers } from '@acp/core';
+import { claimDelegations, claimDuePeers } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { followDelegation } from './follow-delegation.ts';
 import { type PeerParts, refreshPeer } from './refresh-peer.ts';
 
 interface PeerLinkOptions {
@@ -10,7 +11,7 @@ interface PeerLinkOptions {
   config: Pick<Config, 'provider_egress'>;
 }
 
-/** Cards that one process fetches at once. */
+/** Cards and delegations that one process looks after at once. */
 const AT_ONCE = 8;
 
 /** What this process does with peers because it is due. Any number of processes may: each takes what no other has. */
@@ -49,9 +50,13 @@ export class PeerLink {
     const { signal } = this.#stopping;
     try {
       const due = await transaction(database, async (tx) => claimDuePeers(tx, AT_ONCE));
-      await Promise.all(
-        due.map(async ({ id }) => this.#tried(id, async () => refreshPeer(this.#parts, id, signal))),
-      );
+      const delegations = await transaction(database, async (tx) => claimDelegations(tx, AT_ONCE));
+      await Promise.all([
+        ...due.map(async ({ id }) => this.#tried(id, async () => refreshPeer(this.#parts, id, signal))),
+        ...delegations.map(async (each) =>
+          this.#tried(each.peer_id, async () => followDelegation(this.#parts, each, signal)),
+        ),
+      ]);
     } catch (error) {
       // The timer comes again.
       this.#logger.warn('peers could not be looked after', { error });

@@ -1,4 +1,4 @@
-import { mcpServerTools, type McpTool, pluginToolProvider, type ToolProvider } from '@acp/core';
+import { mcpServerTools, type McpTool, peerTools, pluginToolProvider, type ToolProvider } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import { callCommand, type CommandBodies } from '@acp/queue';
 import type { McpServers } from '../mcp/mcp-servers.ts';
@@ -35,5 +35,6 @@ export function toolProviders({
       timeout_ms: LONGEST_CALL_MS,
       prepare: async (call, signal) => mcp_servers.call(call.tool as McpTool, call, signal),
     },
+    peerTools,
   ];
 }

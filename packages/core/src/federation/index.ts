@@ -1,5 +1,5 @@
 /**
- * Owns `a2a_tasks` and `a2a_messages`, and `a2a_peers`: the others whose agents are called from here. Agents of the company as others call them by the agent-to-agent protocol. A task is
+ * Owns `a2a_tasks` and `a2a_messages`, and `a2a_peers` and `a2a_delegations`: the others whose agents are called from here, and what they do for us. Agents of the company as others call them by the agent-to-agent protocol. A task is
  * an issue; nothing of it is kept twice but what the protocol has and an issue has not (conversation, ids of messages).
  * Invariants: a task is its agent's alone; a message that is sent again changes nothing; a client sees what agents say
  * on the issue, never what people of the company say among themselves.
@@ -18,6 +18,16 @@ export type { Dialect, ShownTask, Writer } from './dialect.ts';
 export { createPeer, deletePeer, findPeer, listPeers, peerKey, presentPeer, updatePeer } from './peers.ts';
 export type { PeerRow } from './peers.ts';
 export { claimDuePeers, recordCall, recordFetch, takeCall } from './peer-health.ts';
+export { delegate, peerAgentNamed, peerAgents } from './delegate.ts';
+export type { FoundPeerAgent } from './delegate.ts';
+export {
+  applyRemote,
+  claimDelegations,
+  endDelegation,
+  recordFailure,
+  wordsToForward,
+} from './delegations.ts';
+export type { DelegationRow, RemoteState } from './delegations.ts';
 export { readCard } from './read-card.ts';
 export { putPushConfig, taskSecret } from './push-configs.ts';
 export { pushBodies } from './push-bodies.ts';

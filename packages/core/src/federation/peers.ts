@@ -27,7 +27,7 @@ export type PeerRow = typeof a2a_peers.$inferSelect;
 
 const MAX_PEERS = 50;
 /** A word that stands for whichever peer has the agent. */
-const ANY_PEER = 'peer';
+export const ANY_PEER = 'peer';
 
 const place = (id: string) => `a2a_peers/${id}`;
 const readAgents = createValidator(PeerAgents, 'agents');

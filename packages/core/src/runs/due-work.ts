@@ -21,7 +21,7 @@ export interface DueWork {
   plugins: boolean;
   /** `claimMcpServers` would find an outside server. */
   mcp_servers: boolean;
-  /** `claimDuePeers` would find a peer. */
+  /** `claimDuePeers` would find a peer, or `claimDelegations` a delegation. */
   peers: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
@@ -69,7 +69,8 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         as webhooks,
       exists (select from plugins where wanted) as plugins,
       exists (select from mcp_servers where next_refresh_at is not null and next_refresh_at <= now()) as mcp_servers,
-      exists (select from a2a_peers where enabled and next_refresh_at <= now()) as peers,
+      exists (select from a2a_peers where enabled and next_refresh_at <= now())
+        or exists (select from a2a_delegations where next_attempt_at is not null and next_attempt_at <= now()) as peers,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -1,5 +1,5 @@
 import { createValidator, UpdateIssue } from '@acp/contract';
-import { updateIssue } from '@acp/core';
+import { delegate, type FoundPeerAgent, peerAgentNamed, updateIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { agentOf, issueOf, looksLikeIssue, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
@@ -19,6 +19,18 @@ async function patch(
   await updateIssue(context.tx, context.run.actor, issue, patchOf);
   const changed = before !== JSON.stringify(Object.values(patchOf));
   return { text: `${issue.identifier}: ${changed ? said : `already ${said}`}`, changed };
+}
+
+/** To an agent of a peer: the issue waits for what becomes of it there. */
+async function give(
+  context: VerbContext,
+  word: string | undefined,
+  abroad: FoundPeerAgent,
+): Promise<VerbOutcome> {
+  const issue = await issueOf(context, word);
+  const { identifier } = await delegate(context.tx, context.run.actor, issue, abroad);
+  const to = `${abroad.peer.label}:${abroad.agent.name}`;
+  return { text: `${issue.identifier}: given to ${to}, followed by ${identifier}`, changed: true };
 }
 
 export const issueFields: VerbGroup = {
@@ -48,6 +60,8 @@ export const issueFields: VerbGroup = {
       // An unquoted name with spaces is no mistake, as long as it is clear where it ends.
       const name = positional.slice(0, issue === undefined ? undefined : -1).join(' ');
       if (name === '') throw invalid('an agent is missing');
+      const abroad = await peerAgentNamed(context.tx, context.run.company_id, name);
+      if (abroad !== undefined) return give(context, issue, abroad);
       const agent = await agentOf(context, name);
       return patch(context, issue, { assignee_agent_id: agent.id }, `assigned to ${agent.name}`);
     },

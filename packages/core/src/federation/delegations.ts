@@ -1,0 +1,165 @@
+/** The steps by which a delegation follows the task at the peer. Schedulers take them; the network is theirs. */
+import { endedTaskStates, type TaskState } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { createComment } from '../comments/index.ts';
+import { awaitInput, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
+import { createWorkProduct } from '../work-products/index.ts';
+
+const { a2a_delegations } = schema;
+
+export type DelegationRow = typeof a2a_delegations.$inferSelect;
+
+/** What the task at the peer has come to. */
+export interface RemoteState {
+  task_id: string;
+  context_id: string | null;
+  state: TaskState;
+  said: { id: string; text: string } | null;
+  artifacts: readonly { id: string; name: string; text: string; url: string | null }[];
+}
+
+/** Longer than any call: whoever takes a step and dies loses it then. */
+const STEP_SEC = 660;
+
+export async function claimDelegations(tx: Tx, limit: number): Promise<DelegationRow[]> {
+  return tx
+    .update(a2a_delegations)
+    .set({ next_attempt_at: sql`now() + make_interval(secs => ${STEP_SEC})` })
+    .where(
+      sql`issue_id in (
+        select d.issue_id from a2a_delegations d
+          join companies c on c.id = d.company_id and c.deleted_at is null
+          join a2a_peers p on p.id = d.peer_id and p.enabled
+        where d.next_attempt_at <= now() order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
+    )
+    .returning();
+}
+
+/** What people and agents wrote on the issue since it was last sent on; null where nothing. */
+export async function wordsToForward(
+  tx: Tx,
+  { issue_id, forwarded_at }: DelegationRow,
+): Promise<{ text: string; up_to: Date; message_id: string } | null> {
+  const { rows } = await tx.execute<{ id: string; text: string; created_at: string }>(sql`
+    select id, left(body_markdown, 100000) as text, created_at from comments
+    where issue_id = ${issue_id} and created_at > ${forwarded_at.toISOString()}::timestamptz
+      and (author_agent_id is not null or author_user_id is not null)
+    order by created_at, id limit 20`);
+  const last = rows.at(-1);
+  if (last === undefined) return null;
+  const text = rows.map((row) => row.text).join('\n\n');
+  return { text, up_to: new Date(last.created_at), message_id: last.id };
+}
+
+const LONGEST_TEXT = 100_000;
+
+/**
+ * What the peer says of its task becomes what the issue says: its words comments, its artifacts work products, its end the
+ * issue's. A question wakes the agent that gave the work away; its answer on the issue is sent on.
+ */
+export async function applyRemote(
+  tx: Tx,
+  delegation: DelegationRow,
+  remote: RemoteState,
+  forwarded_at?: Date,
+): Promise<void> {
+  const peer = systemActor(cutText(delegation.remote_agent, 200));
+  const issue = await findIssue(tx, delegation.issue_id);
+  const known = new Set(delegation.artifacts as string[]);
+  const fresh = remote.artifacts.filter(({ id }) => !known.has(id)).slice(0, 100);
+  const spoke = remote.said !== null && remote.said.id !== delegation.said;
+  const turned = remote.state !== delegation.state;
+  const ended = endedTaskStates.includes(remote.state);
+  if (issue && !isOver(issue)) {
+    for (const { name, text, url } of fresh)
+      await createWorkProduct(tx, peer, issue, {
+        title: name.slice(0, 500),
+        type: 'artifact',
+        summary: text === '' ? null : text.slice(0, LONGEST_TEXT),
+        url,
+      });
+    const asks = remote.state === 'input_required' || remote.state === 'auth_required';
+    if (asks && (turned || spoke))
+      await ask(tx, delegation, issue, remote.said?.text ?? 'The peer waits for input.');
+    else if (spoke) await say(tx, delegation, issue, remote.said!.text);
+    if (ended && remote.state !== 'completed' && !spoke)
+      await say(tx, delegation, issue, `The task was ${remote.state}.`);
+    if (ended)
+      await updateIssue(tx, peer, issue, { status: remote.state === 'completed' ? 'done' : 'cancelled' });
+  }
+  const changed = turned || spoke || fresh.length > 0;
+  await tx
+    .update(a2a_delegations)
+    .set({
+      remote_task_id: remote.task_id,
+      context_id: remote.context_id,
+      state: remote.state,
+      said: remote.said?.id ?? delegation.said,
+      artifacts: [...known, ...fresh.map(({ id }) => id)],
+      ...(forwarded_at && { forwarded_at }),
+      failures: 0,
+      failing_since: null,
+      ...(changed ? { changed_at: sql`now()` } : {}),
+      // The longer nothing has changed, the more rarely it is asked: a minute at most.
+      next_attempt_at: ended
+        ? null
+        : sql`now() + make_interval(secs => least(60, greatest(2, extract(epoch from now() - ${changed ? sql`now()` : sql`changed_at`}) / 10)))`,
+    })
+    .where(eq(a2a_delegations.issue_id, delegation.issue_id));
+}
+
+const isOver = ({ status }: IssueRow): boolean => status === 'done' || status === 'cancelled';
+
+const say = async (tx: Tx, { remote_agent }: DelegationRow, issue: IssueRow, text: string) =>
+  createComment(tx, systemActor(cutText(remote_agent, 200)), issue, { body_markdown: foreign(text) || '–' });
+
+/** Words of a peer, in which nobody is mentioned: whom they wake is not its to say. */
+const foreign = (text: string): string => cutText(text, LONGEST_TEXT).replaceAll('@', '@\u2060').trim();
+
+async function ask(tx: Tx, delegation: DelegationRow, issue: IssueRow, question: string): Promise<void> {
+  const peer = systemActor(cutText(delegation.remote_agent, 200));
+  const agent = delegation.agent_id === null ? undefined : await findAgent(tx, delegation.agent_id);
+  if (agent === undefined) {
+    await awaitInput(tx, peer, issue, question);
+    await say(tx, delegation, issue, question);
+  } else
+    await createComment(tx, peer, issue, {
+      body_markdown: `@"${agent.name}" ${foreign(delegation.remote_agent)} asks; what you write here is sent on as the answer:\n\n${foreign(question)}`,
+    });
+}
+
+/** Tried for a day, then the issue is given up. @param hopeless nothing will change it */
+export async function recordFailure(
+  tx: Tx,
+  delegation: DelegationRow,
+  reason: string,
+  hopeless: boolean,
+): Promise<void> {
+  const [row] = await tx
+    .update(a2a_delegations)
+    .set({
+      failures: sql`failures + 1`,
+      failing_since: sql`coalesce(failing_since, now())`,
+      next_attempt_at: sql`now() + make_interval(secs => least(3600, 5 * 2 ^ least(failures, 20)))`,
+    })
+    .where(eq(a2a_delegations.issue_id, delegation.issue_id))
+    .returning({ over: sql<boolean>`failing_since < now() - interval '1 day'` });
+  if (!hopeless && row?.over !== true) return;
+  await endDelegation(tx, delegation);
+  const issue = await findIssue(tx, delegation.issue_id);
+  if (issue === undefined || isOver(issue)) return;
+  await say(tx, delegation, issue, `The peer could not be reached any more: ${reason}`);
+  await updateIssue(tx, systemActor(cutText(delegation.remote_agent, 200)), issue, { status: 'cancelled' });
+}
+
+/** It is followed no more. */
+export async function endDelegation(tx: Tx, { issue_id }: Pick<DelegationRow, 'issue_id'>): Promise<void> {
+  await tx
+    .update(a2a_delegations)
+    .set({ next_attempt_at: null })
+    .where(eq(a2a_delegations.issue_id, issue_id));
+}
