@@ -11,6 +11,7 @@ import { benchFleet } from './fleet.ts';
 import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { benchMcp } from './mcp.ts';
+import { benchPlugins } from './plugins.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
 import { benchWork } from './work.ts';
@@ -25,6 +26,7 @@ const sections: Record<string, Bench> = {
   e: benchWork,
   f: benchFleet,
   g: benchMcp,
+  h: benchPlugins,
 };
 
 const { values } = parseArgs({

@@ -16,6 +16,7 @@ import { type Api, baseEnv, createTeam, signIn } from './api.ts';
 
 let db: TestDatabase;
 let api: Api;
+let base_url: string;
 let company_id: string;
 let operator: Operator;
 let install: Operator['install'];
@@ -63,6 +64,7 @@ beforeAll(async () => {
     startScheduler(),
     startScheduler(),
   ]);
+  base_url = web.url;
   api = await signIn(web);
   ({ company_id } = await createTeam(api, []));
   operator = pluginOperator(api, company_id);
@@ -91,6 +93,14 @@ describe('approval', () => {
       approved_binary_hash: null,
     });
     expect(await refusal(await act(plugin, 'rescind-ban'))).toEqual([409, 'plugin is not banned']);
+    const { raw_key } = await api.call<{ raw_key: string }>(
+      'POST',
+      `/api/companies/${company_id}/board-user-keys`,
+      { role: 'member' },
+    );
+    const headers = { authorization: `Bearer ${raw_key}` };
+    const denied = await fetch(`${base_url}/api/plugins/${plugin.id}/allow`, { method: 'POST', headers });
+    expect(denied.status).toBe(403);
     const audit = await api.call<{ plugin_id: string; action: string }[]>(
       'GET',
       `/api/companies/${company_id}/plugins/audit`,
@@ -101,6 +111,7 @@ describe('approval', () => {
       'plugin.allowed',
       'plugin.banned',
       'plugin.ban_rescinded',
+      'plugin.allow_denied',
     ]);
     expect(await remove(plugin)).toBe(204);
     expect((await api.send('GET', `/api/plugins/${plugin.id}`)).status).toBe(404);
@@ -235,6 +246,17 @@ describe('a plugin', () => {
         return seen.length === 2 && seen;
       }),
     ).toEqual(['two', 'three']);
+    // What is removed before it was brought is told as a gap.
+    await done(plugin, 'stop');
+    await issue('forgotten');
+    const { pool } = db.database;
+    await waitFor(
+      async () => (await pool.query(`select from events where data->>'title' = 'forgotten'`)).rowCount,
+    );
+    await pool.query('delete from events');
+    await done(plugin, 'start');
+    const gap = await waitFor(async () => (await result<{ events: object[] }>(plugin, 'state')).events[0]);
+    expect(gap).toMatchObject({ event_type: 'reset', data: { missed: expect.any(Number) }, event_id: null });
     // The tick that was missed: the clock of a test is moved back.
     await db.database.pool.query(
       `update plugin_jobs set next_run_at = now() - interval '3 hours' where plugin_id = $1`,

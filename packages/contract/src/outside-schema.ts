@@ -16,15 +16,27 @@ const TIME_LIMIT_MS = 200;
 const place = createContext({ work: undefined as unknown });
 const script = new Script('work()');
 
-/** Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can stop regular expressions as well. */
-function withinTime<T>(work: () => T): T {
+/**
+ * Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can stop regular expressions as well. Time is the clock's: where
+ * the machine gave this thread none of it, the work is no slower for that, and is tried again.
+ */
+function withinTime<T>(work: () => T, attempts = 3): T {
+  const before = process.threadCpuUsage();
   place.work = work;
   try {
     return script.runInContext(place, { timeout: TIME_LIMIT_MS }) as T;
+  } catch (err) {
+    const { user, system } = process.threadCpuUsage(before);
+    const isBusy = (user + system) / 1000 > TIME_LIMIT_MS / 2;
+    if (!isTimeout(err) || isBusy || attempts === 1) throw err;
+    return withinTime(work, attempts - 1);
   } finally {
     place.work = undefined;
   }
 }
+
+const isTimeout = (err: unknown): boolean =>
+  (err as { code?: unknown } | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
 /**
  * Compiled at its first use, or at once where its provider is to be told, and kept for as long as its holder is. Throws

@@ -20,6 +20,8 @@ export interface CallCommandOptions {
 }
 
 const MAX_TIMEOUT_MS = 30_000;
+/** Word may be lost with a connection; the row is not. */
+const LOOK_EVERY_MS = 2000;
 
 type Outcome = { status: string; result: unknown; result_key: string | null; error: CommandError | null };
 
@@ -59,7 +61,7 @@ export async function callRow(
   const news = subscribe(listener, id, givenUp);
   try {
     const { json, key } = await storeBody(payload, options.bodies);
-    await Promise.race([listener.ready(), news.next()]);
+    await Promise.race([listener.ready(), news.over]);
     const lease = row.taken_by === 'any' ? null : (row.taken_by as (payload: unknown) => string)(payload);
     await transaction(database, async (tx) => {
       await insertCommand(tx, { id, name, json, key, lease, timeoutMs }, options);
@@ -124,12 +126,14 @@ function checked(name: string, row: CommandRow, result: unknown): unknown {
 }
 
 interface News {
+  /** Resolves at the end of the time. */
+  over: Promise<void>;
   /** Resolves at once where something came since the last time. */
   next(): Promise<void>;
   close(): void;
 }
 
-/** Word of this command, a gap in the news (a reconnection, too much to say), or the end of the time. */
+/** Word of this command, a gap in the news (a reconnection, too much to say), a while without any, or the end of the time. */
 function subscribe(listener: Listener, id: string, givenUp: AbortSignal): News {
   let news = Promise.withResolvers<void>();
   const tell = () => news.resolve();
@@ -137,8 +141,15 @@ function subscribe(listener: Listener, id: string, givenUp: AbortSignal): News {
     if (items.includes(id) || items.includes(WILDCARD)) tell();
   });
   const offReconnect = listener.onReconnect(tell);
-  givenUp.addEventListener('abort', tell, { once: true });
+  const looks = setInterval(tell, LOOK_EVERY_MS).unref();
+  const over = Promise.withResolvers<void>();
+  const end = () => {
+    tell();
+    over.resolve();
+  };
+  givenUp.addEventListener('abort', end, { once: true });
   return {
+    over: over.promise,
     async next() {
       await news.promise;
       if (!givenUp.aborted) news = Promise.withResolvers();
@@ -146,7 +157,8 @@ function subscribe(listener: Listener, id: string, givenUp: AbortSignal): News {
     close() {
       offItems();
       offReconnect();
-      givenUp.removeEventListener('abort', tell);
+      clearInterval(looks);
+      givenUp.removeEventListener('abort', end);
     },
   };
 }

@@ -173,6 +173,16 @@ describe('a command', () => {
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
+  it('is answered also where word of it, or of its end, is lost', async () => {
+    leases = ['plugin e'];
+    const deaf = { ...test.listener, ready: async () => undefined, on: () => () => undefined };
+    const mute = { ...test.database, notifier: undefined };
+    const named = { name: 'leased', row: table.leased };
+    expect(await callRow(mute, deaf, named, { plugin: 'e' }, { ...options, timeout_ms: 10_000 })).toBe(
+      'done for e',
+    );
+  });
+
   it('without a handler keeps its scheduler from starting', () => {
     const { echo } = handlers;
     expect(() => queue.serveTable(table, { handlers: { echo } as unknown as typeof handlers })).toThrow(

@@ -10,6 +10,8 @@ export const LEASED = 'leased';
 /** Of one lease: a holder that hangs holds up none of its neighbours. */
 const MAX_AT_ONCE = 16;
 const BATCH = 64;
+/** Word may be lost with a connection; the row is not. */
+const LOOK_EVERY_MS = 2000;
 
 /**
  * Takes the commands that are for the holder of a lease only. They bypass the queue, where any scheduler could fetch
@@ -22,6 +24,7 @@ export class LeasedCommands {
   readonly #busy = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #off: (() => void)[];
+  readonly #looks: NodeJS.Timeout;
   #looking = false;
   #again = false;
 
@@ -35,6 +38,7 @@ export class LeasedCommands {
       }),
       listener.onReconnect(() => this.look()),
     ];
+    this.#looks = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
   }
 
   /** After a lease was taken, too: what waits for it was told to a holder that is gone. */
@@ -45,6 +49,7 @@ export class LeasedCommands {
 
   async stop(): Promise<void> {
     for (const off of this.#off) off();
+    clearInterval(this.#looks);
     this.#stop.abort();
     await Promise.all(this.#running.values());
   }
