@@ -145,4 +145,22 @@ describe('the logger', () => {
     expect(lines()[0]).toMatch(/warn.* web {2}slow.* request_id=r1 ms=12 what=query/);
     expect(lines()[0]).not.toContain('none');
   });
+
+  it('goes silent where nobody reads its lines any more, and is no defect of the process', async () => {
+    let tries = 0;
+    const stream = new Writable({
+      emitClose: false,
+      autoDestroy: false,
+      write(_chunk, _encoding, done) {
+        tries += 1;
+        done(new Error('write EPIPE'));
+      },
+    });
+    const { logger } = capture({ stream });
+    // Unheard, the error of the first line would end the test run.
+    logger.error('one');
+    await new Promise((resolve) => stream.once('error', resolve));
+    for (let n = 0; n < 100; n += 1) logger.error('another');
+    expect(tries).toBe(1);
+  });
 });

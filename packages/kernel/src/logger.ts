@@ -35,9 +35,23 @@ const colors: Record<LogLevel, number> = { error: 31, warn: 33, info: 32, debug:
 
 type Entry = { time: string; level: LogLevel; role: string; message: string; request_id?: string };
 
+/** Streams that are heard, and whether they still take lines. */
+const alive = new WeakMap<NodeJS.WritableStream, boolean>();
+
+/**
+ * Whoever read the lines is gone: the service goes on without them. Unheard, the error of a line would be a defect of the
+ * process, which is logged, and fails again, without an end.
+ */
+function hearErrors(stream: NodeJS.WritableStream): void {
+  if (alive.has(stream)) return;
+  alive.set(stream, true);
+  stream.on('error', () => alive.set(stream, false));
+}
+
 export function createLogger(options: LoggerOptions): Logger {
   const { level: least, role, scrubber, stream = process.stdout } = options;
   const format = options.format === 'pretty' ? prettyLine : jsonLine;
+  hearErrors(stream);
   const sink = winston.createLogger({
     level: least,
     levels: ranks,
@@ -48,7 +62,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const bind = (bound: LogFields): Logger => {
     const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
       // The cheap way out comes first: debug lines cost nothing where nobody reads them.
-      if (ranks[level] > ranks[least]) return;
+      if (ranks[level] > ranks[least] || alive.get(stream) === false) return;
       const entry: Entry = { time: new Date().toISOString(), level, role, message: clean(message, scrubber) };
       // Taken here, not in the sink, which may run in another asynchronous context.
       const context = requestContext.getStore();
