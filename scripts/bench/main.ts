@@ -6,6 +6,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startTestServer, stopTestServer } from '@acp/testkit';
 import { benchApi } from './api.ts';
+import { benchChats } from './chats.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchFleet } from './fleet.ts';
 import { benchLarge } from './large.ts';
@@ -27,6 +28,7 @@ const sections: Record<string, Bench> = {
   f: benchFleet,
   g: benchMcp,
   h: benchPlugins,
+  i: benchChats,
 };
 
 const { values } = parseArgs({

@@ -37,7 +37,11 @@ export async function createChat(
 
 export async function updateChat(tx: Tx, actor: Actor, chat: ChatRow, input: UpdateChat): Promise<Chat> {
   if (input.title === undefined || input.title === chat.title) return presentChat(chat);
-  const [row] = await tx.update(chats).set({ title: input.title }).where(eq(chats.id, chat.id)).returning();
+  const [row] = await tx
+    .update(chats)
+    .set({ title: input.title, updated_at: sql`clock_timestamp()` })
+    .where(eq(chats.id, chat.id))
+    .returning();
   if (row === undefined) throw notFound();
   await recordChanges(tx, actor, [chatChange(row, 'chat.updated')]);
   return presentChat(row);
