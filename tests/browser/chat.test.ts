@@ -52,7 +52,7 @@ inBrowser(`a chat${without}`, () => {
 
   async function openChat(): Promise<Page> {
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.goto(`/agents/${agent}`);
     await page.click('.actions button:has-text("Chat")');
     await page.waitForSelector('[data-composer]');
@@ -64,7 +64,7 @@ inBrowser(`a chat${without}`, () => {
   };
 
   it('draws a reply as it comes, leaves what is complete alone, and lets no HTML of the model through', async () => {
-    model.setScript(() => ({ chunks: pieces.match(/[^]{1,9}/g)!, chunk_delay_ms: 30 }));
+    model.setScript(() => ({ chunks: pieces.match(/[^]{1,9}/g)!, chunk_delay_ms: 300 }));
     const page = await openChat();
     await say(page, 'Show me what you can');
     // The node of the first block is marked: it has to be the same one when the reply is complete.

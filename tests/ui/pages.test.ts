@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { eventTable } from '@acp/contract';
 import type { Express } from 'express';
 import request from 'supertest';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
@@ -186,4 +187,11 @@ it.each([
 ])('whoever signs in on the way to %j goes to %j', async (next, expected) => {
   const { text } = await get(`/login?next=${encodeURIComponent(next)}`, {}).expect(200);
   expect(/name="next" value="([^"]*)"/.exec(text)![1]!.replaceAll('&#61;', '=')).toBe(expected);
+});
+
+it('a page hears of every event that there is', async () => {
+  const { text } = await request(app).get('/static/live-stream.js').expect(200);
+  const [, names] = /const NAMES = \[([^\]]*)\]/.exec(text)!;
+  const heard = [...names!.matchAll(/'(\w+)'/g)].map(([, name]) => name!);
+  expect(heard.toSorted()).toEqual([...Object.keys(eventTable), 'run_event'].toSorted());
 });
