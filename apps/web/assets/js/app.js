@@ -1,7 +1,5 @@
 // What makes the pages live: the event stream, parts that renew themselves, forms that need no button.
 // Everything here is an addition: each act works as a plain form post without it.
-import { startBoard } from './board.js';
-import { startChat } from './chat.js';
 import { startFolded } from './folded.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
@@ -35,8 +33,10 @@ setInterval(() => {
 }, 20_000);
 
 document.documentElement.dataset.script = 'on';
-startBoard();
-startChat();
+const shows = (selector) => document.querySelector(selector) !== null;
+// Pages without them are spared the request. They are there before the stream, whose first events are theirs too.
+if (shows('[data-board]')) (await import('./board.js')).startBoard();
+if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 startFolded();
 startTranscripts(document);
 startLiveParts();
