@@ -85,10 +85,10 @@ function count(resultFile: string): { passed: number; failed: number; skipped: n
 async function test(args: readonly string[]): Promise<{ ok: boolean; summary: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-results-'));
   const resultFile = path.join(folder, 'results.json');
-  // Two cores would get one worker by jest's own reckoning.
+  // Two cores would get one worker by jest's own reckoning; many tests wait for processes half of their time.
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
-    : ['--maxWorkers=2'];
+    : ['--maxWorkers=3'];
   try {
     const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --experimental-vm-modules --disable-warning=ExperimentalWarning`;
     const command = ['jest', ...workers, '--json', `--outputFile=${resultFile}`, ...args];

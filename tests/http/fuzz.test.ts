@@ -21,7 +21,7 @@ import type { Cast } from './cast.ts';
 import { awaitingScheduler, createStage, staged } from './stage.ts';
 import type { Stage } from './stage.ts';
 
-const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 30);
+const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 12);
 const callers = ['instance_admin', 'admin', 'agent', 'board_admin', 'anonymous'] as const;
 
 let database: Database;
