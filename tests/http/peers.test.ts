@@ -28,6 +28,8 @@ let answer: Answer;
 
 beforeAll(async () => {
   database = await databaseWithQueue();
+  // Those of files before this one answer nothing, and would be fetched first.
+  await database.db.delete(schema.a2a_peers);
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
   const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
   app = createApp({ database, logger, config, validate_responses: true });

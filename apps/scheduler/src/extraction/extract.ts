@@ -45,6 +45,7 @@ export async function extractText(
     hidden,
   );
   if (source.errored) throw source.errored;
+  signal.throwIfAborted();
   const ended = AbortSignal.any([signal, AbortSignal.timeout(limits.timeout_ms)]);
   const child = spawn(program, args, { env: {}, stdio: 'pipe', signal: ended, killSignal: 'SIGKILL' });
   const exit = new Promise<number | null>((done, failed) => {
@@ -53,12 +54,18 @@ export async function extractText(
       if (child.pid === undefined) failed(error);
     });
   });
+  // What the child has started may outlive it for a moment, and hold its pipes open.
+  const letGo = (): void => {
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
+  };
+  signal.addEventListener('abort', letGo, { once: true });
   const [fed, output, reason, code] = await Promise.allSettled([
     pipeline(source, child.stdin, { signal: ended }),
     bounded(child.stdout, () => child.kill('SIGKILL')),
     bounded(child.stderr, () => child.kill('SIGKILL')),
     exit,
   ]);
+  signal.removeEventListener('abort', letGo);
   signal.throwIfAborted();
   if (code.status === 'rejected') throw code.reason;
   if (fed.status === 'rejected' && !isHangUp(fed.reason) && !ended.aborted) throw fed.reason;
