@@ -13,6 +13,8 @@ let cast: Cast;
 beforeAll(async () => {
   ({ app, database } = await startPages({ SERVICE_REQUIRE_WORKER_APPROVAL: 'true' }));
   cast = await createCast(database);
+  // What waits for workers of files before this one has no payload.
+  await database.pool.query('delete from remote_tasks');
 });
 
 function browserOf(person: Person): Browser {
