@@ -13,29 +13,28 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-const DUPLICATE_DATABASE = '42P04';
 const opened = new Set<TestDatabase>();
 let ofThisFile: Promise<TestDatabase> | undefined;
 
 /**
- * The database of this jest worker, cloned from the template when first asked for and shared by the worker's test
- * files, one after the other: a test makes a company of its own instead of cleaning up. Closed after the file's tests.
+ * The database of this test file, cloned from the template when first asked for: no file meets the rows of another,
+ * and within a file a test makes a company of its own instead of cleaning up. Closed after the file's tests.
  */
 export function testDatabase(): Promise<TestDatabase> {
-  ofThisFile ??= clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}`, 'keep');
+  ofThisFile ??= clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}`);
   return ofThisFile;
 }
 
-/** A database of its own, for tests that stop consumers, count rows of the whole instance or migrate. */
+/** One more database, for tests that stop consumers, count rows of the whole instance or migrate. */
 export async function cloneDatabase(label: string): Promise<TestDatabase> {
   if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
-  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'replace');
+  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`);
 }
 
 /** A database without a single table, as a first start finds it. */
 export async function emptyDatabase(label: string): Promise<TestDatabase> {
   if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
-  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'replace', 'template0');
+  return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'template0');
 }
 
 /** Closes what this file opened. Runs by itself after a test file; scripts call it. */
@@ -49,17 +48,13 @@ export async function closeTestDatabases(): Promise<void> {
 const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
 afterAll?.(closeTestDatabases);
 
-async function clone(label: string, existing: 'keep' | 'replace', template?: string): Promise<TestDatabase> {
+async function clone(label: string, template?: string): Promise<TestDatabase> {
   const server = currentTestServer();
   const name = `${server.prefix}${label}`;
   await onAdminConnection(server.admin_url, async (client) => {
-    if (existing === 'replace') await client.query(`drop database if exists ${name} with (force)`);
-    try {
-      await client.query(`create database ${name} template ${template ?? server.template}`);
-    } catch (err) {
-      const exists = err instanceof Error && 'code' in err && err.code === DUPLICATE_DATABASE;
-      if (existing === 'replace' || !exists) throw err;
-    }
+    // The file that this jest worker ran before may have left one of that name.
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.query(`create database ${name} template ${template ?? server.template}`);
   });
   return connect(name, databaseUrl(server.admin_url, name));
 }
