@@ -43,6 +43,15 @@ export const PluginManifest = Type.Object({
 });
 export type PluginManifest = Static<typeof PluginManifest>;
 
+/** A manifest without gaps: what it left out is empty. */
+export interface CheckedManifest {
+  name: string;
+  tools: PluginManifestTool[];
+  events: string[];
+  jobs: PluginManifestJob[];
+  webhooks: { path: string }[];
+}
+
 const request_id = Type.String({ minLength: 1, maxLength: 200 });
 /** A text, or what the host's services answer with. */
 export const PluginError = Type.Union([

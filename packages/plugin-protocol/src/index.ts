@@ -3,4 +3,3 @@ export { ProtocolError } from './protocol-error.ts';
 export { LineCutter } from './line-cutter.ts';
 export { encodeMessage, readHostMessage, readPluginMessage } from './messages.ts';
 export { checkManifest } from './manifest.ts';
-export type { CheckedManifest } from './manifest.ts';

@@ -1,19 +1,5 @@
-import {
-  LONGEST_SCHEMA,
-  type PluginManifest,
-  type PluginManifestJob,
-  type PluginManifestTool,
-} from '@acp/contract';
+import { type CheckedManifest, LONGEST_SCHEMA, type PluginManifest } from '@acp/contract';
 import { ProtocolError } from './protocol-error.ts';
-
-/** A manifest without gaps: what it left out is empty. */
-export interface CheckedManifest {
-  name: string;
-  tools: PluginManifestTool[];
-  events: string[];
-  jobs: PluginManifestJob[];
-  webhooks: { path: string }[];
-}
 
 /**
  * What the schema of a manifest does not say: names are unique, input schemas are of a size that is compiled. Schedules

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CheckedManifest } from '@acp/plugin-protocol';
+import type { CheckedManifest } from '@acp/contract';
 import type { DrivenPlugin } from './driven.ts';
 import type { Report } from './report.ts';
 

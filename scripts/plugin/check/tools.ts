@@ -1,5 +1,5 @@
-import { MAX_PLUGIN_MESSAGE_BYTES, type PluginManifestTool } from '@acp/contract';
-import { type CheckedManifest, encodeMessage } from '@acp/plugin-protocol';
+import { type CheckedManifest, MAX_PLUGIN_MESSAGE_BYTES, type PluginManifestTool } from '@acp/contract';
+import { encodeMessage } from '@acp/plugin-protocol';
 import type { DrivenPlugin } from './driven.ts';
 import type { Report } from './report.ts';
 import { sampleOf, wrongInputs } from './samples.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import {
+  type CheckedManifest,
   outsideValidator,
   PLUGIN_PROTOCOL_VERSION,
   type PluginMessage,
@@ -15,7 +16,7 @@ import {
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { conflict, mapTexts, notFound, Scrubber, ServiceError, storableText } from '@acp/kernel';
-import { type CheckedManifest, checkManifest, ProtocolError } from '@acp/plugin-protocol';
+import { checkManifest, ProtocolError } from '@acp/plugin-protocol';
 import { Conversation } from './conversation.ts';
 import { EventPump } from './event-pump.ts';
 import { HostRequests } from './host-requests.ts';

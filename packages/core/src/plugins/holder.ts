@@ -1,8 +1,7 @@
-import { type PluginSandbox, type PluginState } from '@acp/contract';
+import { type CheckedManifest, type PluginSandbox, type PluginState } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
-import type { CheckedManifest } from './manifest.ts';
 import { registerManifest } from './register.ts';
 import { stopped } from './start-stop.ts';
 import type { PluginRow } from './store.ts';

@@ -4,7 +4,8 @@ import { and, eq, ne, notInArray, sql } from 'drizzle-orm';
 import { closeCursor, openCursor } from '../events/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { pluginCursor } from './cursor.ts';
-import { type CheckedManifest, manifestOf } from './manifest.ts';
+import type { CheckedManifest } from '@acp/contract';
+import { manifestOf } from './manifest.ts';
 import type { PluginRow } from './store.ts';
 
 const { companies, plugin_jobs, plugins } = schema;
