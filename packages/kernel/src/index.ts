@@ -26,7 +26,8 @@ export { decodeCursor, encodeCursor } from './cursors.ts';
 export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { parseBytes } from './bytes.ts';
-export { bounded, cutText, isNestedDeeper, mapTexts, MAX_JSON_DEPTH, storableText } from './text.ts';
+export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
+export { bounded, cutText, mapTexts, storableText } from './text.ts';
 export {
   childEnvironment,
   ConfigError,
@@ -52,6 +53,7 @@ export type { ServiceVersion } from './version.ts';
 export { repositoryRoot } from './config-read.ts';
 export {
   BUBBLEWRAP_MEND,
+  bubblewrapGround,
   bubblewrapProc,
   bubblewrapWalls,
   findBubblewrap,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutText, isNestedDeeper } from './text.ts';
+import { cutText } from './text.ts';
 
 describe('cutText', () => {
   it('leaves a text that fits as it is', () => {
@@ -14,16 +14,5 @@ describe('cutText', () => {
     expect(cutText('a😀b', 4)).toBe('a');
     expect(cutText('😀😀', 4)).toBe('😀');
     expect(cutText('€'.repeat(1000), 2048)).toBe('€'.repeat(682));
-  });
-});
-
-describe('isNestedDeeper', () => {
-  it('counts brackets outside of texts only', () => {
-    expect(isNestedDeeper('[{"a":[]}]', 3)).toBe(false);
-    expect(isNestedDeeper('[{"a":[]}]', 2)).toBe(true);
-    expect(isNestedDeeper('[[],[],[],[]]', 2)).toBe(false);
-    expect(isNestedDeeper(String.raw`["[[[[\"[[[["]`, 1)).toBe(false);
-    expect(isNestedDeeper(String.raw`["\\"[[`, 2)).toBe(true);
-    expect(isNestedDeeper('['.repeat(1_000_000), 64)).toBe(true);
   });
 });

@@ -1,3 +1,5 @@
+import { MAX_JSON_DEPTH } from './json-depth.ts';
+
 /** The text, or its longest beginning that takes at most `bytes` of UTF-8; no character is cut in two. */
 export function cutText(text: string, bytes: number): string {
   // A UTF-16 unit takes three bytes at most, so short texts need no look.
@@ -13,32 +15,6 @@ export function cutText(text: string, bytes: number): string {
 /** Text of models and programs as PostgreSQL can hold it, in text and in jsonb: no NUL, no half surrogate pairs. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-/** As deep as JSON may be that comes from outside: what walks it later is recursive. */
-export const MAX_JSON_DEPTH = 64;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
-
-/** Looks at JSON before it is parsed: a megabyte of brackets would become as many arrays. */
-export function isNestedDeeper(json: string, limit: number): boolean {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const unit = json.charCodeAt(at);
-    if (quoted) {
-      if (unit === BACKSLASH) at += 1;
-      else if (unit === QUOTE) quoted = false;
-    } else if (unit === QUOTE) quoted = true;
-    else if (OPENING.has(unit)) {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (CLOSING.has(unit)) depth -= 1;
-  }
-  return false;
 }
 
 /**

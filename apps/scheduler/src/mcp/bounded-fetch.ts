@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH } from '@acp/kernel';
+import { JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** What a server did that no call of it may do. Its message is for people and agents. */
 export class ServerFault extends Error {}
@@ -56,7 +56,7 @@ function bounded(
   max_bytes: number,
   refuse: (message: string) => never,
 ): TransformStream<Uint8Array, Uint8Array> {
-  const depth = new DepthGauge();
+  const depth = new JsonDepth();
   let bytes = 0;
   return new TransformStream({
     transform(chunk: Uint8Array, controller) {
@@ -66,39 +66,4 @@ function bounded(
       controller.enqueue(chunk);
     },
   });
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const LINE_ENDS = new Set([0x0a, 0x0d]);
-const OPENING = new Set([0x7b, 0x5b]);
-const CLOSING = new Set([0x7d, 0x5d]);
-
-/**
- * How deep JSON is nested, told from its bytes before anybody parses it. Valid JSON has no end of a line within a text, so
- * each line begins outside of one: in event streams, where lines are messages, nothing carries over.
- */
-class DepthGauge {
-  #depth = 0;
-  #inText = false;
-  #escaped = false;
-
-  /** @returns the greatest depth within the chunk */
-  read(chunk: Uint8Array): number {
-    let greatest = this.#depth;
-    for (const byte of chunk) {
-      if (LINE_ENDS.has(byte)) this.#inText = this.#escaped = false;
-      else if (this.#inText) this.#readInText(byte);
-      else if (byte === QUOTE) this.#inText = true;
-      else if (OPENING.has(byte)) greatest = Math.max(greatest, ++this.#depth);
-      else if (CLOSING.has(byte)) this.#depth = Math.max(0, this.#depth - 1);
-    }
-    return greatest;
-  }
-
-  #readInText(byte: number): void {
-    if (this.#escaped) this.#escaped = false;
-    else if (byte === BACKSLASH) this.#escaped = true;
-    else if (byte === QUOTE) this.#inText = false;
-  }
 }
