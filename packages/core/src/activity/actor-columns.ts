@@ -25,6 +25,11 @@ export function actorColumns(actor: Actor): { agent_id: string | null; user_id: 
   };
 }
 
+/** In the chain of causes (an agent wakes an agent, …) one step beyond an agent; everybody else begins a new chain. */
+export function causeDepth(actor: Actor): number {
+  return actor.kind === 'agent' ? actor.depth + 1 : 0;
+}
+
 /** A board-user key counts as a human (decisions 7.22). */
 export function humanActor(actor: Actor): boolean {
   return actor.kind === 'user' || actor.kind === 'board_user';

@@ -2,7 +2,7 @@ import type { Actor, Chat, ChatMessage, PostChatMessage, ResendChatMessage } fro
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, notFound } from '@acp/kernel';
 import { and, eq, gt, inArray, sql } from 'drizzle-orm';
-import { actorColumns, recordChanges } from '../activity/index.ts';
+import { actorColumns, causeDepth, recordChanges } from '../activity/index.ts';
 import { cancelRun, cancelRuns } from '../runs/index.ts';
 import { answerNext, assertAnswers, chatKey } from './answer-next.ts';
 import { type ChatMessageRow, type ChatRow, messageChange, presentChat, presentMessage } from './present.ts';
@@ -27,7 +27,7 @@ export async function postChatMessage(
   { body_markdown }: PostChatMessage,
 ): Promise<ChatMessage> {
   const chat = await lockChat(tx, subject.id);
-  const depth = depthOf(actor);
+  const depth = causeDepth(actor);
   if (actor.kind === 'agent' && actor.agent_id === chat.agent_id)
     throw conflict('an agent has no chats with itself');
   await assertAnswers(tx, chat, depth);
@@ -133,9 +133,4 @@ async function openMessages(tx: Tx, chat_id: string): Promise<{ id: string }[]> 
     .from(chat_messages)
     .where(and(eq(chat_messages.chat_id, chat_id), inArray(chat_messages.status, ['waiting', 'answering'])))
     .limit(MOST_WAITING + 1);
-}
-
-/** A human who asks begins a new chain of causes. */
-function depthOf(actor: Actor): number {
-  return actor.kind === 'agent' ? actor.depth + 1 : 0;
 }

@@ -2,7 +2,7 @@ import type { Actor, Run } from '@acp/contract';
 import { type Tx, liveRunStatuses } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { humanActor } from '../activity/index.ts';
+import { causeDepth, humanActor } from '../activity/index.ts';
 import { budgetHeld } from '../agents/index.ts';
 import { agentFactColumns, type AgentFacts, agentPresent, findRun, presentRun } from '../runs/index.ts';
 import { admitHeartbeats, type WantedHeartbeat } from './admit-heartbeats.ts';
@@ -95,7 +95,7 @@ function selectWork(work: Work, actor: Actor): WantedHeartbeat {
 /** A human who asks for a run begins a new chain of causes. */
 function depthOf(actor: Actor, wakeup_depth: number): number {
   if (humanActor(actor)) return 0;
-  return Math.max(wakeup_depth, actor.kind === 'agent' ? actor.depth + 1 : 0);
+  return Math.max(wakeup_depth, causeDepth(actor));
 }
 
 async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedHeartbeat): Promise<Run> {

@@ -2,7 +2,7 @@ import { MAX_CAUSE_DEPTH, type Actor, type WakeReason } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
-import { humanActor } from '../activity/index.ts';
+import { causeDepth, humanActor } from '../activity/index.ts';
 
 export interface WakeupRequest {
   company_id: string;
@@ -40,7 +40,7 @@ export async function requestWakeups(
   requests: readonly WakeupRequest[],
 ): Promise<RequestedWakeup[]> {
   const author = actor.kind === 'agent' ? actor : undefined;
-  const depth = author ? author.depth + 1 : 0;
+  const depth = causeDepth(actor);
   const wanted = requests.filter((request) => request.agent_id !== author?.agent_id);
   if (wanted.length === 0 || depth > MAX_CAUSE_DEPTH) return [];
   const human = humanActor(actor);
