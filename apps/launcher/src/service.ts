@@ -71,13 +71,6 @@ async function main(): Promise<void> {
     exit: (code) => process.exit(code),
   });
   stopper.listen();
-  const onDefect = (what: string) => (error: unknown) => {
-    // State of the process is unknown: the supervisor starts a fresh one and the leases do the rest.
-    logger.error(what, { error });
-    stopper.crash();
-  };
-  process.on('unhandledRejection', onDefect('unhandled rejection'));
-  process.on('uncaughtException', onDefect('uncaught exception'));
   try {
     const service = await startService(config, logger, stopper.signal);
     stopper.started(service);

@@ -31,12 +31,6 @@ async function main(): Promise<void> {
   const drain_ms = config.drain_timeout_sec * 1000;
   const stopper = new Stopper({ logger, drain_ms, exit: (code) => process.exit(code) });
   stopper.listen();
-  const onDefect = (what: string) => (error: unknown) => {
-    logger.error(what, { error });
-    stopper.crash();
-  };
-  process.on('unhandledRejection', onDefect('unhandled rejection'));
-  process.on('uncaughtException', onDefect('uncaught exception'));
   const worker = await startWorker({ config, logger });
   stopper.started(worker);
   logger.info('ready', { url: config.server_url, ...serviceVersion() });

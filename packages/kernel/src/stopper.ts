@@ -51,11 +51,14 @@ export class Stopper {
     return this.#starting.signal;
   }
 
+  /** Hears signals of the process, and its defects: what nobody caught leaves it in an unknown state, so it ends. */
   listen(): void {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => this.told(signal));
     // A quit asks for no patience.
     process.on('SIGQUIT', () => this.told('SIGQUIT', true));
+    process.on('unhandledRejection', (error) => this.#crash('unhandled rejection', error));
+    process.on('uncaughtException', (error) => this.#crash('uncaught exception', error));
   }
 
   /** The service is up; where a signal came meanwhile it is stopped again. */
@@ -77,8 +80,9 @@ export class Stopper {
     if (hurry || (!first && now - this.#toldAt > ONE_WISH_MS)) this.#hurryUp(signal);
   }
 
-  /** After a defect: nothing is waited for, and the supervisor learns of it. */
-  crash(): void {
+  /** Nothing is waited for; the supervisor learns of it and starts a fresh process, and the leases do the rest. */
+  #crash(what: string, error: unknown): void {
+    this.#set.logger.error(what, { error });
     this.#code = 1;
     this.told('a defect', true);
   }
