@@ -1,12 +1,12 @@
 // `npm run test:containers`: the container adapters against a real engine, the first of SERVICE_CONTAINER_CLI, docker and
 // podman that answers. The image is made of a static busybox, and of the second vendor's CLI where REAL_CLIS_FOLDER
 // has it. Says why where that can't be done, and succeeds.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runJest } from './run-jest.ts';
 
-const root = path.resolve(import.meta.dirname, '..');
 const IMAGE = 'localhost/service-container-test:1';
 const TOOLS = ['sh', 'cat', 'echo', 'env', 'id', 'ls', 'printf', 'sleep', 'sort', 'touch', 'tr'];
 const CLI = 'node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex';
@@ -66,22 +66,11 @@ function test(
   engine: readonly string[],
   { has_cli, has_node }: { has_cli: boolean; has_node: boolean },
 ): Promise<number> {
-  return new Promise((resolve) => {
-    const bin = path.join(root, 'node_modules/.bin');
-    const child = spawn(path.join(bin, 'jest'), ['--config=tests/containers/jest.config.json'], {
-      cwd: root,
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}`,
-        NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
-        CONTAINER_CLI: engine.join(' '),
-        CONTAINER_TEST_IMAGE: IMAGE,
-        CONTAINER_TEST_CLI: has_cli ? 'yes' : 'no',
-        CONTAINER_TEST_NODE: has_node ? 'yes' : 'no',
-      },
-    });
-    child.on('exit', (code) => resolve(code ?? 1));
+  return runJest(['--config=tests/containers/jest.config.json'], {
+    CONTAINER_CLI: engine.join(' '),
+    CONTAINER_TEST_IMAGE: IMAGE,
+    CONTAINER_TEST_CLI: has_cli ? 'yes' : 'no',
+    CONTAINER_TEST_NODE: has_node ? 'yes' : 'no',
   });
 }
 

@@ -1,12 +1,8 @@
 // `npm run test:invariants -- --seeds N [--seed S]`: the mixes of tests/process/invariants.test.ts under N seeds in a row,
 // from S on, which is drawn where it isn't said. Tells of each what happened in it.
-import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
-
-const root = path.resolve(import.meta.dirname, '..');
-const bin = path.join(root, 'node_modules/.bin');
+import { runJest } from './run-jest.ts';
 
 const { values } = parseArgs({
   options: { seeds: { type: 'string', default: '10' }, seed: { type: 'string' } },
@@ -19,17 +15,6 @@ if (!Number.isInteger(count) || count < 1 || !Number.isInteger(first) || first <
 }
 
 process.stdout.write(`seeds ${first} to ${first + count - 1}\n`);
-const child = spawn(path.join(bin, 'jest'), ['--maxWorkers=1', 'tests/process/invariants.test.ts'], {
-  cwd: root,
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}`,
-    NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
-    INVARIANT_SEEDS: Array.from({ length: count }, (_, index) => first + index).join(','),
-  },
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code) => {
-  process.exitCode = code ?? 1;
+process.exitCode = await runJest(['--maxWorkers=1', 'tests/process/invariants.test.ts'], {
+  INVARIANT_SEEDS: Array.from({ length: count }, (_, index) => first + index).join(','),
 });

@@ -4,14 +4,14 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runJest } from './run-jest.ts';
 
 // The releases whose formats were looked at; newer ones are worth a try with REAL_CLIS_FOLDER.
 const PACKAGES = ['@anthropic-ai/claude-code@2.1.329', '@openai/codex@0.169.0'];
-const root = path.resolve(import.meta.dirname, '..');
 
-function run(command: string, args: readonly string[], cwd: string, extra: NodeJS.ProcessEnv = {}) {
+function run(command: string, args: readonly string[], cwd: string) {
   return new Promise<number>((resolve) => {
-    const child = spawn(command, args, { cwd, stdio: 'inherit', env: { ...process.env, ...extra } });
+    const child = spawn(command, args, { cwd, stdio: 'inherit' });
     child.on('error', () => resolve(127));
     child.on('exit', (code) => resolve(code ?? 1));
   });
@@ -28,11 +28,7 @@ async function test(folder: string): Promise<number> {
     skip(`${program} does not start on this machine`);
     return 0;
   }
-  return run(path.join(root, 'node_modules/.bin/jest'), ['--config=tests/real-clis/jest.config.json'], root, {
-    PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env.PATH ?? ''}`,
-    NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
-    REAL_CLIS_FOLDER: folder,
-  });
+  return runJest(['--config=tests/real-clis/jest.config.json'], { REAL_CLIS_FOLDER: folder });
 }
 
 async function install(): Promise<number> {

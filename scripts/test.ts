@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runJest } from './run-jest.ts';
 
 interface Outcome {
   code: number;
@@ -24,17 +25,8 @@ const CHECKS = [
   },
 ];
 
-function run(
-  command: readonly string[],
-  stdio: 'collect' | 'inherit',
-  extra: NodeJS.ProcessEnv = {},
-): Promise<Outcome> {
-  const [name = '', ...args] = command;
-  const child = spawn(path.join(bin, name), args, {
-    cwd: root,
-    env: { ...env, ...extra },
-    stdio: stdio === 'inherit' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-  });
+function run([name = '', ...args]: readonly string[]): Promise<Outcome> {
+  const child = spawn(path.join(bin, name), args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   // Whoever interrupts this process means the child, which cleans up after itself.
   const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward);
@@ -42,8 +34,8 @@ function run(
   const collect = (chunk: Buffer): void => {
     output += chunk.toString();
   };
-  child.stdout?.on('data', collect);
-  child.stderr?.on('data', collect);
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
   return new Promise((resolve) => {
     const settle = (code: number): void => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward);
@@ -59,7 +51,7 @@ function run(
 
 async function check({ name, command }: (typeof CHECKS)[number]): Promise<boolean> {
   const begin = performance.now();
-  const { code, output } = await run(command, 'collect');
+  const { code, output } = await run(command);
   const seconds = ((performance.now() - begin) / 1000).toFixed(1);
   console.log(
     code === 0 ? `${name}: ok (${seconds} s)` : `${output.trimEnd()}\n${name}: FAILED (${command.join(' ')})`,
@@ -90,9 +82,7 @@ async function test(args: readonly string[]): Promise<{ ok: boolean; summary: st
     ? []
     : ['--maxWorkers=3'];
   try {
-    const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --experimental-vm-modules --disable-warning=ExperimentalWarning`;
-    const command = ['jest', ...workers, '--json', `--outputFile=${resultFile}`, ...args];
-    const { code } = await run(command, 'inherit', { NODE_OPTIONS: nodeOptions.trim() });
+    const code = await runJest([...workers, '--json', `--outputFile=${resultFile}`, ...args]);
     const { passed, failed, skipped } = count(resultFile);
     return {
       ok: code === 0 && failed === 0,
