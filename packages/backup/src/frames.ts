@@ -79,6 +79,9 @@ class FrameWriter extends Transform {
 export class FrameReader extends Transform {
   readonly #vault: Vault;
   #buffered = Buffer.alloc(0);
+  /** What came since; joined to the buffer once a whole frame is there, so that each byte is copied once. */
+  #pending: Buffer[] = [];
+  #missing = 0;
   #key: Buffer | null | undefined;
   #place = 0;
   #ended = false;
@@ -89,7 +92,14 @@ export class FrameReader extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#buffered = Buffer.concat([this.#buffered, chunk]);
+    this.#pending.push(chunk);
+    this.#missing -= chunk.length;
+    if (this.#missing > 0) {
+      done();
+      return;
+    }
+    this.#buffered = Buffer.concat([this.#buffered, ...this.#pending]);
+    this.#pending = [];
     try {
       if (this.#key === undefined) this.#readFirstLine();
       if (this.#key !== undefined) this.#readFrames(this.#key);
@@ -100,7 +110,11 @@ export class FrameReader extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    done(this.#ended && this.#buffered.length === 0 ? null : invalid('the backup was cut off'));
+    done(
+      this.#ended && this.#buffered.length === 0 && this.#pending.length === 0
+        ? null
+        : invalid('the backup was cut off'),
+    );
   }
 
   #readFirstLine(): void {
@@ -123,7 +137,8 @@ export class FrameReader extends Transform {
       const last = word >= 2 ** 31;
       const bytes = word % 2 ** 31;
       if (this.#ended || bytes > FRAME_BYTES + TAG_BYTES) throw invalid('the backup is damaged');
-      if (this.#buffered.length < LENGTH_BYTES + bytes) return;
+      this.#missing = LENGTH_BYTES + bytes - this.#buffered.length;
+      if (this.#missing > 0) return;
       const body = this.#buffered.subarray(LENGTH_BYTES, LENGTH_BYTES + bytes);
       this.push(key === null ? Buffer.from(body) : open(key, nonceOf(this.#place, last), body));
       this.#buffered = this.#buffered.subarray(LENGTH_BYTES + bytes);
