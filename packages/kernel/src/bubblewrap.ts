@@ -53,6 +53,18 @@ export function bubblewrapProc(): string[] {
   ];
 }
 
+/** What a sandbox begins with: the walls, a /proc and a /dev of its own, a /tmp of so many bytes. */
+export function bubblewrapGround({
+  hostname,
+  temp_bytes,
+}: {
+  hostname: string;
+  temp_bytes: number;
+}): string[] {
+  const temporary = ['--size', String(temp_bytes), '--tmpfs', '/tmp'];
+  return [...bubblewrapWalls, '--hostname', hostname, ...bubblewrapProc(), '--dev', '/dev', ...temporary];
+}
+
 /** Its file, or why it can't be used here: tried, since many machines forbid what it needs. */
 export async function findBubblewrap(): Promise<{ file: string } | { reason: string }> {
   const file = findProgram('bwrap');

@@ -2,8 +2,7 @@ import { release } from 'node:os';
 import { labelledContainers, removeContainer, visibleFiles } from '@acp/adapters';
 import type { PluginSandbox } from '@acp/contract';
 import {
-  bubblewrapProc,
-  bubblewrapWalls,
+  bubblewrapGround,
   type Config,
   engineEnvironment,
   findProgram,
@@ -141,16 +140,7 @@ function inBubblewrap(config: SandboxConfig, file: string, place: PluginPlace): 
     kind: 'bubblewrap',
     command: [
       file,
-      ...bubblewrapWalls,
-      '--hostname',
-      'plugin',
-      ...bubblewrapProc(),
-      '--dev',
-      '/dev',
-      '--size',
-      String(TEMP_BYTES),
-      '--tmpfs',
-      '/tmp',
+      ...bubblewrapGround({ hostname: 'plugin', temp_bytes: TEMP_BYTES }),
       ...mounts,
       '--bind',
       place.workspace,

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bubblewrapProc, bubblewrapWalls } from '@acp/kernel';
+import { bubblewrapGround } from '@acp/kernel';
 import { makeRunFolder } from '../process/run-folder.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
@@ -46,16 +46,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
       return {
         command: [
           sandbox.bubblewrap,
-          ...bubblewrapWalls,
-          '--hostname',
-          'sandbox',
-          ...bubblewrapProc(),
-          '--dev',
-          '/dev',
-          '--size',
-          String(TEMP_BYTES),
-          '--tmpfs',
-          '/tmp',
+          ...bubblewrapGround({ hostname: 'sandbox', temp_bytes: TEMP_BYTES }),
           ...mounts,
           ...names.flatMap((name) => ['--ro-bind', join(folder!, name), `/etc/${name}`]),
           '--ro-bind',
