@@ -22,7 +22,7 @@ import { type Database, transaction, type Tx } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
-import { type Cast, createCast } from '../http/cast.ts';
+import { type Cast, createCast, sessionOf } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
 import { cutWords, excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
@@ -95,7 +95,7 @@ inBrowser(`every page in a real browser${without}`, () => {
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await launchBrowser();
-    const value = /service_session=([^;]+)/.exec(cast.instance_admin.headers.Cookie ?? '')![1]!;
+    const value = sessionOf(cast.instance_admin);
     for (const screen of screens) {
       const context = await browser.newContext(screen);
       await context.addCookies([{ name: 'service_session', value, url: origin }]);

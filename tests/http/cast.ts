@@ -21,6 +21,10 @@ export interface Caller {
 export interface Person extends Caller {
   user_id: string;
 }
+/** The value of the person's cookie. */
+export const sessionOf = ({ headers }: Person): string =>
+  /service_session=([^;]+)/.exec(headers.Cookie ?? '')![1]!;
+
 export interface Machine extends Caller {
   key_id: string;
   raw_key: string;

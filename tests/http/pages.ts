@@ -8,6 +8,7 @@ import { databaseWithQueue, testDatabase } from '@acp/testkit';
 import type { Express } from 'express';
 import { Writable } from 'node:stream';
 import request from 'supertest';
+import { type Person, sessionOf } from './cast.ts';
 
 export const PUBLIC_URL = 'http://localhost:3100';
 
@@ -49,6 +50,13 @@ export class Browser {
 
   constructor(app: Express) {
     this.#app = app;
+  }
+
+  /** One in which the person has signed in. */
+  static of(app: Express, person: Person): Browser {
+    const browser = new Browser(app);
+    browser.cookies.set('service_session', sessionOf(person));
+    return browser;
   }
 
   async get(path: string): Promise<request.Response> {

@@ -12,12 +12,6 @@ beforeAll(async () => {
   cast = await createCast(pages.database);
 });
 
-function browserOf(person: Cast['member']): Browser {
-  const browser = new Browser(pages.app);
-  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(person.headers.Cookie ?? '')![1]!);
-  return browser;
-}
-
 async function openChat(browser: Browser): Promise<{ path: string; agent_id: string }> {
   const { id: agent_id } = await createAgent(pages.database.db, { id: cast.company_id }, { name: 'Ada <b>' });
   const button = (await browser.get(`/agents/${agent_id}`)).text;
@@ -28,7 +22,7 @@ async function openChat(browser: Browser): Promise<{ path: string; agent_id: str
 }
 
 it('a member opens a chat from the agent’s page, says something, renames it, finds it and deletes it', async () => {
-  const member = browserOf(cast.member);
+  const member = Browser.of(pages.app, cast.member);
   const { path } = await openChat(member);
   const sent = await member.post(`${path}/messages`, {
     body_markdown: '**Hello** <script>alert(1)</script>',
@@ -48,7 +42,7 @@ it('a member opens a chat from the agent’s page, says something, renames it, f
 });
 
 it('a message that can’t be sent comes back with the reason; a stopped one can be edited and sent again', async () => {
-  const member = browserOf(cast.member);
+  const member = Browser.of(pages.app, cast.member);
   const { path, agent_id } = await openChat(member);
   await member.post(`${path}/messages`, { body_markdown: 'first words here' });
   await member.post(`${path}/stop`, {});
@@ -58,14 +52,14 @@ it('a message that can’t be sent comes back with the reason; a stopped one can
   expect((await member.post(resend!, { body_markdown: 'other words here' })).status).toBe(303);
   expect((await member.get(path)).text).toContain('other words here');
   await member.post(`${path}/stop`, {});
-  await browserOf(cast.admin).post(`/agents/${agent_id}/pause`, {});
+  await Browser.of(pages.app, cast.admin).post(`/agents/${agent_id}/pause`, {});
   const refused = await member.post(`${path}/messages`, { body_markdown: 'more' });
   expect(refused.status).toBe(409);
   expect(refused.text).toContain('agent is paused');
 });
 
 it('a message becomes an issue whose text is there already, and nobody else sees the page of a chat', async () => {
-  const member = browserOf(cast.member);
+  const member = Browser.of(pages.app, cast.member);
   const { path } = await openChat(member);
   await member.post(`${path}/messages`, { body_markdown: '# Paint the shed\nGreen.' });
   const [, id] = /id="m-([0-9a-f-]+)"/.exec((await member.get(path)).text)!;
@@ -74,8 +68,8 @@ it('a message becomes an issue whose text is there already, and nobody else sees
   expect(form).toContain('# Paint the shed\nGreen.');
   expect(form).toContain(`action="/companies/${cast.company_id}/issues/new"`);
   for (const person of [cast.admin, cast.instance_admin, cast.viewer]) {
-    expect((await browserOf(person).get(path)).status).toBe(404);
-    expect((await browserOf(person).get(`${path}/thread`)).status).toBe(404);
-    expect((await browserOf(person).get(`${path}/messages/${id}/issue`)).status).toBe(404);
+    expect((await Browser.of(pages.app, person).get(path)).status).toBe(404);
+    expect((await Browser.of(pages.app, person).get(`${path}/thread`)).status).toBe(404);
+    expect((await Browser.of(pages.app, person).get(`${path}/messages/${id}/issue`)).status).toBe(404);
   }
 });

@@ -3,7 +3,7 @@ import type { Database } from '@acp/db';
 import { newId } from '@acp/kernel';
 import type { Express } from 'express';
 import request from 'supertest';
-import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -17,20 +17,13 @@ beforeAll(async () => {
   base = `/companies/${cast.company_id}`;
 });
 
-function browserOf(person: Person): Browser {
-  const browser = new Browser(app);
-  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
-  browser.cookies.set('service_session', session![1]!);
-  return browser;
-}
-
 /** What stands beside a field, or '' where nothing does. */
 const errorOf = (text: string, field: string): string =>
   new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
 
 describe('an admin of a company', () => {
   it('invites by a link that is shown once, and takes it back', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const made = await admin.post(`${base}/members/invites`, { role: 'viewer', expires_in_hours: '5' });
     const link = /<code>[^<]*(\/invites\/[\w-]{43})<\/code>/.exec(made.text)![1]!;
     const list = await admin.get(`${base}/members/invites`);
@@ -43,7 +36,7 @@ describe('an admin of a company', () => {
   });
 
   it('is told beside the field that an invite needs an hour at least', async () => {
-    const refused = await browserOf(cast.admin).post(`${base}/members/invites`, {
+    const refused = await Browser.of(app, cast.admin).post(`${base}/members/invites`, {
       role: 'member',
       expires_in_hours: '0',
     });
@@ -53,13 +46,13 @@ describe('an admin of a company', () => {
   });
 
   it('approves a request to join; a second decision is refused in words', async () => {
-    const stranger = browserOf(cast.stranger);
+    const stranger = Browser.of(app, cast.stranger);
     const ask = async (company_id: string) =>
       stranger.post('/join-requests', { company_id, message: 'May I?' });
     expect(errorOf((await ask(newId())).text, 'company_id')).toBe('Unknown company.');
     expect(errorOf((await ask(cast.other_company_id)).text, 'company_id')).toBe('Already a member.');
     expect((await ask(cast.company_id)).headers.location).toBe('/companies?done=asked');
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const { text } = await admin.get(`${base}/members/requests`);
     expect(text).toContain('May I?');
     const resolve = /action="(\/join-requests\/[^"]+)"/.exec(text)![1]!;
@@ -71,17 +64,17 @@ describe('an admin of a company', () => {
   });
 
   it('changes a role and removes the member, whose e-mail other members do not see', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const path = `${base}/members/${cast.stranger.user_id}`;
     expect((await admin.post(`${path}/role`, { role: 'viewer' })).status).toBe(303);
     expect((await admin.get(`${base}/members`)).text).toContain('@');
-    expect((await browserOf(cast.member).get(`${base}/members`)).text).not.toMatch(/<td[^>]*>[^<]*@/);
+    expect((await Browser.of(app, cast.member).get(`${base}/members`)).text).not.toMatch(/<td[^>]*>[^<]*@/);
     expect((await admin.post(`${path}/remove`)).headers.location).toBe(`${base}/members?done=removed`);
     expect((await admin.post(`${path}/remove`)).status).toBe(404);
   });
 
   it('mints a key for an integration that is shown once and works until it is revoked', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const minted = await admin.post(`${base}/members/keys`, { role: 'viewer', label: 'Bot' });
     const key = /sk_[0-9a-f]{64}/.exec(minted.text)![0];
     const call = () => request(app).get(`/api${base}/issues`).set('Authorization', `Bearer ${key}`);
@@ -94,7 +87,7 @@ describe('an admin of a company', () => {
   });
 
   it('changes name, tags and what new agents start with; a taken slug is told beside its field', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const slug = `renamed-${newId()}`;
     const form = { name: 'Renamed', slug, home_dir: '', default_worker_tags: 'gpu, linux,' };
     expect((await admin.post(`${base}/settings`, form)).headers.location).toBe(
@@ -106,7 +99,7 @@ describe('an admin of a company', () => {
     expect(body).toMatchObject({ name: 'Renamed', slug, default_worker_tags: ['gpu', 'linux'] });
 
     const other = newId();
-    await browserOf(cast.instance_admin).post('/companies', { name: 'Other', slug: other });
+    await Browser.of(app, cast.instance_admin).post('/companies', { name: 'Other', slug: other });
     const taken = await admin.post(`${base}/settings`, { ...form, name: 'Typed', slug: other });
     expect(taken.status).toBe(409);
     expect(errorOf(taken.text, 'slug')).toBe('Is already in use.');
@@ -136,7 +129,7 @@ describe('an admin of a company', () => {
         .field('theme', 'dark')
         .attach('file', bytes, { filename: 'logo.png', contentType: 'image/png' });
     await send(png).expect(303);
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     expect((await admin.get(`${base}/settings`)).text).toContain(`/api${base}/logo/image?v=`);
     expect((await admin.get(`/api${base}/logo/image`)).body).toEqual(png);
     expect((await send(Buffer.from('no image')).expect(415)).text).toContain('The file is no image/png.');
@@ -146,7 +139,7 @@ describe('an admin of a company', () => {
   });
 
   it('stores a secret whose value no page ever holds, and deletes it', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const value = `value-${newId()}`;
     const secret = { name: 'PAGE_KEY', value, description: 'Of a page' };
     const stored = await admin.post(`${base}/secrets`, secret);
@@ -164,7 +157,7 @@ describe('an admin of a company', () => {
   });
 
   it('adds a provider whose key no page ever holds, mends it, and deletes it', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const key = `key-${newId()}`;
     const form = { name: 'Ours', adapter_type: 'family_compat', base_url: '', api_key: key, enabled: 'on' };
     const refused = await admin.post(`${base}/providers`, form);
@@ -189,7 +182,7 @@ describe('an admin of a company', () => {
   });
 
   it('gives an agent a provider; a refused change keeps what was typed', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const provider = { name: `P ${newId()}`, adapter_type: 'family_chat_a' };
     const { body } = await admin.api('post', `/api${base}/providers`, provider);
     const path = `/agents/${cast.agent_id}`;
@@ -204,7 +197,7 @@ describe('an admin of a company', () => {
     expect((await admin.get(saved.headers.location!)).text).toMatch(
       new RegExp(`value="${body.id}"\\s+selected`),
     );
-    const member = await browserOf(cast.member).get(path);
+    const member = await Browser.of(app, cast.member).get(path);
     expect(member.text).not.toContain(provider.name);
     expect((await admin.post(`/providers/${body.id}/delete`)).status).toBe(409);
     await admin.post(`${path}/edit`, { ...form, provider_id: '', heartbeat_interval_sec: '60' });
@@ -212,7 +205,7 @@ describe('an admin of a company', () => {
   });
 
   it('deletes the company by typing its slug alone; an instance admin takes it out of the trash', async () => {
-    const boss = browserOf(cast.instance_admin);
+    const boss = Browser.of(app, cast.instance_admin);
     const slug = `doomed-${newId()}`;
     const path = (await boss.post('/companies', { name: 'Doomed', slug })).headers.location!;
     const refused = await boss.post(`${path}/delete`, { slug: 'doomed' });
@@ -246,7 +239,7 @@ describe('approvals', () => {
       role: 'qa',
       system_prompt: 'Read.\n<script>alert(1)</script>',
     });
-    const member = browserOf(cast.member);
+    const member = Browser.of(app, cast.member);
     const { text } = await member.get(path);
     expect(text).toContain('<strong>Why</strong>');
     expect(text).toContain('<dt>system prompt</dt>');
@@ -266,7 +259,7 @@ describe('approvals', () => {
 
   it('a viewer reads it and is offered no decision; the number that waits stands in the navigation', async () => {
     const path = await asked({}, 'plan');
-    const viewer = browserOf(cast.viewer);
+    const viewer = Browser.of(app, cast.viewer);
     const { text } = await viewer.get(path);
     expect(text).not.toContain(`${path}/approve`);
     const waiting = await viewer.get(`${base}/approvals/part/pending`);
@@ -277,12 +270,12 @@ describe('approvals', () => {
   });
 
   it('whoever asked asks again after a request for changes', async () => {
-    const member = browserOf(cast.member);
+    const member = Browser.of(app, cast.member);
     const form = { type: 'plan', title: 'A plan', description: '', payload: '{"budget": 12}' };
     const bad = await member.post(`${base}/approvals/new`, { ...form, payload: '{' });
     expect([bad.status, errorOf(bad.text, 'payload')]).toEqual([400, 'Is no valid JSON.']);
     const path = (await member.post(`${base}/approvals/new`, form)).headers.location!;
-    await browserOf(cast.admin).post(`${path}/request-revision`, { note: 'Cheaper?' });
+    await Browser.of(app, cast.admin).post(`${path}/request-revision`, { note: 'Cheaper?' });
     expect((await member.get(path)).text).toContain(`action="${path}/resubmit"`);
     const again = { ...form, title: 'A cheaper plan', payload: '{"budget": 6}' };
     expect((await member.post(`${path}/resubmit`, again)).status).toBe(303);
@@ -291,9 +284,9 @@ describe('approvals', () => {
 });
 
 it('a viewer finds an unread issue in the inbox, reads it, and takes that back', async () => {
-  const viewer = browserOf(cast.viewer);
+  const viewer = Browser.of(app, cast.viewer);
   const title = `News ${newId()}`;
-  const { body } = await browserOf(cast.member).api('post', `/api${base}/issues`, { title });
+  const { body } = await Browser.of(app, cast.member).api('post', `/api${base}/issues`, { title });
   const inbox = async () => (await viewer.get(`${base}/inbox`)).text;
   expect(await inbox()).toContain(title);
   const opened = await viewer.post(`/issues/${body.id}/read`, { open: 'on' });
@@ -307,7 +300,7 @@ it('a viewer finds an unread issue in the inbox, reads it, and takes that back',
 
 describe('an instance admin', () => {
   it('sets and clears a setting, stops all runs and lets them start again', async () => {
-    const boss = browserOf(cast.instance_admin);
+    const boss = Browser.of(app, cast.instance_admin);
     const settings = async () => (await boss.api('get', '/api/instance-settings')).body as object;
     const bad = await boss.post('/admin/settings', { run_retention_days: '1.5' });
     expect(errorOf(bad.text, 'run_retention_days')).toBe('Must be a whole number.');
@@ -322,7 +315,7 @@ describe('an instance admin', () => {
   });
 
   it('renames a user, sets a password, takes the sign-in away, and deletes the account', async () => {
-    const boss = browserOf(cast.instance_admin);
+    const boss = Browser.of(app, cast.instance_admin);
     const email = `${newId()}@example.com`;
     await boss.post('/admin/users', { email, display_name: 'Newcomer', password: 'first password' });
     const { body } = await boss.api('get', '/api/users?limit=1');
@@ -343,13 +336,13 @@ describe('an instance admin', () => {
 
   it('is told that nobody deletes themselves', async () => {
     const own = `/admin/users/${cast.instance_admin.user_id}`;
-    const boss = browserOf(cast.instance_admin);
+    const boss = Browser.of(app, cast.instance_admin);
     expect((await boss.get(own)).text).not.toContain(`${own}/delete`);
     expect((await boss.post(`${own}/delete`)).status).toBe(409);
   });
 
   it('switches a flag and reverts it', async () => {
-    const boss = browserOf(cast.instance_admin);
+    const boss = Browser.of(app, cast.instance_admin);
     const flag = async () => (await boss.api('get', '/api/admin/flags/a2a')).body as object;
     await boss.post('/admin/flags/a2a', { value: 'false' });
     expect(await flag()).toMatchObject({ value: false, effective_value: false });
@@ -358,8 +351,8 @@ describe('an instance admin', () => {
   });
 
   it('is told why a thing cannot be restored, and purges it', async () => {
-    const member = browserOf(cast.member);
-    const boss = browserOf(cast.instance_admin);
+    const member = Browser.of(app, cast.member);
+    const boss = Browser.of(app, cast.instance_admin);
     const skill = { slug: `s-${newId()}`, name: 'Style', description: 'How we write' };
     const { body } = await member.api('post', `/api${base}/skills`, skill);
     await member.api('delete', `/api/skills/${body.id}`);
@@ -375,7 +368,7 @@ describe('an instance admin', () => {
 });
 
 it('an admin adds a webhook, sees its secret once and its deliveries, has one sent again, and deletes it', async () => {
-  const admin = browserOf(cast.admin);
+  const admin = Browser.of(app, cast.admin);
   const path = `${base}/webhooks`;
   const refused = await admin.post(path, { url: 'http://10.0.0.1/', events: 'issue.*' });
   expect(errorOf(refused.text, 'url')).toBe('Names an address that may not be reached.');

@@ -21,12 +21,6 @@ beforeEach(async () => {
   cast = await createCast(database);
 });
 
-function browserOf(who: 'admin' | 'member' | 'viewer'): Browser {
-  const browser = new Browser(app);
-  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(cast[who].headers.Cookie!)![1]!);
-  return browser;
-}
-
 const at = (section: string) => `/companies/${cast.company_id}/${section}`;
 const spend = async (
   cost_usd: number,
@@ -43,7 +37,7 @@ const spend = async (
   );
 const budget = { limit_usd: '1', window: 'month', warn_percent: '80', at_limit: 'pause', enabled: 'on' };
 const setBudget = async (values: Record<string, string> = {}) =>
-  browserOf('admin').post(at('budgets'), { ...budget, scope: 'company', ...values });
+  Browser.of(app, cast.admin).post(at('budgets'), { ...budget, scope: 'company', ...values });
 const policies = async () =>
   database.db
     .select()
@@ -63,7 +57,7 @@ describe('the costs', () => {
     }));
     await spend(1.23456789);
     await spend(0.5, { agent_id: other.id, project_id: project.id, model: 'small' });
-    const { text } = await browserOf('viewer').get(at('costs'));
+    const { text } = await Browser.of(app, cast.viewer).get(at('costs'));
     expect(text).toContain('title="$1.73456789">$1.73<');
     expect(text).toContain(`<a href="/agents/${other.id}">Hopper</a>`);
     expect(text).toContain(`<a href="/projects/${project.id}">Shed</a>`);
@@ -81,16 +75,16 @@ describe('the costs', () => {
       .update(schema.cost_events)
       .set({ occurred_at: new Date('2024-02-29T23:59:59Z') })
       .where(eq(schema.cost_events.cost_usd, '0.25'));
-    const { text } = await browserOf('viewer').get(`${at('costs')}?month=2024-02`);
+    const { text } = await Browser.of(app, cast.viewer).get(`${at('costs')}?month=2024-02`);
     expect(plain(text)).toMatch(/February 2024 \$0\.25 Runs/);
     expect(text.match(/class="bar"/g)).toHaveLength(29);
     expect(text).toContain(`${at('costs')}?month=2024-03`);
-    const empty = await browserOf('viewer').get(`${at('costs')}?month=2024-01`);
+    const empty = await Browser.of(app, cast.viewer).get(`${at('costs')}?month=2024-01`);
     expect(empty.text).toContain('Nothing was spent in January 2024');
   });
 
   it('of elsewhere are reported by a member; a wrong figure is refused beside its field', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const form = { provider: 'press', model: 'offset', cost_usd: 'much', agent_id: cast.agent_id };
     const refused = await member.post(at('costs/entries'), form);
     expect(refused.status).toBe(400);
@@ -100,7 +94,9 @@ describe('the costs', () => {
     expect(made.headers.location).toBe(`${at('costs/entries')}?done=reported`);
     const { text } = await member.get(made.headers.location!);
     expect(plain(text)).toMatch(/reported press offset 0 0 \$0\.13/);
-    expect((await browserOf('viewer').get(at('costs/entries'))).text).not.toContain('<form class="card"');
+    expect((await Browser.of(app, cast.viewer).get(at('costs/entries'))).text).not.toContain(
+      '<form class="card"',
+    );
   });
 });
 
@@ -109,7 +105,7 @@ describe('a budget', () => {
     await spend(0.5);
     const made = await setBudget({ scope: `agent:${cast.agent_id}` });
     expect(made.headers.location).toBe(`${at('budgets')}?done=created`);
-    const admin = browserOf('admin');
+    const admin = Browser.of(app, cast.admin);
     const list = (await admin.get(at('budgets'))).text;
     expect(list).toMatch(/data-level="within_limit"\s+role="img"\s+aria-label="\$0\.50 of \$1\.00 spent"/);
     const [policy] = await policies();
@@ -129,7 +125,7 @@ describe('a budget', () => {
   it('of an agent is a line of its page, with what it has spent', async () => {
     await setBudget({ scope: `agent:${cast.agent_id}`, window: 'week', limit_usd: '2' });
     await spend(1.7);
-    const { text } = await browserOf('viewer').get(`/agents/${cast.agent_id}`);
+    const { text } = await Browser.of(app, cast.viewer).get(`/agents/${cast.agent_id}`);
     expect(plain(text)).toMatch(/Spent today \$1\.70 This month \$1\.70 Budget a week \$1\.70 of \$2\.00/);
     expect(text).toContain('data-level="nearly_used_up"');
   });
@@ -155,7 +151,7 @@ describe('a budget', () => {
     const [open] = await incidents('open');
     for (const who of ['viewer', 'member'] as const) {
       for (const path of [at('budgets'), `/budget-incidents/${open!.id}`]) {
-        const { status, text } = await browserOf(who).get(path);
+        const { status, text } = await Browser.of(app, cast[who]).get(path);
         expect(status).toBe(200);
         expect(text).toContain('data-level="used_up"');
         expect(/<main[\s\S]*<\/main>/.exec(text)![0]).not.toMatch(/<button|<form|budget-policies/);
@@ -167,14 +163,14 @@ describe('a budget', () => {
 describe('an incident', () => {
   const resolve = async (form: Record<string, string>) => {
     const [open] = await incidents('open');
-    return browserOf('admin').post(`/budget-incidents/${open!.id}/resolve`, form);
+    return Browser.of(app, cast.admin).post(`/budget-incidents/${open!.id}/resolve`, form);
   };
 
   it('is led to by dashboard and inbox, and let go on by an admin with a note', async () => {
     await setBudget();
     await spend(2);
     const [open] = await incidents('open');
-    const admin = browserOf('admin');
+    const admin = Browser.of(app, cast.admin);
     for (const path of [`/companies/${cast.company_id}`, at('inbox'), at('budgets'), at('activity')])
       expect((await admin.get(path)).text).toContain(`href="/budget-incidents/${open!.id}"`);
     expect((await admin.get(at('inbox'))).text).toMatch(/>Used up: [^<]+, a month</);
@@ -208,7 +204,9 @@ describe('an incident', () => {
     await spend(2);
     const [open] = await incidents('open');
     await resolve({ choice: 'waive' });
-    const late = await browserOf('admin').post(`/budget-incidents/${open!.id}/resolve`, { choice: 'waive' });
+    const late = await Browser.of(app, cast.admin).post(`/budget-incidents/${open!.id}/resolve`, {
+      choice: 'waive',
+    });
     expect(late.status).toBe(409);
     expect(late.text).toContain('Incident is resolved already.');
   });
@@ -217,7 +215,7 @@ describe('an incident', () => {
 it('the part of the budgets that renews itself is no whole page, and has no form', async () => {
   await setBudget();
   const path = at('budgets');
-  expect((await browserOf('admin').get(path)).text).toContain(
+  expect((await Browser.of(app, cast.admin).get(path)).text).toContain(
     `data-live="budget_incident runs" data-source="${path}"`,
   );
   const headers = { ...cast.admin.headers, 'HX-Request': 'true' };

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
 import request from 'supertest';
-import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -17,19 +17,12 @@ beforeAll(async () => {
   await database.pool.query('delete from remote_tasks');
 });
 
-function browserOf(person: Person): Browser {
-  const browser = new Browser(app);
-  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
-  browser.cookies.set('service_session', session![1]!);
-  return browser;
-}
-
 const idOf = (text: string, name: string): string =>
   new RegExp(`${name}</span\\s*>.*?/admin/workers/([0-9a-f-]{36})/`, 's').exec(text)![1]!;
 
 describe('an admin of the instance', () => {
   it('makes a worker, whose key is shown once, and sets its tags', async () => {
-    const admin = browserOf(cast.instance_admin);
+    const admin = Browser.of(app, cast.instance_admin);
     const made = await admin.post('/admin/workers', { new: 'on', name: 'Maker', tags: 'gpu, linux,' });
     expect(made.status).toBe(200);
     const key = /<code>(sk_[0-9a-f]{64})<\/code>/.exec(made.text)![1]!;
@@ -48,7 +41,7 @@ describe('an admin of the instance', () => {
     const { api_key } = registered.body as { api_key: string };
     const claim = async () =>
       (await request(app).post('/api/workers/tasks/claim').set('Authorization', `Bearer ${api_key}`)).status;
-    const admin = browserOf(cast.instance_admin);
+    const admin = Browser.of(app, cast.instance_admin);
     const waiting = await admin.get('/admin/workers?status=pending_approval');
     const path = `/admin/workers/${idOf(waiting.text, 'Newcomer')}`;
     expect(await claim()).toBe(403);
@@ -70,7 +63,7 @@ describe('an admin of the instance', () => {
   });
 
   it('sees the part that renews itself by itself, and is told beside the field of a name that is none', async () => {
-    const admin = browserOf(cast.instance_admin);
+    const admin = Browser.of(app, cast.instance_admin);
     const page = await admin.get('/admin/workers');
     const source = /data-live="workers" data-source="([^"]+)"/.exec(page.text)![1]!;
     const part = await admin.get(source);
@@ -83,13 +76,13 @@ describe('an admin of the instance', () => {
 });
 
 it('anybody else sees nothing of the fleet', async () => {
-  const admin = browserOf(cast.admin);
+  const admin = Browser.of(app, cast.admin);
   expect((await admin.get('/admin/workers')).status).toBe(403);
   expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
 });
 
 it('an admin of the instance sees its backups: how one goes, and why another failed', async () => {
-  const admin = browserOf(cast.instance_admin);
+  const admin = Browser.of(app, cast.instance_admin);
   expect((await admin.get('/admin/backups')).text).toContain('No backup was made yet');
   await database.pool
     .query(`insert into backups (status, trigger, phase, file, bytes, error, claimed_by, started_at) values

@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
-import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 const { mcp_servers } = schema;
@@ -18,13 +18,6 @@ beforeAll(async () => {
   base = `/companies/${cast.company_id}`;
 });
 
-function browserOf(person: Person): Browser {
-  const browser = new Browser(app);
-  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
-  browser.cookies.set('service_session', session![1]!);
-  return browser;
-}
-
 /** As a reader of the page sees it. */
 const plain = (text: string): string =>
   text.replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCodePoint(Number(code)));
@@ -33,7 +26,7 @@ const errorOf = (text: string, field: string): string =>
   new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
 
 it('an admin mints a key on the page, where it stands in every configuration, once; a viewer reads the address', async () => {
-  const admin = browserOf(cast.admin);
+  const admin = Browser.of(app, cast.admin);
   const made = await admin.post(`${base}/connect`, { label: 'Laptop', role: 'member', expires_in_days: '' });
   const key = /<code>([^<]{20,})<\/code>/.exec(made.text)![1]!;
   expect(made.text.split(key).length - 1).toBe(6);
@@ -45,16 +38,16 @@ it('an admin mints a key on the page, where it stands in every configuration, on
       headers: { Authorization: `Bearer ${key}` },
     },
   ]);
-  const seen = await browserOf(cast.viewer).get(`${base}/connect`);
+  const seen = await Browser.of(app, cast.viewer).get(`${base}/connect`);
   expect(seen.text).toContain(`/mcp/${cast.company_id}`);
   expect(seen.text).not.toContain(key);
   expect(seen.text).not.toContain('Mint a key');
   expect(seen.text).not.toContain(`${base}/mcp-servers`);
-  expect((await browserOf(cast.member).post(`${base}/connect`, { role: 'member' })).status).toBe(403);
+  expect((await Browser.of(app, cast.member).post(`${base}/connect`, { role: 'member' })).status).toBe(403);
 });
 
 it('an admin adds a server, chooses its tools and agents, sees its health and calls, and deletes it', async () => {
-  const admin = browserOf(cast.admin);
+  const admin = Browser.of(app, cast.admin);
   const list = `${base}/mcp-servers`;
   const form = {
     name: 'tracker',

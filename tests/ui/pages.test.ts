@@ -96,14 +96,7 @@ describe.each(actions)('the form %s', (path, { endpoint, scope }) => {
 });
 
 describe('a member with a browser', () => {
-  const browser = () => {
-    const each = new Browser(app);
-    each.cookies.set(
-      'service_session',
-      /service_session=([^;]+)/.exec(cast.member.headers.Cookie ?? '')![1]!,
-    );
-    return each;
-  };
+  const browser = () => Browser.of(app, cast.member);
 
   it('writes an issue, changes it, comments, and reads all of it again', async () => {
     const member = browser();

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
-import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 const { plugins } = schema;
@@ -18,19 +18,12 @@ beforeAll(async () => {
   list = `/companies/${cast.company_id}/plugins`;
 });
 
-function browserOf(person: Person): Browser {
-  const browser = new Browser(app);
-  const session = /service_session=([^;]+)/.exec(person.headers.Cookie ?? '');
-  browser.cookies.set('service_session', session![1]!);
-  return browser;
-}
-
 const errorOf = (text: string, field: string): string =>
   new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
 
 /** @returns the plugin's page */
 async function register(slug: string): Promise<string> {
-  const made = await browserOf(cast.admin).post(list, {
+  const made = await Browser.of(app, cast.admin).post(list, {
     name: `Plugin <b>${slug}</b>`,
     slug,
     binary_path: '/opt/plugins/greet',
@@ -72,7 +65,7 @@ async function run(path: string): Promise<void> {
 
 describe('an admin of a company', () => {
   it('registers a plugin, reads what it may do, and is told beside the field what is wrong', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const refused = await admin.post(list, { name: 'X', slug: 'No Slug', config: '' });
     expect(refused.status).toBe(400);
     expect(errorOf(refused.text, 'slug')).toBe('Is not written as it should be.');
@@ -90,7 +83,7 @@ describe('an admin of a company', () => {
   });
 
   it('grants capabilities and secrets, changes and deletes it', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const path = await register('greet-two');
     const change = (form: Record<string, string>) =>
       admin.post(`${path}/settings`, { name: 'Greet', config: '', may_log: 'on', ...form });
@@ -109,7 +102,7 @@ describe('an admin of a company', () => {
   });
 
   it('bans it and lifts the ban', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const path = await register('greet-three');
     await admin.post(`${path}/ban`);
     expect((await admin.get(path)).text).toContain(`action="${path}/rescind-ban"`);
@@ -118,7 +111,7 @@ describe('an admin of a company', () => {
   });
 
   it('tries a tool by a form made from its schema, which keeps what was typed', async () => {
-    const admin = browserOf(cast.admin);
+    const admin = Browser.of(app, cast.admin);
     const path = await register('greet-four');
     await run(path);
     const { text } = await admin.get(`${path}/tools`);
@@ -145,7 +138,7 @@ describe('an admin of a company', () => {
 it('a viewer sees plugins and can do nothing to them', async () => {
   const path = await register('greet-five');
   await run(path);
-  const viewer = browserOf(cast.viewer);
+  const viewer = Browser.of(app, cast.viewer);
   for (const page of [list, path, `${path}/tools`, `${path}/work`, `${path}/log`]) {
     const { text, status } = await viewer.get(page);
     expect(status).toBe(200);
@@ -153,13 +146,13 @@ it('a viewer sees plugins and can do nothing to them', async () => {
   }
   expect((await viewer.get(`${path}/settings`)).status).toBe(403);
   expect((await viewer.post(`${path}/allow`)).status).toBe(403);
-  const audit = await browserOf(cast.admin).get(`${list}/audit`);
+  const audit = await Browser.of(app, cast.admin).get(`${list}/audit`);
   expect(audit.text).toContain('allow denied');
 });
 
 it('an instance admin sees the plugins of all companies', async () => {
   const path = await register('greet-six');
-  const { text } = await browserOf(cast.instance_admin).get('/admin/plugins');
+  const { text } = await Browser.of(app, cast.instance_admin).get('/admin/plugins');
   expect(text).toContain(`href="${path}"`);
   expect(text).toContain(`href="${list}"`);
 });

@@ -20,12 +20,6 @@ beforeAll(async () => {
   ({ app: keyless } = await startPages());
 });
 
-function browserOf(who: 'member' | 'viewer', on = app): Browser {
-  const browser = new Browser(on);
-  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(cast[who].headers.Cookie!)![1]!);
-  return browser;
-}
-
 const list = () => `/companies/${cast.company_id}/routines`;
 const pathOf = (location: string) => location.split('?')[0]!;
 /** What a page says, without its markup and the space between. */
@@ -39,14 +33,14 @@ const said = (text: string) =>
 const address = (attribute: string) => attribute.replaceAll('&#61;', '=').replaceAll('&#38;', '&');
 
 async function make(fields: Record<string, string> = {}): Promise<string> {
-  const made = await browserOf('member').post(`${list()}/new`, { name: 'Weekly report', ...fields });
+  const made = await Browser.of(app, cast.member).post(`${list()}/new`, { name: 'Weekly report', ...fields });
   expect(made.status).toBe(303);
   return pathOf(made.headers.location!);
 }
 
 /** Adds a trigger by its form. @returns the answer, the trigger as the API has it, and the secret that was shown */
 async function add(routine: string, fields: Record<string, string>) {
-  const member = browserOf('member');
+  const member = Browser.of(app, cast.member);
   const answer = await member.post(`${routine}/triggers`, fields);
   const { body } = await member.api('get', `/api${routine}/triggers`);
   const [trigger] = body as { id: string; public_id: string; signing_mode: string; enabled: boolean }[];
@@ -67,17 +61,17 @@ describe('the list of routines', () => {
   it('says what to do while there is none, and to a viewer without a button', async () => {
     const { company_id } = cast;
     const empty = `/companies/${company_id}/routines?archived=yes`;
-    expect(said((await browserOf('member').get(empty)).text)).toContain('No archived routine');
-    const member = (await browserOf('member').get(list())).text;
+    expect(said((await Browser.of(app, cast.member).get(empty)).text)).toContain('No archived routine');
+    const member = (await Browser.of(app, cast.member).get(list())).text;
     expect(member).toContain('No routine yet');
     expect(member).toContain(`href="${list()}/new"`);
-    const viewer = (await browserOf('viewer').get(list())).text;
+    const viewer = (await Browser.of(app, cast.viewer).get(list())).text;
     expect(viewer).toContain('No routine yet');
     expect(viewer).not.toContain(`${list()}/new`);
   });
 
   it('tells of each its state, its agent, and when it fires and has fired; archived ones stand apart', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Counted', assignee_agent_id: cast.agent_id });
     await add(here, { kind: 'schedule', cron_expression: '0 9 * * 1', timezone: 'UTC' });
     const row = () =>
@@ -106,7 +100,7 @@ describe('a routine', () => {
   };
 
   it('is written with all that it has, shown, changed, and moved to the trash', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ ...all, assignee_agent_id: cast.agent_id });
     const { body } = await member.api('get', `/api${here}`);
     expect(body).toMatchObject({ ...all, assignee_agent_id: cast.agent_id, project_id: null, goal_id: null });
@@ -127,7 +121,7 @@ describe('a routine', () => {
 
   it('without a title of its own is the title of its issues', async () => {
     const here = await make({ name: 'Water the plants', title_template: '' });
-    const { body } = await browserOf('member').api('get', `/api${here}`);
+    const { body } = await Browser.of(app, cast.member).api('get', `/api${here}`);
     expect(body).toMatchObject({
       title_template: 'Water the plants',
       concurrency_policy: 'coalesce_if_active',
@@ -140,7 +134,7 @@ describe('a routine', () => {
     ['project_id', { project_id: '00000000-0000-4000-8000-000000000000' }, 'Unknown project.'],
   ])('is refused beside the field %s, with what was typed', async (field, wrong, message) => {
     const named = field === 'assignee_agent_id' ? { [field]: cast.other_agent_id } : wrong;
-    const refused = await browserOf('member').post(`${list()}/new`, { ...all, ...named });
+    const refused = await Browser.of(app, cast.member).post(`${list()}/new`, { ...all, ...named });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain(`id="e-${field}" role="alert">${message}</p>`);
     expect(refused.text).toContain('Count {{payload.shelf}}');
@@ -149,22 +143,22 @@ describe('a routine', () => {
   it('shows a viewer what it is and what fires it, without a form or the URL of its webhook', async () => {
     const here = await make({ name: 'Looked at' });
     const { trigger } = await add(here, { kind: 'webhook', signing_mode: 'none', label: 'From the shop' });
-    const member = (await browserOf('member').get(here)).text;
+    const member = (await Browser.of(app, cast.member).get(here)).text;
     expect(member).toContain(`${PUBLIC_URL}/api/routine-triggers/public/${trigger.public_id}/fire`);
-    const { status, text } = await browserOf('viewer').get(here);
+    const { status, text } = await Browser.of(app, cast.viewer).get(here);
     expect(status).toBe(200);
     expect(text).toContain('From the shop');
     expect(text).not.toContain(trigger.public_id);
     const main = /<main[\s\S]*<\/main>/.exec(text)![0];
     expect(main).not.toMatch(/<form|<button|class="button/);
-    expect((await browserOf('viewer').post(`${here}/fire`)).status).toBe(403);
-    expect((await browserOf('viewer').get(`${here}/edit`)).status).toBe(403);
+    expect((await Browser.of(app, cast.viewer).post(`${here}/fire`)).status).toBe(403);
+    expect((await Browser.of(app, cast.viewer).get(`${here}/edit`)).status).toBe(403);
   });
 });
 
 describe('a fire by hand', () => {
   it('makes an issue, then a comment on it, and each is a row that leads there', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Sweep', title_template: 'Sweep {{payload.room}}' });
     const first = await member.post(`${here}/fire`, { payload: '{"room": "hall"}' });
     expect(first.headers.location).toBe(`${here}?done=enqueued`);
@@ -183,7 +177,7 @@ describe('a fire by hand', () => {
   });
 
   it('leads to the newest run on its issue, and says how that goes', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Run', assignee_agent_id: cast.agent_id });
     await member.post(`${here}/fire`);
     const [issue] = /\/issues\/[0-9a-f-]{36}/.exec((await member.get(here)).text)!;
@@ -195,7 +189,7 @@ describe('a fire by hand', () => {
   });
 
   it('that is on a later page of them stays there when the page renews itself', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Often', concurrency_policy: 'skip_if_active' });
     for (let fire = 1; fire <= 21; fire += 1)
       await member.post(`${here}/fire`, { payload: `"fire ${fire}."` });
@@ -211,7 +205,7 @@ describe('a fire by hand', () => {
   });
 
   it('with a payload that is no JSON is refused beside it, and one of a paused routine above the page', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Refused' });
     const wrong = await member.post(`${here}/fire`, { payload: '{room' });
     expect(wrong.status).toBe(400);
@@ -227,7 +221,7 @@ describe('a fire by hand', () => {
 
 describe('a schedule', () => {
   it('shows its next five fires on the clock of its zone, and none while it is off', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Monday' });
     const { answer, trigger } = await add(here, {
       kind: 'schedule',
@@ -255,7 +249,7 @@ describe('a schedule', () => {
     ['cron_expression', { cron_expression: '' }, 'May not be empty.'],
     ['timezone', { timezone: 'Atlantis/Deep' }, 'Unknown time zone.'],
   ])('is refused beside its %s, new or changed', async (field, wrong, message) => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Wrong' });
     const right = { kind: 'schedule', cron_expression: '5 4 * * *', timezone: 'UTC', label: 'Kept' };
     const refused = await member.post(`${here}/triggers`, { ...right, ...wrong });
@@ -276,15 +270,15 @@ it('a schedule in a zone that is known no more says so on a page that is there t
   await database.pool.query(`update routine_triggers set timezone = 'Atlantis/Deep' where id = $1`, [
     trigger.id,
   ]);
-  const { status, text } = await browserOf('member').get(here);
+  const { status, text } = await Browser.of(app, cast.member).get(here);
   expect(status).toBe(200);
   expect(text).toMatch(/role="alert">Unknown time zone\./);
-  const mended = await browserOf('member').post(`/routine-triggers/${trigger.id}`, {
+  const mended = await Browser.of(app, cast.member).post(`/routine-triggers/${trigger.id}`, {
     cron_expression: '0 9 * * 1',
     timezone: 'UTC',
   });
   expect(mended.headers.location).toBe(`${here}?done=changed`);
-  expect((await browserOf('member').get(here)).text.match(/<li>\s*Mon, /g)).toHaveLength(5);
+  expect((await Browser.of(app, cast.member).get(here)).text.match(/<li>\s*Mon, /g)).toHaveLength(5);
 });
 
 describe('a webhook', () => {
@@ -292,14 +286,14 @@ describe('a webhook', () => {
     const here = await make({ name: 'Signed' });
     const { trigger, secret } = await add(here, { kind: 'webhook', signing_mode: 'hmac' });
     expect(secret).toMatch(/^\S{20,}$/);
-    expect((await browserOf('member').get(here)).text).not.toContain(secret);
+    expect((await Browser.of(app, cast.member).get(here)).text).not.toContain(secret);
     const sign = { 'X-Service-Signature': hmacSha256Hex(secret!, Buffer.from('a')) };
     expect((await call(trigger.public_id, 'a', sign)).status).toBe(200);
     expect((await call(trigger.public_id, 'b', sign)).status).toBe(401);
   });
 
   it('is signed with the time from here alone: made so, or set so while its secret stays', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Timed' });
     const now = String(Math.floor(Date.now() / 1000));
     const timed = (secret: string, body: string) => ({
@@ -323,7 +317,7 @@ describe('a webhook', () => {
   });
 
   it('gets a new secret and a new URL, and the old ones stop at once', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Rotated' });
     const { trigger, secret } = await add(here, { kind: 'webhook', signing_mode: 'hmac' });
     const path = `/routine-triggers/${trigger.id}`;
@@ -341,7 +335,7 @@ describe('a webhook', () => {
   });
 
   it('takes another window for repetitions, is switched off, and is removed', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Windowed' });
     const { trigger } = await add(here, { kind: 'webhook', signing_mode: 'none' });
     const path = `/routine-triggers/${trigger.id}`;
@@ -359,25 +353,25 @@ describe('a webhook', () => {
 
   it('is offered no signature where no key could keep its secret', async () => {
     const here = await make({ name: 'Keyless' });
-    const { text } = await browserOf('member', keyless).get(here);
+    const { text } = await Browser.of(keyless, cast.member).get(here);
     expect(text).toContain('Signing needs SERVICE_ENCRYPTION_KEY');
     expect(text).not.toContain('<option value="hmac"');
-    expect((await browserOf('member').get(here)).text).toContain('<option value="hmac"');
+    expect((await Browser.of(app, cast.member).get(here)).text).toContain('<option value="hmac"');
   });
 });
 
 describe('an issue', () => {
   const newIssue = async () => {
     const fields = { title: 'Write the newsletter', body_markdown: 'Three stories.', priority: 'low' };
-    const made = await browserOf('member').post(`/companies/${cast.company_id}/issues/new`, fields);
+    const made = await Browser.of(app, cast.member).post(`/companies/${cast.company_id}/issues/new`, fields);
     return made.headers.location!;
   };
 
   it('becomes a routine by its own form, which a viewer does not see', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const issue = await newIssue();
     expect((await member.get(issue)).text).toContain(`action="${issue}/promote-routine"`);
-    expect((await browserOf('viewer').get(issue)).text).not.toContain('promote-routine');
+    expect((await Browser.of(app, cast.viewer).get(issue)).text).not.toContain('promote-routine');
     const made = await member.post(`${issue}/promote-routine`, {
       name: '',
       cron_expression: '0 8 1 * *',
@@ -397,7 +391,7 @@ describe('an issue', () => {
 
   it('with a schedule that is none is refused beside it', async () => {
     const issue = await newIssue();
-    const refused = await browserOf('member').post(`${issue}/promote-routine`, {
+    const refused = await Browser.of(app, cast.member).post(`${issue}/promote-routine`, {
       name: 'Newsletter',
       cron_expression: 'daily',
       timezone: 'UTC',

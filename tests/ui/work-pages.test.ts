@@ -14,12 +14,6 @@ beforeAll(async () => {
   cast = await createCast(database);
 });
 
-function browserOf(who: 'member' | 'viewer'): Browser {
-  const browser = new Browser(app);
-  browser.cookies.set('service_session', /service_session=([^;]+)/.exec(cast[who].headers.Cookie!)![1]!);
-  return browser;
-}
-
 const list = (section: string) => `/companies/${cast.company_id}/${section}`;
 const pathOf = (location: string) => location.split('?')[0]!;
 
@@ -44,7 +38,7 @@ describe.each([
   ],
 ] as const)('%s', (section, fields, changed, wrong) => {
   it('are made by a member, shown with their Markdown, changed, and moved to the trash', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const made = await member.post(list(section), fields);
     expect(made.status).toBe(303);
     const here = pathOf(made.headers.location!);
@@ -60,21 +54,21 @@ describe.each([
   });
 
   it('are refused beside the field that is wrong, with what was typed', async () => {
-    const refused = await browserOf('member').post(list(section), { ...fields, ...wrong });
+    const refused = await Browser.of(app, cast.member).post(list(section), { ...fields, ...wrong });
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/class="error" id="e-(?:name|title)"/);
     expect(refused.text).toContain('**All** of it');
   });
 
   it('show a viewer no forms', async () => {
-    const { text } = await browserOf('viewer').get(list(section));
+    const { text } = await Browser.of(app, cast.viewer).get(list(section));
     expect(text).not.toContain('<form class="card"');
   });
 });
 
 describe('notes', () => {
   it('are found by their words, archived, and brought back', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const { headers } = await member.post(list('notes'), {
       title: 'Bookbinding',
       body_markdown: 'Use linen thread.',
@@ -92,7 +86,7 @@ describe('notes', () => {
 
 describe('goals', () => {
   it('stand below what they are part of, and cannot close a circle', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const above = await member.post(list('goals'), { title: 'Thrive' });
     const parent = pathOf(above.headers.location!).split('/').at(-1)!;
     const below = await member.post(list('goals'), { title: 'Sell more', parent_goal_id: parent });
@@ -108,7 +102,7 @@ describe('skills', () => {
   const content = '---\nname: Binding\ndescription: How books are bound.\n---\n# Steps\n';
 
   it('are added by their SKILL.md, changed and deleted; what is none is refused beside it', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     const refused = await member.post(list('skills'), { content: 'no front matter' });
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/id="e-content"[^>]*>[^<]*front matter/);
@@ -136,13 +130,13 @@ describe('skills', () => {
 
 describe('the profile', () => {
   it('shows a user what agents have written down of him or her, and nobody else', async () => {
-    const member = browserOf('member');
+    const member = Browser.of(app, cast.member);
     expect((await member.get('/profile')).text).not.toContain('What agents have written down');
     await database.pool.query(
       'insert into user_models (company_id, user_id, body_markdown, updated_by_agent_id) values ($1, $2, $3, $4)',
       [cast.company_id, cast.member.user_id, 'Likes **short** answers.', cast.agent_id],
     );
     expect((await member.get('/profile')).text).toContain('Likes <strong>short</strong> answers.');
-    expect((await browserOf('viewer').get('/profile')).text).not.toContain('short');
+    expect((await Browser.of(app, cast.viewer).get('/profile')).text).not.toContain('short');
   });
 });
