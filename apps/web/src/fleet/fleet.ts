@@ -1,14 +1,22 @@
 /** What a web process keeps for the workers' requests, so that most of them cost little (decisions 7.25). */
 import type { RemoteTask, WorkerActor } from '@acp/contract';
-import { claimTask, type ClaimRules, type RegistrationRules } from '@acp/core';
+import {
+  type ClaimOutcome,
+  type ClaimRules,
+  claimTasks,
+  noteHeartbeats,
+  type RegistrationRules,
+  type TaskClaim,
+  type WorkerBeat,
+} from '@acp/core';
 import { type Database, type Listener, transaction } from '@acp/db';
-import type { Logger } from '@acp/kernel';
-import { HeartbeatWriter } from './heartbeat-writer.ts';
+import { Batches, type Logger } from '@acp/kernel';
 import { QueuedTasks } from './queued-tasks.ts';
 
 export interface Fleet {
   readonly registration: RegistrationRules;
-  readonly heartbeats: HeartbeatWriter;
+  /** Stores the heartbeat, together with others: who was offline gets tasks with its next claim. */
+  heartbeat(beat: WorkerBeat): Promise<void>;
   /**
    * A task for the worker, without a statement where none is known to wait that it may take; undefined then, and for one
    * that drains.
@@ -18,31 +26,55 @@ export interface Fleet {
   close(): void;
 }
 
-export function createFleet({
-  database,
-  logger,
-  listener,
-  registration,
-  claims,
-}: {
+interface FleetOptions {
   database: Database;
   logger?: Logger | undefined;
   listener?: Listener | undefined;
   registration: RegistrationRules;
   claims: ClaimRules;
-}): Fleet {
+}
+
+const MOST_CLAIMS = 100;
+const MOST_BEATS = 1000;
+/** A fleet's heartbeats come evenly spread: without a rest nearly each would have a transaction of its own. */
+const BEATS_REST_MS = 25;
+/** Routes that one claim tries. */
+const MOST_TRIED = 16;
+
+export function createFleet({ database, logger, listener, registration, claims }: FleetOptions): Fleet {
   const queued = new QueuedTasks({ database, logger, listener });
+  const desk = new Batches<TaskClaim, ClaimOutcome>({
+    most: MOST_CLAIMS,
+    perform: async (asked) => transaction(database, async (tx) => claimTasks(tx, asked, claims)),
+  });
+  const beats = new Batches<WorkerBeat, void>({
+    most: MOST_BEATS,
+    rest_ms: BEATS_REST_MS,
+    perform: async (noted) => {
+      // Of two heartbeats of one worker the later one counts.
+      const last = new Map(noted.map((beat) => [beat.worker_id, beat]));
+      await transaction(database, async (tx) => noteHeartbeats(tx, [...last.values()]));
+      return noted.map(() => undefined);
+    },
+  });
   return {
     registration,
-    heartbeats: new HeartbeatWriter(database),
+    heartbeat: async (beat) => beats.add(beat),
     async claim(worker, narrowed) {
       if (worker.status !== 'approved') return undefined;
-      const routes = await queued.routesFor(worker, narrowed);
-      if (routes.length === 0) return undefined;
-      const task = await transaction(database, async (tx) => claimTask(tx, worker, routes, claims));
-      if (task === undefined) queued.outdated();
-      else queued.claimed(task.company_id);
-      return task;
+      for (let tried = 0; tried < MOST_TRIED; tried += 1) {
+        const route = await queued.reserve(worker, narrowed);
+        if (route === undefined) return undefined;
+        const outcome = await desk
+          .add({ worker, route })
+          .catch((cause: unknown) => ({ kind: 'broken' as const, cause }));
+        if (outcome.kind === 'task') return outcome.task;
+        if (outcome.kind === 'none') queued.exhausted(route);
+        else queued.giveBack(route);
+        if (outcome.kind === 'broken') throw outcome.cause;
+        if (outcome.kind === 'unfit') return undefined;
+      }
+      return undefined;
     },
     close: () => queued.close(),
   };

@@ -1,6 +1,7 @@
 /**
- * What waits for the fleet, as this process knows it: a worker that asks in vain costs no statement. Read when a task is
- * signalled, after a claim that came away empty, and now and then, because a signal may get lost.
+ * What waits for the fleet, as this process knows it, and how much of it is promised to claims under way: a worker for
+ * which nothing is left costs no statement. It is a hint and may be wrong both ways, for a moment: it is read again when
+ * a task is signalled, when there was less or more than was known, and now and then, because a signal may get lost.
  */
 import type { WorkerActor } from '@acp/contract';
 import { mayTake, queuedRoutes, type QueuedRoute } from '@acp/core';
@@ -8,10 +9,10 @@ import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
 const BACKSTOP_MS = 5000;
-/** Least time between two looks, so that a busy queue costs ten statements a second and not one a claim. */
-const REST_MS = 100;
-/** Routes that one claim tries. */
-const MOST_TRIED = 16;
+/** Least time between two looks, so that a busy queue costs some statements a second and not one a claim. */
+const REST_MS = 25;
+/** Tasks that nobody can have (just taken by another process, called off) are looked at again so much later. */
+const DOUBT_MS = 200;
 
 export class QueuedTasks {
   readonly #database: Database;
@@ -19,9 +20,12 @@ export class QueuedTasks {
   readonly #timer: NodeJS.Timeout;
   readonly #off: (() => void)[];
   #routes: QueuedRoute[] = [];
+  /** By company. */
+  readonly #promised = new Map<string, number>();
   #stale = true;
   #readAt = -Infinity;
   #reading: Promise<void> | null = null;
+  #doubt: NodeJS.Timeout | null = null;
 
   constructor({
     database,
@@ -43,47 +47,80 @@ export class QueuedTasks {
     );
   }
 
-  /** Routes of which the worker may take tasks, in the order to try them. */
-  async routesFor(worker: WorkerActor, narrowed?: readonly string[]): Promise<string[]> {
+  /**
+   * Promises one task of a route that the worker may take from: of the company with the fewest tasks in hand, then of the
+   * one that waits longest. Undefined where nothing is left.
+   */
+  async reserve(worker: WorkerActor, narrowed?: readonly string[]): Promise<QueuedRoute | undefined> {
     await this.#refresh();
-    const fitting: string[] = [];
+    const chosen = this.#choose(worker, narrowed);
+    // Others may have got the last of what was counted.
+    if (chosen !== undefined || (!this.#stale && this.#reading === null)) return chosen;
+    await this.#refresh();
+    return this.#choose(worker, narrowed);
+  }
+
+  #choose(worker: WorkerActor, narrowed: readonly string[] | undefined): QueuedRoute | undefined {
+    let chosen: QueuedRoute | undefined;
     for (const queued of this.#routes) {
-      if (fitting.length === MOST_TRIED) break;
-      if (mayTake(worker, queued, narrowed)) fitting.push(queued.route);
+      if (chosen !== undefined && this.#inHand(queued) >= this.#inHand(chosen)) continue;
+      if (queued.waiting > 0 && mayTake(worker, queued, narrowed)) chosen = queued;
     }
-    return fitting;
+    if (chosen === undefined) return undefined;
+    this.#promise(chosen, 1);
+    if (chosen.waiting === 0 && chosen.more) this.#stale = true;
+    return chosen;
   }
 
-  /** A task of this company was claimed here: until the next look, others come first. */
-  claimed(company_id: string): void {
-    for (const queued of this.#routes) if (queued.company_id === company_id) queued.claimed += 1;
-    this.#routes.sort((one, other) => one.claimed - other.claimed);
+  /** The claim came to nothing, for reasons of its own. */
+  giveBack(route: QueuedRoute): void {
+    this.#promise(route, -1);
   }
 
-  /** There was less than was known. */
-  outdated(): void {
-    this.#stale = true;
+  /** Nothing of this route is to be had just now. */
+  exhausted({ route }: QueuedRoute): void {
+    this.#routes = this.#routes.filter((queued) => queued.route !== route);
+    this.#doubt ??= setTimeout(() => {
+      this.#doubt = null;
+      this.#stale = true;
+    }, DOUBT_MS).unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
+    if (this.#doubt) clearTimeout(this.#doubt);
     for (const off of this.#off) off();
   }
 
+  /** Reads again what is known to have changed: a task that was signalled before the claim is never missed by it. */
   async #refresh(): Promise<void> {
+    if (this.#reading !== null) await this.#reading;
+    // What is signalled while it was being read takes another look.
     if (!this.#stale) return;
-    if (performance.now() - this.#readAt < REST_MS) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null;
     });
     await this.#reading;
   }
 
+  #promise(queued: QueuedRoute, tasks: 1 | -1): void {
+    queued.waiting -= tasks;
+    this.#promised.set(queued.company_id, (this.#promised.get(queued.company_id) ?? 0) + tasks);
+  }
+
+  /** Of the route's company, with what was promised since the last look. */
+  #inHand({ company_id, claimed }: QueuedRoute): number {
+    return claimed + (this.#promised.get(company_id) ?? 0);
+  }
+
   async #read(): Promise<void> {
+    const rest = this.#readAt + REST_MS - performance.now();
+    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     // What is signalled from here on may be missing in what is being read.
     this.#stale = false;
     try {
       this.#routes = await queuedRoutes(this.#database.db);
+      this.#promised.clear();
     } catch (error) {
       this.#stale = true;
       this.#logger?.warn('the queue of remote tasks could not be read, and is read again', { error });

@@ -3,9 +3,9 @@
  * Revocations arrive on the channel 'credentials'; times and places of use are written off the request, in batches.
  */
 import type { Actor, WorkerActor } from '@acp/contract';
-import { type NewSecurityEvent, resolveBearer, resolveSession, resolveWorker } from '@acp/core';
+import { type NewSecurityEvent, resolveBearer, resolveSession, resolveWorkers } from '@acp/core';
 import { type Database, type Listener, type Notifier, WILDCARD } from '@acp/db';
-import { isApiKey, sha256Hex } from '@acp/kernel';
+import { Batches, isApiKey, sha256Hex } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { CredentialCache } from './credential-cache.ts';
 import { GatheredUses } from './gathered-uses.ts';
@@ -40,6 +40,8 @@ interface CredentialsOptions {
 const CACHE = { max: 10_000, ttl_ms: 10_000, negative_ttl_ms: 2000 };
 /** A fleet asks every few seconds, each worker for itself; what changes of a worker is signalled. */
 const WORKER_CACHE = { max: 20_000, ttl_ms: 60_000, negative_ttl_ms: 2000 };
+/** Keys of one statement: a fleet comes all at once when the service is started again. */
+const MOST_KEYS = 500;
 const FLUSH_EVERY_MS = 3000;
 
 // A token is 256 bits as base64url: anything else costs no look-up.
@@ -50,6 +52,10 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   const cache = new CredentialCache<Actor>(CACHE);
   // Apart from the others: one key must not be nobody's there because it is nobody's here.
   const workers = new CredentialCache<WorkerActor>(WORKER_CACHE);
+  const lookUps = new Batches<string, WorkerActor | undefined>({
+    most: MOST_KEYS,
+    perform: async (hashes) => resolveWorkers(database.db, hashes),
+  });
   const drop = (items: readonly string[]) => {
     cache.drop(items);
     workers.drop(items);
@@ -88,7 +94,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const hash = sha256Hex(token);
       const known = workers.peek(hash);
       if (known !== null) return known;
-      return workers.load(hash, async () => tagged(await resolveWorker(database.db, hash)));
+      return workers.load(hash, async () => tagged(await lookUps.add(hash)));
     },
     refused: (event) => uses.refused(event),
     drop,

@@ -7,6 +7,8 @@ export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> }
 
 /** One mutation: its entry in the company's activity, the event that clients see, or both. */
 export interface Change {
+  /** Who did it, where one call tells of the acts of several. */
+  actor?: Actor;
   /** Null for happenings outside a company: they reach instance admins only and leave no activity. */
   company_id: string | null;
   /** `issue.updated`; absent where only an event is due. */
@@ -25,19 +27,22 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
   if (changes.length === 0) return;
   // Public rows act in the name of whom they serve (a routine, an invite's holder), never in their own.
   if (actor.kind === 'anonymous') throw new Error('an anonymous caller changes nothing');
-  const rows = changes.map((change, index) => ({
+  const rows = changes.map(({ actor: by = actor, event, ...change }, index) => ({
     ...change,
     index,
-    event_type: change.event?.type,
-    data: change.event?.data,
+    actor_type: by.kind,
+    actor_id: actorId(by),
+    actor_name: by.name,
+    event_type: event?.type,
+    data: event?.data,
   }));
   await tx.execute(sql`
     with change as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as c(
-        index int, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
+        index int, actor_type text, actor_id uuid, actor_name text, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
     ), entry as (
       insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
-      select company_id, ${actor.kind}, ${actorId(actor)}::uuid, ${actor.name}, action, entity_type, entity_id, coalesce(details, '{}')
+      select company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, coalesce(details, '{}')
       from change where action is not null and company_id is not null
     )
     insert into outbox (company_id, type, data)

@@ -26,6 +26,7 @@ export {
   findAgentKey,
   listAgentKeys,
   mintRunKey,
+  mintRunKeys,
   newKeyMaterial,
   revokeAgentKeys,
   revokeRunKeys,

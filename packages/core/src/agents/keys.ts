@@ -116,19 +116,37 @@ export async function revokeAgentKeys(
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
+/** Whose key it is that lives as long as a run. */
+export interface RunOfKey {
+  id: string;
+  agent_id: string;
+  company_id: string;
+}
+
+/** As `mintRunKeys`, of one run. @returns the key */
+export async function mintRunKey(tx: Tx, run: RunOfKey): Promise<string> {
+  return (await mintRunKeys(tx, [run])).get(run.id)!;
+}
+
 /**
- * A key for the time of one run, which no list shows. It opens nothing before the run runs nor after its end
+ * A key for the time of each run, which no list shows. It opens nothing before the run runs nor after its end
  * (`resolveBearer`), whoever forgets to revoke it.
- * @returns the key, which is stored nowhere
+ * @returns by run the key, which is stored nowhere
  */
-export async function mintRunKey(
-  tx: Tx,
-  run: { id: string; agent_id: string; company_id: string },
-): Promise<string> {
-  const { raw_key, ...stored } = newKeyMaterial();
-  const { company_id, agent_id } = run;
-  await tx.insert(agent_api_keys).values({ company_id, agent_id, run_id: run.id, label: 'run', ...stored });
-  return raw_key;
+export async function mintRunKeys(tx: Tx, runs: readonly RunOfKey[]): Promise<ReadonlyMap<string, string>> {
+  const minted = runs.map((run) => ({ run, ...newKeyMaterial() }));
+  if (minted.length > 0)
+    await tx.insert(agent_api_keys).values(
+      minted.map(({ run: { id: run_id, company_id, agent_id }, key_hash, key_prefix }) => ({
+        company_id,
+        agent_id,
+        run_id,
+        label: 'run',
+        key_hash,
+        key_prefix,
+      })),
+    );
+  return new Map(minted.map(({ run, raw_key }) => [run.id, raw_key]));
 }
 
 /** At once, in every process. */

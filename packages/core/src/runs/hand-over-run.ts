@@ -89,32 +89,51 @@ export async function endHandedOverRun(
   return (await endRun(tx, run, { result, actor: scheduler }, handedOver)) !== undefined;
 }
 
+/** What is to be added to one run's transcript. */
+export interface RunNote {
+  run_id: string;
+  events: readonly NewRunEvent[];
+}
+
 /**
- * Adds to the transcript of a run that is outside of any scheduler, numbered on from what is there: who adds holds the
- * run's row meanwhile. Nobody else numbers it, for it has no lease.
- * @returns false when it has ended or a scheduler has it: nothing was written.
+ * Adds to the transcripts of runs that are outside of any scheduler, numbered on from what is there: who adds holds the
+ * runs' rows meanwhile. Nobody else numbers them, for they have no lease.
+ * @param notes at most one of each run
+ * @returns the runs that were written to; one is missing when it has ended or a scheduler has it.
  */
+export async function noteOnHandedOverRuns(tx: Tx, notes: readonly RunNote[]): Promise<ReadonlySet<string>> {
+  const ids = JSON.stringify(notes.map(({ run_id }) => run_id));
+  const held = await tx.execute(sql`
+    select r.* from heartbeat_runs r
+    where r.id in (select id::uuid from jsonb_array_elements_text(${ids}::jsonb) as asked(id))
+      and r.status = 'running' and r.lease_expires_at is null and r.handed_over_at is not null
+    order by r.id for no key update`);
+  const runs = new Map(held.rows.map((raw) => runRow(raw)).map((run) => [run.id, run]));
+  const entries = notes
+    .filter(({ run_id }) => runs.has(run_id))
+    .flatMap(({ run_id, events }) =>
+      events.map(({ kind, payload }, place) => ({ run_id, place, kind, payload })),
+    );
+  if (entries.length === 0) return new Set(runs.keys());
+  const { rows } = await tx.execute<{ run_id: string; from: number; to: number }>(sql`
+    with entry as (
+      insert into run_events (run_id, seq, kind, payload)
+      select e.run_id, coalesce(last.seq, 0) + 1 + e.place, e.kind, e.payload
+      from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, place int, kind text, payload jsonb)
+      cross join lateral (select max(seq) as seq from run_events o where o.run_id = e.run_id) last
+      returning run_id, seq
+    )
+    select run_id, min(seq) as "from", max(seq) as "to" from entry group by run_id`);
+  for (const { run_id, from, to } of rows)
+    signal(tx, 'transcripts', transcriptSignal(runs.get(run_id)!, from, to));
+  return new Set(runs.keys());
+}
+
+/** Of one run. @returns false when nothing was written */
 export async function noteOnHandedOverRun(
   tx: Tx,
   run_id: string,
   events: readonly NewRunEvent[],
 ): Promise<boolean> {
-  const held = await tx.execute(sql`
-    select r.* from heartbeat_runs r
-    where r.id = ${run_id} and r.status = 'running' and r.lease_expires_at is null and r.handed_over_at is not null
-    for no key update`);
-  const [raw] = held.rows;
-  if (raw === undefined) return false;
-  const placed = events.map(({ kind, payload }, place) => ({ place, kind, payload }));
-  const { rows } = await tx.execute<{ from: number; to: number }>(sql`
-    with entry as (
-      insert into run_events (run_id, seq, kind, payload)
-      select ${run_id}, coalesce((select max(seq) from run_events where run_id = ${run_id}), 0) + 1 + e.place, e.kind, e.payload
-      from jsonb_to_recordset(${storableJson(placed)}::jsonb) as e(place int, kind text, payload jsonb)
-      returning seq
-    )
-    select min(seq) as "from", max(seq) as "to" from entry`);
-  const { from, to } = rows[0]!;
-  signal(tx, 'transcripts', transcriptSignal(runRow(raw), from, to));
-  return true;
+  return (await noteOnHandedOverRuns(tx, [{ run_id, events }])).has(run_id);
 }

@@ -17,7 +17,13 @@ export type { DueWork } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
-export { endHandedOverRun, handOverRun, noteOnHandedOverRun, takeBackRun } from './hand-over-run.ts';
+export {
+  endHandedOverRun,
+  handOverRun,
+  noteOnHandedOverRun,
+  noteOnHandedOverRuns,
+  takeBackRun,
+} from './hand-over-run.ts';
 export type { TakenBackRun } from './hand-over-run.ts';
 export { mayReadRun, presentRun } from './present.ts';
 export { listTranscriptRanges } from './read-ranges.ts';

@@ -10,6 +10,10 @@ export interface QueuedRoute {
   wants: WantedModel;
   /** Tasks of the company that workers have in their hands. */
   claimed: number;
+  /** Tasks of the route that wait, as far as they were counted. */
+  waiting: number;
+  /** Even more may wait. */
+  more: boolean;
 }
 
 interface RouteRow extends Record<string, unknown> {
@@ -19,13 +23,15 @@ interface RouteRow extends Record<string, unknown> {
   model_providers: string[];
   model: string | null;
   claimed: number;
+  waiting: number;
 }
 
 const MAX_ROUTES = 1000;
+const MAX_COUNTED = 256;
 
 /**
  * What waits for the fleet, in the order in which it is to be handed out: companies with the fewest claimed tasks first,
- * then the oldest. One look-up in the index for each route, however many tasks wait.
+ * then the oldest. The index is read as far as each route is counted, however many tasks wait.
  */
 export async function queuedRoutes(tx: Tx): Promise<QueuedRoute[]> {
   const { rows } = await tx.execute<RouteRow>(sql`
@@ -40,11 +46,15 @@ export async function queuedRoutes(tx: Tx): Promise<QueuedRoute[]> {
       select company_id, count(*)::int as claimed from remote_tasks
       where status in ('claimed', 'cancel_requested') group by company_id
     )
-    select t.route, t.company_id, t.tags_required, t.model_providers, t.model, coalesce(busy.claimed, 0) as claimed
+    select t.route, t.company_id, t.tags_required, t.model_providers, t.model, coalesce(busy.claimed, 0) as claimed,
+      (select count(*)::int from (
+        select from remote_tasks q where q.status = 'queued' and q.route = t.route limit ${MAX_COUNTED}
+      ) counted) as waiting
     from known join remote_tasks t on t.id = known.id left join busy on busy.company_id = t.company_id
     order by claimed, t.created_at, t.id`);
   return rows.map(({ model_providers, model, ...row }) => ({
     ...row,
+    more: row.waiting === MAX_COUNTED,
     wants: { providers: model_providers, model },
   }));
 }

@@ -19,7 +19,7 @@ import { type Context, handle, type Route } from '../../http/handle.ts';
 export const workerRoutes: Route[] = [
   handle(rows.register, register),
   handle(rows.heartbeat, async ({ subject, services, body }) =>
-    services.fleet.heartbeats.add({ worker_id: subject.worker_id, running: body?.running ?? null }),
+    services.fleet.heartbeat({ worker_id: subject.worker_id, running: body?.running ?? null }),
   ),
   handle(rows.claim, claim),
   handle(rows.complete, async ({ tx, subject, params, body }) =>
