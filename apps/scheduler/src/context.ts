@@ -4,6 +4,7 @@ import type { ToolRegistry } from '@acp/core';
 import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
+import type { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
 import type { McpServers } from './mcp/mcp-servers.ts';
 import type { PluginHost } from './plugins/plugin-host.ts';
 import type { TickCounters } from './tick-counters.ts';
@@ -32,6 +33,8 @@ export interface SchedulerContext {
   plugins: Pick<PluginHost, 'kick' | 'leases' | 'runner'>;
   /** Outside MCP servers: their tools are listed when it is time to. */
   mcp_servers: Pick<McpServers, 'kick' | 'refresh'>;
+  /** Cuts what is written down into what the search of knowledge looks at. */
+  knowledge: Pick<KnowledgeKeeper, 'kick'>;
   /** Of this process, as `claimed_by` names it. */
   claimed_by: string;
   started_at: Date;

@@ -74,7 +74,7 @@ export async function startScheduler({
     onFree: () => queue.kick('execute-run'),
   });
   const outbound = openOutbound({ ...shared, listener });
-  const { webhooks, peers } = outbound;
+  const { webhooks, peers, knowledge } = outbound;
   const onReady = () => queue.lookForCommands();
   const plugins = openPlugins({ ...shared, listener, name, onReady });
   const counters = new TickCounters();
@@ -88,6 +88,7 @@ export async function startScheduler({
     tools,
     webhooks,
     peers,
+    knowledge,
     plugins,
     mcp_servers,
     claimed_by: name,

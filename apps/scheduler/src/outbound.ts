@@ -1,7 +1,8 @@
-/** What this process sends by itself to places that companies name: webhooks, and what is due with peers. */
+/** What this process does by itself for companies: it sends webhooks, sees to peers, keeps knowledge up to date. */
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { PeerLink } from './federation/peer-link.ts';
+import { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
 import { WebhookSender } from './webhooks/webhook-sender.ts';
 
 interface OutboundParts {
@@ -15,11 +16,13 @@ interface OutboundParts {
 export function openOutbound(parts: OutboundParts) {
   const webhooks = new WebhookSender(parts);
   const peers = new PeerLink(parts);
+  const knowledge = new KnowledgeKeeper(parts);
   return {
     webhooks,
     peers,
+    knowledge,
     async stop(): Promise<void> {
-      await Promise.all([webhooks.stop(), peers.stop()]);
+      await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop()]);
     },
   };
 }

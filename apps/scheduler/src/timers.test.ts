@@ -32,6 +32,7 @@ async function contextOf(): Promise<TimerContext> {
     counters,
     webhooks: { kick: () => undefined },
     peers: { kick: () => undefined, refresh: async () => undefined },
+    knowledge: { kick: () => undefined },
     plugins: {
       kick: () => undefined,
       leases: () => [],

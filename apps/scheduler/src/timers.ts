@@ -177,6 +177,7 @@ async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<v
   if (due.plugins) context.plugins.kick();
   if (due.mcp_servers) await context.mcp_servers.kick();
   if (due.peers) context.peers.kick();
+  if (due.knowledge) context.knowledge.kick();
   if (due.schedules) await fireSchedules(context, signal);
 }
 

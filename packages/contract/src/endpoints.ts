@@ -22,6 +22,7 @@ import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { boardUserKeyEndpoints, inviteEndpoints } from './invites.ts';
 import { issueEndpoints } from './issue-endpoints.ts';
+import { knowledgeEndpoints } from './knowledge.ts';
 import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
 import { mcpEndpoints } from './mcp.ts';
@@ -69,6 +70,7 @@ export const endpoints: readonly EndpointRow[] = [
   workProductEndpoints,
   noteEndpoints,
   skillEndpoints,
+  knowledgeEndpoints,
   approvalEndpoints,
   budgetEndpoints,
   runEndpoints,

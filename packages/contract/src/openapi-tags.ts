@@ -24,6 +24,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   inbox: 'What waits for a person.',
   invites: 'Ways into a company.',
   issues: 'Work, from the backlog to its end.',
+  knowledge: 'What is known, found by the question.',
   license: 'Trial or license of the instance.',
   'join-requests': 'Who asks to become a member.',
   labels: 'Words by which issues are found.',

@@ -9,6 +9,7 @@ import { documentEndpoints, PutDocument } from './documents.ts';
 import type { EndpointRow, LeastRole } from './endpoint.ts';
 import { issueEndpoints } from './issue-endpoints.ts';
 import { CreateIssue, ListIssues, UpdateIssue } from './issues.ts';
+import { knowledgeEndpoints, SearchKnowledge } from './knowledge.ts';
 import { CreateNote, ListNotes, noteEndpoints, UpdateNote } from './notes.ts';
 import { routineEndpoints } from './routine-endpoints.ts';
 import { ListByStatus } from './projects.ts';
@@ -105,6 +106,12 @@ const noteTools = [
 ] as const;
 
 const otherTools = [
+  tool(
+    'search_knowledge',
+    knowledgeEndpoints.search,
+    SearchKnowledge,
+    'Finds what the company knows of a question: passages of notes, findings, documents, files and closed issues.',
+  ),
   tool('list_skills', skillEndpoints.list, Type.Object(PageQuery), 'Lists the skills of the company.'),
   tool('get_skill', skillEndpoints.get, Type.Object({ skill }), 'Shows a skill with its text.'),
   tool('create_skill', skillEndpoints.create, CreateSkill, 'Creates a skill, of its fields or a SKILL.md.'),

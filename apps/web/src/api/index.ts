@@ -26,6 +26,7 @@ import { activityRoutes } from './activity/routes.ts';
 import { federationRoutes } from './federation/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
 import { mcpServerRoutes } from './mcp-servers/routes.ts';
+import { knowledgeRoutes } from './knowledge/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
@@ -63,6 +64,7 @@ export const apiRoutes: readonly Route[] = [
   workProductRoutes,
   noteRoutes,
   skillRoutes,
+  knowledgeRoutes,
   approvalRoutes,
   budgetRoutes,
   runRoutes,

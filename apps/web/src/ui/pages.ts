@@ -28,6 +28,7 @@ import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
 import { connectRoutes } from './mcp-servers/connect-routes.ts';
 import { mcpServerRoutes } from './mcp-servers/server-routes.ts';
+import { knowledgeRoutes } from './knowledge/knowledge-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
 import { pluginListRoutes } from './plugins/list-routes.ts';
 import { pluginLogRoutes } from './plugins/log-routes.ts';
@@ -78,6 +79,7 @@ export const uiPages: readonly UiRoute[] = [
   routineRoutes,
   triggerRoutes,
   noteRoutes,
+  knowledgeRoutes,
   skillRoutes,
   textRoutes,
   costsRoutes,

@@ -1,3 +1,11 @@
-/** Owns `user_models`: what the agents of a company know of the users who ask them for work, one text for each. */
+/**
+ * Owns `user_models`, what the agents of a company know of the users who ask them for work, one text for each; and what the
+ * search of knowledge looks at: `knowledge_chunks`, passages of the rows of `knowledge_sources`, which triggers write. A
+ * passage is served only while it says what its source says.
+ */
 export { knownUser, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
 export type { UserModel } from './user-models.ts';
+export { giveUpSource, indexNextSource, knowledgeState, SourceNotCut } from './index-sources.ts';
+export { searchKnowledge } from './search-knowledge.ts';
+export type { KnowledgeState } from './index-sources.ts';
+export type { KnowledgeQuery } from './search-knowledge.ts';

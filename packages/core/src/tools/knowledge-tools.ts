@@ -1,3 +1,4 @@
+import { searchKnowledge } from '../knowledge/index.ts';
 import {
   archiveNote,
   createNote,
@@ -10,8 +11,9 @@ import {
 import { createSkill, listSkills, presentSkill, skillNamed } from '../skills/index.ts';
 import type { Tools } from './tool.ts';
 
-/** Notes and skills. */
+/** Notes, skills, and the search of all that is known. */
 export const knowledgeTools = {
+  search_knowledge: (c, { q, limit }) => searchKnowledge(c.tx, c.company_id, { question: q, limit }),
   list_notes: (c, input) => listNotes(c.tx, c.company_id, input),
   get_note: async (c, { note }) => presentNote(await noteNamed(c.tx, c.company_id, note)),
   create_note: (c, input) => createNote(c.tx, c.actor, c.company_id, input),

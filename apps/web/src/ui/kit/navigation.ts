@@ -48,6 +48,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   {
     label: 'Knowledge',
     entries: [
+      { label: 'Search', path: '/knowledge' },
       { label: 'Notes', path: '/notes' },
       { label: 'Skills', path: '/skills' },
     ],

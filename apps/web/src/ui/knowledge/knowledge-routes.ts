@@ -1,0 +1,62 @@
+import type { KnowledgePassage } from '@acp/contract';
+import { knowledgeState, type KnowledgeState, searchKnowledge } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { emptyState, input } from '../kit/parts.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const SHOWN = 20;
+
+const label: Record<KnowledgePassage['source_type'], string> = {
+  note: 'note',
+  finding: 'finding',
+  document: 'document',
+  attachment: 'file',
+  issue: 'closed issue',
+};
+
+async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const path = `/companies/${company_id}/knowledge`;
+  const q = query.q?.replaceAll('\0', '').trim().slice(0, 2000) ?? '';
+  const found = q === '' ? [] : await searchKnowledge(tx, company_id, { question: q, limit: SHOWN });
+  const state = await knowledgeState(tx, company_id);
+  const body = html`<form class="filters row" method="get" action="${path}" role="search">
+      !${input({ name: 'q', label: 'Search all that is known', type: 'search', value: q, hint: 'A question or words' })}
+      <button>Search</button>
+    </form>
+    !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`No passage fits that. Other words may help.`)}
+    !${extent(state)}`;
+  return companyPage(context, { title: 'Search', active: path, body });
+}
+
+function result({ source_type, title, text, url }: KnowledgePassage): Html {
+  return html`<article class="card">
+    <h2><a href="${url}">${title}</a></h2>
+    <p class="soft small">${words(label[source_type])}</p>
+    !${markdown(text)}
+  </article>`;
+}
+
+function extent({ sources, passages, waiting, cut }: KnowledgeState): Html {
+  if (sources === 0)
+    return html`<p class="soft">
+      Found here are notes, findings, documents of issues, texts of attached files, and what came of closed
+      issues. There are none yet.
+    </p>`;
+  return html`<p class="soft small">
+    ${passages} passages of ${sources} sources: notes, findings, documents, texts of files, closed issues.
+    !${when(waiting > 0, () => html`${waiting} have changed and are being read.`)}
+    !${when(cut > 0, () => html`${cut} are too long to be read whole.`)}
+  </p>`;
+}
+
+export const knowledgeRoutes: UiRoute[] = [
+  page(
+    '/companies/{companyId}/knowledge',
+    { scope: { by: 'company', param: 'companyId' }, role: 'viewer' },
+    (c) => knowledgePage(c),
+  ),
+];

@@ -1,0 +1,46 @@
+/** What a company knows, cut into passages that are found by words and, where a provider computes embeddings, by meaning. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { OneOf, Uuid } from './schema-kit.ts';
+
+/** `issue`: what came of a closed one. */
+export const knowledgeTypes = ['note', 'finding', 'document', 'attachment', 'issue'] as const;
+
+export const KnowledgePassage = Type.Object({
+  source_type: OneOf(knowledgeTypes),
+  source_id: Uuid,
+  /** Of the source, with the headings that lead to the passage. */
+  title: Type.String(),
+  /** Markdown, about 2,000 characters at most. */
+  text: Type.String(),
+  /** Above 0, at most 1: comparable within one answer only. */
+  score: Type.Number(),
+  /** Path of the page that shows the source. */
+  url: Type.String(),
+});
+export type KnowledgePassage = Static<typeof KnowledgePassage>;
+
+/** A question or words, in any language. */
+const Question = Type.String({ maxLength: 2000, pattern: '^[^\\u0000]*$' });
+
+export const SearchKnowledge = Type.Object({
+  q: Question,
+  /** Default 10, at most 50. */
+  limit: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+
+export const knowledgeEndpoints = {
+  search: endpoint({
+    id: 'knowledge.search',
+    path: '/api/companies/{companyId}/knowledge/search',
+    method: 'GET',
+    auth: BEARER,
+    role: 'viewer',
+    scope: { by: 'company', param: 'companyId' },
+    query: Type.Object({ ...SearchKnowledge.properties, q: Type.Optional(Question) }),
+    response: Type.Array(KnowledgePassage),
+    status: 200,
+    tx: 'none',
+    doc: 'Passages of notes, findings, documents, files and closed issues that fit the question `q`, best first; none without one.',
+  }),
+};

@@ -1,0 +1,154 @@
+/** Makes passages of the sources that have changed. */
+import { schema, type Tx } from '@acp/db';
+import { eq, sql } from 'drizzle-orm';
+import { type Chunk, chunkMarkdown } from './chunk-markdown.ts';
+import { readSource, type SourceType } from './read-source.ts';
+
+const { knowledge_chunks, knowledge_sources } = schema;
+
+/** Of one company. Beyond it sources are known by name only, until others go. */
+const MOST_OF_COMPANY = 250_000;
+
+interface StaleSource extends Record<string, unknown> {
+  id: string;
+  company_id: string;
+  source_type: SourceType;
+  source_id: string;
+  revision: number;
+}
+
+/** What went wrong is the `cause`. */
+export class SourceNotCut extends Error {
+  readonly source: StaleSource;
+
+  constructor(source: StaleSource, cause: unknown) {
+    super(`${source.source_type} ${source.source_id} could not be cut`, { cause });
+    this.source = source;
+  }
+}
+
+/**
+ * Cuts the next source that has changed: of the company whose turn it is, the one that has waited longest. Its row is
+ * locked, so that a change that comes meanwhile counts as another one. One source a transaction.
+ * @param after the company that had its turn last; null: none had
+ * @returns the company; undefined when nothing waits
+ * @throws SourceNotCut: the transaction is void, and the source to be given up, lest it stand in the way of the others
+ */
+export async function indexNextSource(tx: Tx, after: string | null): Promise<string | undefined> {
+  const source = await nextStale(tx, after);
+  if (source === undefined) return undefined;
+  try {
+    await indexSource(tx, source);
+  } catch (err) {
+    throw new SourceNotCut(source, err);
+  }
+  return source.company_id;
+}
+
+/** Nothing of it is found until it changes again. */
+export async function giveUpSource(tx: Tx, { id, revision }: StaleSource): Promise<void> {
+  await tx.delete(knowledge_chunks).where(eq(knowledge_chunks.source_key, id));
+  await tx
+    .update(knowledge_sources)
+    .set({ chunked_revision: revision, chunk_count: 0, cut: true })
+    .where(eq(knowledge_sources.id, id));
+}
+
+async function indexSource(tx: Tx, source: StaleSource): Promise<void> {
+  const read = await readSource(tx, source.source_type, source.source_id);
+  const { chunks, cut } = read === undefined ? nothing : chunkMarkdown(read.title, read.text);
+  const room = await roomOf(tx, source);
+  const kept = chunks.slice(0, room);
+  await replaceChunks(tx, source, kept);
+  await tx
+    .update(knowledge_sources)
+    .set({
+      chunked_revision: source.revision,
+      chunk_count: kept.length,
+      cut: cut || kept.length < chunks.length,
+    })
+    .where(eq(knowledge_sources.id, source.id));
+}
+
+const nothing = { chunks: [] as Chunk[], cut: false };
+
+async function nextStale(tx: Tx, after: string | null): Promise<StaleSource | undefined> {
+  // Companies are found by skipping through the index: none waits for another's backlog.
+  const { rows } = await tx.execute<StaleSource>(sql`
+    with recursive tenant as (
+      (select company_id from knowledge_sources where chunked_revision <> revision order by company_id limit 1)
+      union all
+      select (select s.company_id from knowledge_sources s
+        where s.chunked_revision <> s.revision and s.company_id > tenant.company_id order by s.company_id limit 1)
+      from tenant where tenant.company_id is not null
+    ), candidate as materialized (
+      select next.id, next.changed_at, tenant.company_id, coalesce(tenant.company_id > ${after}::uuid, true) as in_turn
+      from tenant cross join lateral (
+        select s.id, s.changed_at from knowledge_sources s
+        where s.company_id = tenant.company_id and s.chunked_revision <> s.revision
+        order by s.changed_at, s.id limit 4
+      ) next
+    )
+    select s.id, s.company_id, s.source_type, s.source_id, s.revision
+    from candidate c join knowledge_sources s on s.id = c.id
+    where s.chunked_revision <> s.revision
+    order by c.in_turn desc, c.company_id, c.changed_at, c.id limit 1
+    for update of s skip locked`);
+  return rows[0];
+}
+
+async function roomOf(tx: Tx, { id, company_id }: StaleSource): Promise<number> {
+  const { rows } = await tx.execute<{ taken: string }>(sql`
+    select coalesce(sum(chunk_count), 0) as taken from knowledge_sources
+    where company_id = ${company_id} and id <> ${id}`);
+  return Math.max(0, MOST_OF_COMPANY - Number(rows[0]?.taken ?? 0));
+}
+
+/** Passages that say the same as before keep their row, and with it what was computed of them. */
+async function replaceChunks(
+  tx: Tx,
+  { id, company_id }: StaleSource,
+  chunks: readonly Chunk[],
+): Promise<void> {
+  const columns = { id: knowledge_chunks.id, heading: knowledge_chunks.heading, text: knowledge_chunks.text };
+  const before = await tx.select(columns).from(knowledge_chunks).where(eq(knowledge_chunks.source_key, id));
+  const known = Map.groupBy(before, keyOf);
+  const moved: { id: string; ordinal: number }[] = [];
+  const fresh: (typeof knowledge_chunks.$inferInsert)[] = [];
+  for (const [ordinal, chunk] of chunks.entries()) {
+    const same = known.get(keyOf(chunk))?.pop();
+    if (same === undefined) fresh.push({ ...chunk, ordinal, company_id, source_key: id });
+    else moved.push({ id: same.id, ordinal });
+  }
+  const gone = [...known.values()].flat().map((chunk) => chunk.id);
+  await tx.execute(
+    sql`delete from knowledge_chunks where id in (select jsonb_array_elements_text(${JSON.stringify(gone)}::jsonb)::uuid)`,
+  );
+  await tx.execute(sql`
+    update knowledge_chunks c set ordinal = m.ordinal
+    from jsonb_to_recordset(${JSON.stringify(moved)}::jsonb) as m (id uuid, ordinal int)
+    where c.id = m.id and c.ordinal <> m.ordinal`);
+  if (fresh.length > 0) await tx.insert(knowledge_chunks).values(fresh);
+}
+
+function keyOf({ heading, text }: Chunk): string {
+  return `${heading}\0${text}`;
+}
+
+/** How much of what the company has written down can be found. */
+export interface KnowledgeState {
+  sources: number;
+  passages: number;
+  /** Sources that have changed and are not cut yet. */
+  waiting: number;
+  /** Sources of which not all is in passages. */
+  cut: number;
+}
+
+export async function knowledgeState(tx: Tx, company_id: string): Promise<KnowledgeState> {
+  const { rows } = await tx.execute<{ [K in keyof KnowledgeState]: KnowledgeState[K] }>(sql`
+    select count(*)::int as sources, coalesce(sum(chunk_count), 0)::int as passages,
+      (count(*) filter (where chunked_revision <> revision))::int as waiting, (count(*) filter (where cut))::int as cut
+    from knowledge_sources where company_id = ${company_id}`);
+  return rows[0] ?? { sources: 0, passages: 0, waiting: 0, cut: 0 };
+}

@@ -1,0 +1,54 @@
+/** Pure: the words of a question as terms of the text search, and what each is worth. */
+
+/** Longer questions are told by their first words: the title of an issue, the first sentences of a message. */
+const MOST_TERMS = 16;
+const LONGEST_TERM = 60;
+const SHORTEST_STEM = 4;
+
+/** Endings that hide that two words are of one stem; crude, because the language is not known. */
+const endings = /(?:ings?|ed|ies|es|s|e|y)$/;
+
+/**
+ * Terms for `to_tsquery`, each once, in the order of the question: letters and digits alone, as `searchable_text` leaves them.
+ * Words of some length are found by their beginning.
+ */
+export function termsOf(question: string): string[] {
+  const words = question.toLowerCase().match(/[\p{L}\p{N}\p{M}]{2,}/gu) ?? [];
+  const terms = words.map((word) => termOf(word.slice(0, LONGEST_TERM)));
+  return [...new Set(terms)].slice(0, MOST_TERMS);
+}
+
+function termOf(word: string): string {
+  const stem = word.replace(endings, '');
+  return stem.length >= SHORTEST_STEM ? `${stem}:*` : word;
+}
+
+export interface WeighedTerm {
+  term: string;
+  /** Passages that have it; counting stops at a bound. */
+  found: number;
+  /** Inverse document frequency: a rare word says more of what is asked. */
+  weight: number;
+}
+
+export function weighed(terms: readonly { term: string; found: number }[], passages: number): WeighedTerm[] {
+  return terms
+    .filter(({ found }) => found > 0)
+    .map(({ term, found }) => ({
+      term,
+      found,
+      weight: Math.log(1 + (Math.max(passages, found) - found + 0.5) / (found + 0.5)),
+    }));
+}
+
+/** The rarest terms, as many as together are in no more passages than that; one at least. */
+export function telling(terms: readonly WeighedTerm[], passages: number): WeighedTerm[] {
+  const chosen: WeighedTerm[] = [];
+  let sum = 0;
+  for (const term of terms.toSorted((a, b) => a.found - b.found)) {
+    sum += term.found;
+    if (sum > passages && chosen.length > 0) break;
+    chosen.push(term);
+  }
+  return chosen;
+}

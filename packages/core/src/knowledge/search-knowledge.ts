@@ -1,0 +1,176 @@
+import { type KnowledgePassage, knowledgeTypes } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
+import { telling, termsOf, weighed, type WeighedTerm } from './query-terms.ts';
+
+export interface KnowledgeQuery {
+  question: string;
+  limit?: number | undefined;
+  /** What came of this issue is left out: whoever asks has it before their eyes. */
+  except_issue_id?: string | null;
+}
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 50;
+
+// In passages.
+/** Where a word is in more, how many does not matter any more. */
+const COUNTED = 2000;
+/** Looked at by the text search, of those that have one of the telling words. */
+const RANKED = 1000;
+const OF_TEXT = 60;
+const OF_HEADINGS = 20;
+/** One source must not fill the answer. */
+const OF_ONE_SOURCE = 3;
+
+/** Share of what all words of the question are worth that a passage has to have. */
+const LEAST_SHARE = 0.15;
+/** In characters: longer ones resemble no heading. */
+const LONGEST_LIKE_HEADING = 120;
+const WORD_SIMILARITY_THRESHOLD = '0.45';
+
+/** Reciprocal rank fusion: how much less a second place counts than a first. */
+const RRF = 60;
+
+/** Ids of passages, best first. */
+type Ranking = readonly string[];
+
+/**
+ * Passages that fit the question, best first: by their words, each worth more the rarer it is, and by headings that
+ * resemble it; the two are merged by rank. What lies in the trash or has changed since it was cut is not among them. Text of
+ * others: in a prompt it is data.
+ */
+export async function searchKnowledge(
+  tx: Tx,
+  company_id: string,
+  query: KnowledgeQuery,
+): Promise<KnowledgePassage[]> {
+  const question = query.question.trim();
+  if (question === '') return [];
+  const rankings = [await byWords(tx, company_id, question), await byHeading(tx, company_id, question)];
+  const merged = mergeRankings(rankings);
+  if (merged.size === 0) return [];
+  const passages = await readPassages(tx, company_id, [...merged.keys()], query.except_issue_id ?? null);
+  const most = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
+  return bestOf(passages, merged, most);
+}
+
+/** Scores by id, best first; 1 is the first place in every ranking. */
+export function mergeRankings(rankings: readonly Ranking[]): Map<string, number> {
+  const scores = new Map<string, number>();
+  for (const ranking of rankings)
+    for (const [place, id] of ranking.entries())
+      scores.set(id, (scores.get(id) ?? 0) + (RRF + 1) / (RRF + 1 + place) / rankings.length);
+  return new Map([...scores].toSorted((a, b) => b[1] - a[1]));
+}
+
+async function byWords(tx: Tx, company_id: string, question: string): Promise<Ranking> {
+  const terms = await weighTerms(tx, company_id, termsOf(question));
+  if (terms.length === 0) return [];
+  const any = telling(terms, RANKED)
+    .map(({ term }) => term)
+    .join(' | ');
+  const least = LEAST_SHARE * terms.reduce((sum, { weight }) => sum + weight, 0);
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with term as materialized (
+      select to_tsquery('simple', t.term) as query, t.weight
+      from jsonb_to_recordset(${JSON.stringify(terms)}::jsonb) as t (term text, weight float8)
+    ), hit as materialized (
+      select id, words from knowledge_chunks
+      where company_id = ${company_id} and words @@ to_tsquery('simple', ${any}) limit ${RANKED}
+    ), scored as (
+      select hit.id, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
+      from hit join term on hit.words @@ term.query group by hit.id
+    )
+    select id from scored where matched >= ${least} order by matched + density desc, id limit ${OF_TEXT}`);
+  return rows.map(({ id }) => id);
+}
+
+async function weighTerms(tx: Tx, company_id: string, terms: readonly string[]): Promise<WeighedTerm[]> {
+  if (terms.length === 0) return [];
+  const { rows } = await tx.execute<{ term: string; found: number; passages: number }>(sql`
+    select t.term, (select count(*)::int from (
+        select from knowledge_chunks k where k.company_id = ${company_id} and k.words @@ to_tsquery('simple', t.term)
+        limit ${COUNTED}) hit) as found,
+      (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
+    from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)`);
+  return weighed(rows, rows[0]?.passages ?? 0);
+}
+
+/** The first passage under each heading that resembles the question, a source once. */
+async function byHeading(tx: Tx, company_id: string, question: string): Promise<Ranking> {
+  if (question.length > LONGEST_LIKE_HEADING) return [];
+  // The setting is in force before the index is read, which is asked for what the same sub-query answers.
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with asked as materialized (
+      select ${question}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
+    ), hit as materialized (
+      select id, source_key, ordinal, heading from knowledge_chunks
+      where company_id = ${company_id} and heading %> (select q from asked) limit ${RANKED}
+    ), best as (
+      select distinct on (source_key) id, word_similarity(${question}, heading) as likeness
+      from hit order by source_key, word_similarity(${question}, heading) desc, ordinal
+    )
+    select id from best order by likeness desc, id limit ${OF_HEADINGS}`);
+  return rows.map(({ id }) => id);
+}
+
+interface StoredPassage extends Omit<KnowledgePassage, 'score' | 'url'>, Record<string, unknown> {
+  id: string;
+  issue_id: string | null;
+  document_key: string | null;
+}
+
+const [, finding] = knowledgeTypes;
+
+/** Whether the source of the row `s` may be seen: what the triggers can't say, such as a parent in the trash. */
+const visible: SQL = sql`s.chunked_revision = s.revision and (s.issue_id is null or exists (
+  select from issues i where i.id = s.issue_id and ${notTrashed('i')}))`;
+
+async function readPassages(
+  tx: Tx,
+  company_id: string,
+  ids: readonly string[],
+  except_issue_id: string | null,
+): Promise<StoredPassage[]> {
+  const { rows } = await tx.execute<StoredPassage>(sql`
+    select k.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
+      k.heading as title, k.text, s.issue_id, d.key as document_key
+    from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) with ordinality as found (id, place)
+    join knowledge_chunks k on k.id = found.id::uuid
+    join knowledge_sources s on s.id = k.source_key
+    left join notes n on s.source_type = 'note' and n.id = s.source_id
+    left join documents d on s.source_type = 'document' and d.id = s.source_id
+    where s.company_id = ${company_id} and ${visible}
+      and (s.source_type <> 'issue' or s.source_id is distinct from ${except_issue_id}::uuid)
+    order by found.place`);
+  return rows;
+}
+
+/** @param passages best first */
+function bestOf(
+  passages: readonly StoredPassage[],
+  scores: ReadonlyMap<string, number>,
+  most: number,
+): KnowledgePassage[] {
+  const taken = new Map<string, number>();
+  const best: KnowledgePassage[] = [];
+  for (const passage of passages) {
+    if (best.length >= most) break;
+    const { id, source_type, source_id, title, text } = passage;
+    const before = taken.get(source_id) ?? 0;
+    if (before >= OF_ONE_SOURCE) continue;
+    taken.set(source_id, before + 1);
+    const score = Math.round((scores.get(id) ?? 0) * 10_000) / 10_000;
+    best.push({ source_type, source_id, title, text, score, url: pageOf(passage) });
+  }
+  return best;
+}
+
+/** Path of the page that shows the source. */
+function pageOf({ source_id, issue_id, source_type, document_key }: StoredPassage): string {
+  if (issue_id === null) return `/notes/${source_id}`;
+  if (document_key !== null) return `/issues/${issue_id}/documents/${encodeURIComponent(document_key)}`;
+  return source_type === 'attachment' ? `/issues/${issue_id}/material` : `/issues/${issue_id}`;
+}
