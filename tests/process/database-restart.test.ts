@@ -127,9 +127,13 @@ describe('a restart of PostgreSQL under load', () => {
       await waitFor(async () => (await count(published, [issues])) === issues.length, {
         what: 'every event',
       });
-      const open = `select identifier, status, checked_out_by_agent_id, (select jsonb_agg(r.status || ' ' || coalesce(r.error, ''))
-          from heartbeat_runs r where r.issue_id = issues.id) as runs
-        from issues where assignee_agent_id is not null and (status <> 'done' or checked_out_by_agent_id is not null)`;
+      // A lost run is retried once: on a slow machine, where each of the two outages costs a run its lease, no more.
+      const open = `select identifier, status, checked_out_by_agent_id, runs
+        from issues left join lateral (
+          select jsonb_agg(heartbeat_runs.status || ' ' || coalesce(error, '')) as runs, count(*) filter (where error like 'run lost:%') as lost
+          from heartbeat_runs where issue_id = issues.id) of_it on true
+        where assignee_agent_id is not null and (status <> 'done' or checked_out_by_agent_id is not null)
+          and (lost < 2 or checked_out_by_agent_id is not null)`;
       const allDone = async () => expect((await database.pool.query(open)).rows).toEqual([]);
       await waitFor(async () => allDone().then(() => true), {
         timeout_ms: 75_000,
