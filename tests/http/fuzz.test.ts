@@ -122,7 +122,7 @@ function encode(value: string): string {
 describe.each(endpoints.filter(({ id }) => id !== 'docs.page'))('$id', (row) => {
   it('anybody sends anything: no 5xx, and errors say what is wrong', async () => {
     const cast = await createCast(database);
-    const stage = await createStage(database, cast);
+    const stage = await createStage(database, cast, row);
     await fc.assert(
       fc.asyncProperty(shots(row, cast, stage), async (shot) => {
         const { status, body } = await shoot(row, cast, shot);

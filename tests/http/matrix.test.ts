@@ -239,7 +239,7 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
     const own = changesCast(row) ? await createCast(database) : cast;
     if (row.method === 'GET') shared = stage;
     else if (own !== cast || shared === undefined || !leavesStage(row))
-      shared = await createStage(database, own);
+      shared = await createStage(database, own, row);
     const things = shared;
     const sent = bodyOn(things, own, row, part);
     const path = pathOn(things, row);

@@ -37,14 +37,13 @@ import {
   systemActor,
 } from '@acp/core';
 import type { IssueRow } from '@acp/core';
-import { type EndpointRow, PATH_PARAM } from '@acp/contract';
+import { type EndpointRow, PATH_PARAM, pathParams } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
-/** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
 /** Rows that wait for a scheduler (decisions 6): there is none on stage, so they answer 503. */
 export const awaitingScheduler: readonly string[] = [
   'agents.test-adapter',
@@ -59,68 +58,99 @@ export const awaitingScheduler: readonly string[] = [
   'mcp-servers.refresh',
 ];
 
+/** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
 export type Stage = Readonly<Record<string, string>>;
 
 const director = systemActor('tests');
 
-export async function createStage(database: Database, cast: Cast): Promise<Stage> {
+type Make = (tx: Tx, cast: Cast, issue: IssueRow) => Promise<Stage>;
+
+/** The parts of a stage, by the names of what they bring. */
+const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
+  [['relationId'], stageRelation],
+  [['commentId', 'labelId'], stageIssueParts],
+  [['runId', 'heartbeat_run'], stageRun],
+  [['token', 'inviteId', 'joinRequestId'], stageInvites],
+  [['projectId', 'goalId', 'noteId', 'secretId', 'providerId'], stageThings],
+  [['type', 'entityId', 'trashId'], stageTrash],
+  [['skillId', 'path', 'slug', 'taskSessionId'], stageAgentParts],
+  [['approvalId', 'approvalCommentId', 'policyId', 'incidentId'], stageDecisions],
+  [['attachmentId', 'workProductId', 'key', 'revisionId'], stageFiles],
+  [['routineId', 'triggerId', 'publicId'], stageRoutine],
+  [['webhookId', 'deliveryId', 'peerId'], stageWebhook],
+  [['chatId', 'messageId'], stageChat],
+  [['serverId'], stageMcpServer],
+  [['workerId', 'taskId'], stageFleet],
+  [['pluginId'], stagePlugin],
+  [['company'], stageLogo],
+];
+
+/** @param row for which the stage is: only what its path names is made; everything where none is given. */
+export async function createStage(database: Database, cast: Cast, row?: Named): Promise<Stage> {
   const { company_id, agent_id } = cast;
+  const wanted = row && new Set([...pathParams(row.path), row.scope.by]);
   return transaction(database, async (tx) => {
-    const issue = await createIssue(tx, director, company_id, { title: 'Staged' });
-    const target = await createIssue(tx, director, company_id, { title: 'Its relation' });
-    const row = await findIssue(tx, issue.id);
-    if (row === undefined) throw new Error('the staged issue is gone');
-    const relation = await createRelation(tx, director, row, { target_issue_id: target.id });
-    const comment = await createComment(tx, director, row, { body_markdown: 'Staged' });
-    const label = await createLabel(tx, director, company_id, { name: `Label of ${issue.identifier}` });
-    const [run] = await tx
-      .insert(schema.heartbeat_runs)
-      .values({ company_id, agent_id, wake_reason: 'manual', adapter_type: 'llm' })
-      .returning();
-    // Elsewhere: whoever accepts it would else be no stranger any more.
-    const elsewhere = await createCompany(tx, director, { name: 'Elsewhere', slug: `elsewhere-${issue.id}` });
-    const { token } = await createInvite(tx, director, elsewhere.id, { role: 'viewer' });
-    const invite = await createInvite(tx, director, company_id, { role: 'viewer' });
-    const [request] = await tx
-      .insert(schema.join_requests)
-      .values({ company_id, user_id: cast.stranger.user_id })
-      .onConflictDoUpdate({
-        target: [schema.join_requests.company_id, schema.join_requests.user_id],
-        targetWhere: sql`status = 'pending'`,
-        set: { message: 'Staged' },
-      })
-      .returning();
-    const things = await stageThings(tx, cast, issue.id);
-    const files = await stageFiles(tx, row);
-    const decisions = await stageDecisions(tx, company_id);
-    return {
-      ...things,
-      ...decisions,
-      ...files,
-      ...(await stageRoutine(tx, company_id)),
-      ...(await stageWebhook(tx, company_id)),
-      ...(await stageChat(tx, company_id)),
-      ...(await stageMcpServer(tx, company_id)),
-      ...(await stageFleet(tx, cast)),
-      pluginId: await stagePlugin(tx, company_id),
-      tool: 'echo',
+    const { id: issueId } = await createIssue(tx, director, company_id, { title: 'Staged' });
+    const issue = (await findIssue(tx, issueId))!;
+    const stage: Record<string, string> = {
       companyId: company_id,
       agentId: agent_id,
       userId: cast.viewer.user_id,
       keyId: cast.agent.key_id,
       agent_key: cast.agent.key_id,
       board_user_key: cast.board_viewer.key_id,
-      issueId: issue.id,
-      relationId: relation.id,
-      commentId: comment.id,
-      labelId: label.id,
-      runId: run!.id,
-      token: token ?? '',
-      inviteId: invite.id,
-      joinRequestId: request!.id,
+      issueId,
+      // Nobody's: each caller has sessions and passkeys of its own.
+      sessionId: issueId,
+      passkeyId: issueId,
+      versionNumber: '1',
+      name: 'councils',
+      adapterType: 'llm',
+      tool: 'echo',
       role: 'ceo',
     };
+    for (const [brings, make] of parts)
+      if (wanted === undefined || brings.some((name) => wanted.has(name)))
+        Object.assign(stage, await make(tx, cast, issue));
+    return stage;
   });
+}
+
+async function stageRelation(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
+  const target = await createIssue(tx, director, company_id, { title: 'Its relation' });
+  const { id: relationId } = await createRelation(tx, director, issue, { target_issue_id: target.id });
+  return { relationId };
+}
+
+async function stageIssueParts(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
+  const comment = await createComment(tx, director, issue, { body_markdown: 'Staged' });
+  const label = await createLabel(tx, director, company_id, { name: `Label of ${issue.identifier}` });
+  return { commentId: comment.id, labelId: label.id };
+}
+
+async function stageRun(tx: Tx, { company_id, agent_id }: Cast): Promise<Stage> {
+  const [run] = await tx
+    .insert(schema.heartbeat_runs)
+    .values({ company_id, agent_id, wake_reason: 'manual', adapter_type: 'llm' })
+    .returning();
+  return { runId: run!.id };
+}
+
+async function stageInvites(tx: Tx, { company_id, stranger }: Cast): Promise<Stage> {
+  // Elsewhere: whoever accepts it would else be no stranger any more.
+  const elsewhere = await createCompany(tx, director, { name: 'Elsewhere', slug: `elsewhere-${newId()}` });
+  const { token } = await createInvite(tx, director, elsewhere.id, { role: 'viewer' });
+  const invite = await createInvite(tx, director, company_id, { role: 'viewer' });
+  const [request] = await tx
+    .insert(schema.join_requests)
+    .values({ company_id, user_id: stranger.user_id })
+    .onConflictDoUpdate({
+      target: [schema.join_requests.company_id, schema.join_requests.user_id],
+      targetWhere: sql`status = 'pending'`,
+      set: { message: 'Staged' },
+    })
+    .returning();
+  return { token: token ?? '', inviteId: invite.id, joinRequestId: request!.id };
 }
 
 /** A worker, and a run as a task in the hands of the cast's worker. */
@@ -149,25 +179,25 @@ async function stageFleet(tx: Tx, cast: Cast): Promise<Stage> {
 }
 
 /** With a webhook that anybody may call. */
-async function stageRoutine(tx: Tx, company_id: string): Promise<Stage> {
+async function stageRoutine(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const routine = await createRoutine(tx, director, company_id, { name: 'Staged' });
   const trigger = await createTrigger(tx, director, routine, { kind: 'webhook' }, new Vault(null));
   return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
 }
 
 /** Wanted, banned meanwhile, held by nobody: the one of its company, as it was before the last caller. */
-async function stagePlugin(tx: Tx, company_id: string): Promise<string> {
+async function stagePlugin(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const set = { state: 'running', approval_state: 'banned', enabled: true, wanted: true };
   const [plugin] = await tx
     .insert(schema.plugins)
     .values({ company_id, name: 'Staged', slug: 'staged', host_capabilities: [], ...set })
     .onConflictDoUpdate({ target: [schema.plugins.company_id, schema.plugins.slug], set })
     .returning();
-  return plugin!.id;
+  return { pluginId: plugin!.id };
 }
 
 /** Open to the company, with a message that nobody answered. */
-async function stageChat(tx: Tx, company_id: string): Promise<Stage> {
+async function stageChat(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const made = await createAgent(tx, director, company_id, { name: `Talker ${newId()}` });
   const { id: agent_id } = 'agent' in made ? made.agent : made;
   const { id: chat_id } = await createChat(tx, director, company_id, { agent_id });
@@ -188,7 +218,7 @@ async function stageChat(tx: Tx, company_id: string): Promise<Stage> {
 }
 
 /** With a delivery that ended. */
-async function stageWebhook(tx: Tx, company_id: string): Promise<Stage> {
+async function stageWebhook(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const values = {
     company_id,
     url: 'https://example.com/hook',
@@ -212,18 +242,51 @@ async function stageWebhook(tx: Tx, company_id: string): Promise<Stage> {
 }
 
 /** One that was never asked for its tools. */
-async function stageMcpServer(tx: Tx, company_id: string): Promise<Stage> {
+async function stageMcpServer(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const values = { company_id, name: `staged-${newId().slice(0, 8)}`, url: 'https://example.com/mcp' };
   const [server] = await tx.insert(schema.mcp_servers).values(values).returning();
   return { serverId: server!.id };
 }
 
-/** What a company has beside its issues, and a note in the trash. */
-async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
-  const { company_id, agent_id } = cast;
+/** What a company has beside its issues. */
+async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRow): Promise<Stage> {
   const project = await createProject(tx, director, company_id, { name: 'Staged' });
   const goal = await createGoal(tx, director, company_id, { title: 'Staged' });
   const note = await createNote(tx, director, company_id, { title: 'Staged' });
+  const [secret] = await tx
+    .insert(schema.secrets)
+    .values({
+      company_id,
+      name: `STAGED_${unique.replaceAll('-', '').toUpperCase()}`,
+      sealed: 'never opened',
+    })
+    .returning();
+  const key = { name: `Provider of ${unique}`, adapter_type: 'family_chat_a' } as const;
+  const rules = { egress: 'any' } as const;
+  const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
+  return {
+    projectId: project.id,
+    goalId: goal.id,
+    noteId: note.id,
+    secretId: secret!.id,
+    providerId: provider.id,
+  };
+}
+
+/** A note. */
+async function stageTrash(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  const thrown = await createNote(tx, director, company_id, { title: 'Thrown away' });
+  await deleteNote(tx, director, (await findNote(tx, thrown.id))!);
+  const [entry] = (await listTrash(tx, { company_id, type: 'note', limit: 1 })).items;
+  return { type: 'note', entityId: thrown.id, trashId: entry!.trash_id };
+}
+
+/** Skills of its own and of the company, a file, a session. */
+async function stageAgentParts(
+  tx: Tx,
+  { company_id, agent_id }: Cast,
+  { id: unique }: IssueRow,
+): Promise<Stage> {
   const slug = `staged-${unique.slice(0, 8)}`;
   const skill = await createSkill(tx, director, company_id, { slug, name: 'Staged', description: 'Staged' });
   const agent = await findAgent(tx, agent_id);
@@ -239,44 +302,11 @@ async function stageThings(tx: Tx, cast: Cast, unique: string): Promise<Stage> {
   const own = { ...about, storage_key: keys[1]! };
   await putFsSkill(tx, director, agent, { slug: 'staged', content }, own, { fresh: false });
   const session = await createTaskSession(tx, director, agent, { issue_id: unique });
-  const [secret] = await tx
-    .insert(schema.secrets)
-    .values({
-      company_id,
-      name: `STAGED_${unique.replaceAll('-', '').toUpperCase()}`,
-      sealed: 'never opened',
-    })
-    .returning();
-  const key = { name: `Provider of ${unique}`, adapter_type: 'family_chat_a' } as const;
-  const rules = { egress: 'any' } as const;
-  const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
-  const thrown = await createNote(tx, director, company_id, { title: 'Thrown away' });
-  await deleteNote(tx, director, (await findNote(tx, thrown.id))!);
-  const [entry] = (await listTrash(tx, { company_id, type: 'note', limit: 1 })).items;
-  return {
-    projectId: project.id,
-    goalId: goal.id,
-    noteId: note.id,
-    skillId: skill.id,
-    secretId: secret!.id,
-    providerId: provider.id,
-    taskSessionId: session.id,
-    path,
-    slug: 'staged',
-    versionNumber: '1',
-    type: 'note',
-    entityId: thrown.id,
-    trashId: entry!.trash_id,
-    name: 'councils',
-    adapterType: 'llm',
-    // Nobody's: each caller has sessions and passkeys of its own.
-    sessionId: unique,
-    passkeyId: unique,
-  };
+  return { skillId: skill.id, path, slug: 'staged', taskSessionId: session.id };
 }
 
 /** An approval of nobody who calls, and a policy with an incident that holds nobody back. */
-async function stageDecisions(tx: Tx, company_id: string): Promise<Stage> {
+async function stageDecisions(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const approval = await createApproval(tx, director, company_id, { type: 'plan', title: 'Staged' });
   const { id: policy_id } = await createBudgetPolicy(tx, director, company_id, {
     scope_type: 'company',
@@ -305,8 +335,7 @@ async function stageDecisions(tx: Tx, company_id: string): Promise<Stage> {
 }
 
 /** Rows of files whose bytes are nowhere: what reads them answers 404. */
-async function stageFiles(tx: Tx, issue: IssueRow): Promise<Stage> {
-  const { company_id } = issue;
+async function stageFiles(tx: Tx, _cast: Cast, issue: IssueRow): Promise<Stage> {
   const file = { filename: 'staged.bin', content_type: 'image/png', size_bytes: 1 };
   const storage_key = `staged/${issue.id}`;
   await reserveStorageKeys(tx, [storage_key]);
@@ -314,14 +343,19 @@ async function stageFiles(tx: Tx, issue: IssueRow): Promise<Stage> {
   const [attachment] = await createAttachments(tx, director, issue, [stored]);
   const product = await createWorkProduct(tx, director, issue, { title: 'Staged' });
   const document = await putDocument(tx, director, issue, 'staged', { title: 'Staged', body: 'Staged' });
-  const logo = { ...file, storage_key: `${storage_key}/logo`, theme: 'light' } as const;
-  await setLogo(tx, director, company_id, logo);
   return {
     attachmentId: attachment!.id,
     workProductId: product.id,
     key: document.key,
     revisionId: document.latest_revision_id ?? '',
   };
+}
+
+/** The company's, of which no path has an id. */
+async function stageLogo(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  const file = { filename: 'staged.png', content_type: 'image/png', size_bytes: 1, theme: 'light' } as const;
+  await setLogo(tx, director, company_id, { ...file, storage_key: `staged/${newId()}/logo` });
+  return {};
 }
 
 type Named = Pick<EndpointRow, 'path' | 'scope'>;
