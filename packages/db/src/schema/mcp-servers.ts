@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   boolean,
+  check,
   index,
   integer,
   jsonb,
@@ -23,9 +25,14 @@ export const mcp_servers = pgTable(
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
     name: text().notNull(),
-    url: text().notNull(),
+    /** Of one that is reached by HTTP; null: it is a program that the operator offers. */
+    url: text(),
     /** Secrets by name. */
     headers: jsonb().notNull().default({}),
+    /** The operator's name for the program. */
+    command: text(),
+    /** What the program is told by variables; secrets by name. */
+    env: jsonb().notNull().default({}),
     /** Null: all of its tools are taken. */
     allowed_tools: jsonb(),
     /** Only the agents of `mcp_server_agents` have its tools. */
@@ -49,10 +56,20 @@ export const mcp_servers = pgTable(
     call_count: integer().notNull().default(0),
     failed_call_count: integer().notNull().default(0),
     last_called_at: instant(),
+    /** The one scheduler that runs the program. The fence rises with each holder. */
+    held_by: text(),
+    lease_until: instant(),
+    fence: bigint({ mode: 'number' }).notNull().default(0),
+    /** Its last ends that nobody wanted, three at most. */
+    crashed_at: instant()
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
   (t) => [
+    check('mcp_servers_place', sql`(${t.url} is null) <> (${t.command} is null)`),
     uniqueIndex('mcp_servers_company_name').on(t.company_id, t.name),
     index('mcp_servers_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
     index('mcp_servers_due')
