@@ -56,6 +56,7 @@ export const awaitingScheduler: readonly string[] = [
   'plugins.stop',
   'plugins.restart',
   'mcp-servers.refresh',
+  'mcp-servers.call-tool',
 ];
 
 /** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
@@ -241,10 +242,21 @@ async function stageWebhook(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { webhookId: webhook_id, deliveryId: delivery!.id, peerId: peer!.id };
 }
 
-/** One that was never asked for its tools. */
+/** One that has said that it has a tool. */
 async function stageMcpServer(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  // Of the example of `mcp-servers.call-tool`.
+  const tool = {
+    name: 'search_tickets',
+    called: 'search_tickets',
+    description: '',
+    input_schema: {},
+    read_only: true,
+  };
   const values = { company_id, name: `staged-${newId().slice(0, 8)}`, url: 'https://example.com/mcp' };
-  const [server] = await tx.insert(schema.mcp_servers).values(values).returning();
+  const [server] = await tx
+    .insert(schema.mcp_servers)
+    .values({ ...values, listed_tools: [tool] })
+    .returning();
   return { serverId: server!.id };
 }
 

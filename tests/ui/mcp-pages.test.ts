@@ -116,3 +116,25 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   expect((await admin.get(gone.headers.location!)).text).toContain('The server is deleted.');
   expect((await admin.get(own)).status).toBe(404);
 });
+
+it('an admin adds a program of the operator’s, with variables, from a form that keeps what was refused', async () => {
+  const commands = { files: { command: ['files'], description: 'Files', env: ['LOCALE'] } };
+  const offering = await startPages({ SERVICE_MCP_COMMANDS: JSON.stringify(commands) });
+  const admin = Browser.of(offering.app, cast.admin);
+  const list = `${base}/mcp-servers`;
+  expect((await Browser.of(app, cast.admin).get(list)).text).not.toContain('New program');
+  expect((await admin.get(list)).text).toContain('files: Files');
+  const form = { name: 'files', command: 'files', env: 'LOCALE' };
+  const refused = (await admin.post(list, form)).text;
+  expect(plain(errorOf(refused, 'env'))).toBe('Must be lines of the form NAME=value.');
+  expect((await admin.post(list, { ...form, env: 'PATH=/tmp' })).text).toContain(
+    'can&#39;t be set for files',
+  );
+  const made = await admin.post(list, { ...form, env: 'LOCALE=de' });
+  const [own = ''] = made.headers.location!.split('?');
+  expect(plain((await admin.get(own)).text)).toContain('LOCALE=de');
+  expect((await admin.get(list)).text).toContain('<code>program files</code>');
+  // Nothing is listed yet, so there is nothing to try.
+  expect((await admin.get(own)).text).not.toContain('Try a tool');
+  expect((await admin.post(`${own}/try`, { tool: 'find', input: '{' })).text).toContain('no valid JSON');
+});

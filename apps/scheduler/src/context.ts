@@ -32,7 +32,7 @@ export interface SchedulerContext {
   /** Runs this scheduler's share of the plugins. */
   plugins: Pick<PluginHost, 'kick' | 'leases' | 'runner'>;
   /** Outside MCP servers: their tools are listed when it is time to. */
-  mcp_servers: Pick<McpServers, 'kick' | 'refresh'>;
+  mcp_servers: Pick<McpServers, 'call' | 'kick' | 'leases' | 'refresh'>;
   /** Cuts what is written down into what the search of knowledge looks at. */
   knowledge: Pick<KnowledgeKeeper, 'kick'>;
   /** Of this process, as `claimed_by` names it. */

@@ -53,7 +53,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'run-command': (context) =>
     context.queue.serveCommands({
       handlers: commandHandlers(context),
-      leases: () => context.plugins.leases(),
+      leases: () => [...context.plugins.leases(), ...context.mcp_servers.leases()],
       bodies: new FileStore({ ...context, ledger: keyLedger(context.database.db) }).passing('commands'),
     }),
 };

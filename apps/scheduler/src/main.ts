@@ -63,7 +63,7 @@ export async function startScheduler({
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
   const shared = { config, logger, database, storage, vault };
-  const { tools, mcp_servers } = openTools({ ...shared, listener }, tool_providers);
+  const { tools, mcp_servers } = openTools({ ...shared, listener, name }, tool_providers);
   const pool = new RunPool({
     ...shared,
     pricing,

@@ -40,7 +40,12 @@ async function contextOf(): Promise<TimerContext> {
         throw new Error('none runs here');
       },
     },
-    mcp_servers: { kick: async () => undefined, refresh: async () => undefined },
+    mcp_servers: {
+      kick: async () => undefined,
+      refresh: async () => undefined,
+      call: async () => undefined,
+      leases: () => [],
+    },
     claimed_by: `scheduler ${newId()}`,
     started_at: new Date(),
   };

@@ -7,7 +7,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { AdapterTest, TestAdapterCommand } from './agents.ts';
 import { federationCommands } from './federation.ts';
 import { pluginCommands } from './plugin-commands.ts';
-import { RefreshMcpServerCommand } from './mcp-servers.ts';
+import { mcpServerCommands } from './mcp-server-commands.ts';
 import { InstanceProviderTests, ProviderTest, TestProviderCommand } from './providers.ts';
 import { createValidator, type Validator } from './validator.ts';
 
@@ -52,13 +52,7 @@ export const commandCatalogue = {
     doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
   },
   ...pluginCommands,
-  'refresh-mcp-server': {
-    payload: RefreshMcpServerCommand,
-    result: Type.Object({}),
-    deadline_sec: 30,
-    taken_by: 'any',
-    doc: 'Lists the tools of an outside MCP server anew; what came of it stands in its row.',
-  },
+  ...mcpServerCommands,
   ...federationCommands,
 } as const satisfies CommandTable;
 

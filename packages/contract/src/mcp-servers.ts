@@ -19,17 +19,24 @@ const AgentAccess = Type.Object({
 });
 export type McpAgentAccess = Static<typeof AgentAccess>;
 
+const Texts = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+});
+
 export const McpServer = Type.Object({
   id: Uuid,
   company_id: Uuid,
   /** What its tools begin with: `name__tool`. */
   name: Type.String(),
-  url: Type.String(),
+  /** Null: it is a program. */
+  url: Nullable(Type.String()),
   /** As they were written: secrets by name. */
-  headers: Type.Unsafe<Record<string, string>>({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-  }),
+  headers: Texts,
+  /** The operator's name for a program that runs in the sandbox of plugins; null: it is reached by HTTP. */
+  command: Nullable(Type.String()),
+  /** What the program is told by environment variables, as it was written: secrets by name. */
+  env: Texts,
   /** The only tools that are taken; null: all. */
   tools: Nullable(Type.Array(Type.String())),
   /** The only agents that have them; null: all of the company. */
@@ -56,6 +63,15 @@ export const McpServer = Type.Object({
 });
 export type McpServer = Static<typeof McpServer>;
 
+/** A program that the operator offers to companies as an MCP server. */
+export const McpCommandOffer = Type.Object({
+  name: Type.String(),
+  description: Nullable(Type.String()),
+  /** The environment variables that may be set for it. */
+  env: Type.Array(Type.String()),
+});
+export type McpCommandOffer = Static<typeof McpCommandOffer>;
+
 /** A tool that the server has. */
 export const McpServerTool = Type.Object({
   /** As the server calls it. */
@@ -69,6 +85,13 @@ export const McpServerTool = Type.Object({
   allowed: Type.Boolean(),
 });
 export type McpServerTool = Static<typeof McpServerTool>;
+
+export const TryMcpTool = Type.Object({
+  /** As the server calls it. */
+  tool: Type.String({ minLength: 1, maxLength: 128 }),
+  input: Type.Optional(JsonObject),
+});
+export const TriedMcpTool = Type.Object({ answer: Type.Unknown() });
 
 /** A call of one of its tools. */
 export const McpServerCall = Type.Object({
@@ -100,9 +123,19 @@ const headers = Type.Unsafe<Record<string, string>>({
   },
 });
 
+const command = Type.String({ minLength: 1, maxLength: 32 });
+const env = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 50,
+  propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' },
+  additionalProperties: { type: 'string', maxLength: 2000, pattern: '^[^\\u0000-\\u001f]*$' },
+});
+
 const settable = {
   url,
   headers,
+  command,
+  env,
   tools: Nullable(ToolNames),
   agents: Nullable(Type.Array(AgentAccess, { maxItems: 200 })),
   enabled: Type.Boolean(),
@@ -110,13 +143,10 @@ const settable = {
   refresh_interval_seconds: Type.Integer({ minimum: 60, maximum: 86_400 }),
 };
 
-export const CreateMcpServer = Type.Object({ name, ...Patch(settable).properties, url });
+export const CreateMcpServer = Type.Object({ name, ...Patch(settable).properties });
 export type CreateMcpServer = Static<typeof CreateMcpServer>;
 export const UpdateMcpServer = Patch({ name, ...settable });
 export type UpdateMcpServer = Static<typeof UpdateMcpServer>;
-
-/** Of the awaited command `refresh-mcp-server`; its result says nothing: the row does. */
-export const RefreshMcpServerCommand = Type.Object({ server_id: Uuid });
 
 const common = { auth: BEARER, role: 'admin', feature: 'mcp' } as const;
 const ofCompany = {
@@ -156,7 +186,17 @@ export const mcpServerEndpoints = {
       headers: { Authorization: 'Bearer ${secret:TRACKER_TOKEN}' },
       tools: ['search_tickets'],
     },
-    doc: 'Registers a server that speaks streamable HTTP; its tools are listed within seconds. Each header names a secret: `Bearer ${secret:NAME}`. 409 where the name is taken, 400 for a URL that may not be reached.',
+    doc: 'Registers a server: by `url` one that speaks streamable HTTP, by `command` a program that the operator offers. Its tools are listed within seconds. Each header names a secret: `Bearer ${secret:NAME}`. 409 where the name is taken, 400 for a URL that may not be reached, and for a command that is not offered.',
+  }),
+  listCommands: endpoint({
+    ...ofCompany,
+    path: '/api/companies/{companyId}/mcp-commands',
+    id: 'mcp-servers.list-commands',
+    method: 'GET',
+    response: Type.Array(McpCommandOffer),
+    status: 200,
+    tx: 'none',
+    doc: 'The programs that the operator offers as MCP servers.',
   }),
   get: endpoint({
     ...one,
@@ -176,7 +216,7 @@ export const mcpServerEndpoints = {
     status: 200,
     tx: 'write',
     example: { tools: null, enabled: true },
-    doc: 'Changes a server; `tools` and `agents` are replaced as a whole. With another URL or other headers its tools are listed anew.',
+    doc: 'Changes a server; `tools`, `agents`, `headers` and `env` are replaced as a whole. With another URL, command, other headers or variables its tools are listed anew. What is reached by HTTP becomes no program, nor the other way round.',
   }),
   delete: endpoint({
     ...one,
@@ -206,6 +246,18 @@ export const mcpServerEndpoints = {
     status: 200,
     tx: 'none',
     doc: 'Its tools as they were listed last.',
+  }),
+  callTool: endpoint({
+    ...one,
+    path: '/api/mcp-servers/{serverId}/tools/call',
+    id: 'mcp-servers.call-tool',
+    method: 'POST',
+    body: TryMcpTool,
+    response: TriedMcpTool,
+    status: 200,
+    tx: 'none',
+    example: { tool: 'search_tickets', input: { q: 'crash' } },
+    doc: 'Tries one of its tools, as a run would call it. The answer is what an agent would read; 409 with the words of a tool that refuses.',
   }),
   listCalls: endpoint({
     ...one,

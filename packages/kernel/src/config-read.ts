@@ -5,6 +5,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { TSchema } from 'typebox';
 import { parseBytes } from './bytes.ts';
+import { readMcpCommands } from './config-mcp.ts';
 import { parseTrustedProxies } from './trusted-proxies.ts';
 
 /** The keywords of a variable's schema that are read here; `accepts` and `read` of `formats` belong together. */
@@ -77,6 +78,11 @@ export const formats: Record<string, Format> = {
   'issuer-url': {
     accepts: 'an https URL, or an http URL on loopback',
     read: readIssuerUrl,
+  },
+  'mcp-commands': {
+    accepts:
+      'JSON: {"<name>": {"command": ["<program>", "<argument>", …], "description"?, "env"?: ["<VARIABLE>", …], "readable"?: ["<path>", …], "image"?}}',
+    read: readMcpCommands,
   },
   'memory-limit': {
     accepts: 'a size such as 512m or 2g',

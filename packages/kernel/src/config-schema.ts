@@ -7,6 +7,7 @@ import { adapterVariables } from './config-adapters.ts';
 import { federationVariables } from './config-federation.ts';
 import { backupVariables } from './config-backups.ts';
 import { licenseVariables } from './config-license.ts';
+import { mcpVariables } from './config-mcp.ts';
 import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
 import { workerVariables } from './config-worker.ts';
@@ -235,12 +236,7 @@ export const configSchema = Type.Object({
     description:
       'Hosts on private addresses to which outbound webhooks may be sent; all others must be public.',
   }),
-  SERVICE_MCP_ALLOWED_HOSTS: Type.Unsafe<string[]>({
-    format: 'host-list',
-    default: '',
-    description:
-      'Hosts on private addresses whose MCP servers companies may register; all others must be public.',
-  }),
+  ...mcpVariables,
   SERVICE_WEBHOOK_TIMEOUT_SEC: Type.Integer({
     minimum: 1,
     maximum: 60,

@@ -43,6 +43,8 @@ describe('the configuration', () => {
       llm_allowed_hosts: [],
       webhook_allowed_hosts: [],
       mcp_allowed_hosts: [],
+      mcp_commands: new Map(),
+      mcp_max_programs: 20,
       webhook_timeout_sec: 10,
       llm_idle_timeout_sec: 300,
       llm_timeout_sec: 1800,

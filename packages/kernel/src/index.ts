@@ -51,6 +51,7 @@ export { ONE_WISH_MS, Stopper } from './stopper.ts';
 export type { Stoppable, StopOptions, StopSettings } from './stopper.ts';
 export { serviceVersion } from './version.ts';
 export type { ServiceVersion } from './version.ts';
+export type { McpCommand } from './config-mcp.ts';
 export { repositoryRoot } from './config-read.ts';
 export {
   BUBBLEWRAP_MEND,

@@ -1,7 +1,7 @@
 import type { CommandCatalogue } from '@acp/contract';
 import type { CommandHandlers } from '@acp/queue';
 import { callToolCommand } from '../commands/call-tool.ts';
-import { refreshMcpServerCommand } from '../commands/refresh-mcp-server.ts';
+import { mcpServerCommandHandlers } from '../commands/mcp-servers.ts';
 import { testAdapterCommand } from '../commands/test-adapter.ts';
 import { testInstanceProvidersCommand, testProviderCommand } from '../commands/test-providers.ts';
 import { pluginCommandHandlers } from '../commands/plugins.ts';
@@ -13,7 +13,7 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
     'test-adapter': testAdapterCommand(context),
     'test-provider': testProviderCommand(context),
     'call-tool': callToolCommand(context),
-    'refresh-mcp-server': refreshMcpServerCommand(context),
+    ...mcpServerCommandHandlers(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
     ...pluginCommandHandlers(context),
     'refresh-peer': async ({ peer_id }, { signal }) => {

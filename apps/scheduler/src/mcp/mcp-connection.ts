@@ -5,19 +5,11 @@ import type {
   Client,
   ClientOptions,
   JsonSchemaValidator,
-  StreamableHTTPClientTransport,
   Tool,
 } from '@modelcontextprotocol/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import { boundedFetch, type ServerFault } from './bounded-fetch.ts';
-
-/** Where a server is, with its secrets. */
-export interface McpTarget {
-  url: string;
-  headers: Record<string, string>;
-  /** As it was agreed on before; spares a server of the older era the question for its era. */
-  protocol_version: string | null;
-}
+import type { ServerFault } from './bounded-fetch.ts';
+import type { McpLink, OpenLink } from './mcp-link.ts';
 
 export interface McpDescription {
   tools: readonly Tool[];
@@ -31,13 +23,7 @@ export interface McpLimits {
   signal: AbortSignal;
 }
 
-const MAX_BYTES = 4_000_000;
-const MAX_REQUESTS = 16;
 const MAX_PAGES = 20;
-/** A call of two minutes, and what the client does around it. */
-const MAX_EXCHANGE_MS = 130_000;
-/** First version of the era without sessions. */
-const STATELESS_SINCE = '2026-07-28';
 const GOODBYE_MS = 2000;
 
 // A good part of a megabyte of code: loaded where a company has a server.
@@ -53,55 +39,38 @@ const noValidation: NonNullable<ClientOptions['jsonSchemaValidator']> = {
 /** A conversation with one server on behalf of one caller: stateful servers keep a session for it. */
 export class McpConnection {
   readonly #client: Client;
-  readonly #transport: StreamableHTTPClientTransport;
+  readonly #link: McpLink;
   /** What the server did wrong; the connection is then closed. */
   fault: ServerFault | null = null;
   /** The server has said that its tools are others now. */
   toolsChanged = false;
 
-  private constructor(client: Client, transport: StreamableHTTPClientTransport) {
+  private constructor(client: Client, link: McpLink) {
     this.#client = client;
-    this.#transport = transport;
+    this.#link = link;
   }
 
-  static async open(
-    send: typeof fetch,
-    { url, headers, protocol_version }: McpTarget,
-    { timeout_ms, signal }: McpLimits,
-  ): Promise<McpConnection> {
-    const { Client: ClientOf, StreamableHTTPClientTransport: TransportOf } = await library();
+  static async open(openLink: OpenLink, { timeout_ms, signal }: McpLimits): Promise<McpConnection> {
+    const { Client: ClientOf } = await library();
     const holder: { connection?: McpConnection } = {};
-    const bounds = { max_bytes: MAX_BYTES, max_requests: MAX_REQUESTS, max_ms: MAX_EXCHANGE_MS };
-    const fetchOf = boundedFetch(send, bounds, (fault) => holder.connection?.fail(fault));
-    const transport = new TransportOf(new URL(url), {
-      fetch: fetchOf,
-      requestInit: { headers },
-      redirectPolicy: 'follow',
-      reconnectionOptions: {
-        maxRetries: 0,
-        initialReconnectionDelay: 1000,
-        maxReconnectionDelay: 1000,
-        reconnectionDelayGrowFactor: 1,
-      },
-    });
-    const isOlder = protocol_version !== null && protocol_version < STATELESS_SINCE;
+    const link = await openLink((fault) => holder.connection?.fail(fault));
     const client = new ClientOf(
       { name: 'agent-control-plane', version: serviceVersion().version },
       {
         capabilities: {},
         jsonSchemaValidator: noValidation,
-        versionNegotiation: { mode: isOlder ? 'legacy' : 'auto', probe: { timeoutMs: timeout_ms } },
+        versionNegotiation: { mode: link.era, probe: { timeoutMs: timeout_ms } },
         inputRequired: { autoFulfill: false },
         listMaxPages: MAX_PAGES,
       },
     );
-    const connection = new McpConnection(client, transport);
+    const connection = new McpConnection(client, link);
     holder.connection = connection;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       connection.toolsChanged = true;
     });
     try {
-      await client.connect(transport, { timeout: timeout_ms, maxTotalTimeout: timeout_ms, signal });
+      await client.connect(link.transport, { timeout: timeout_ms, maxTotalTimeout: timeout_ms, signal });
       return connection;
     } catch (error) {
       await connection.close();
@@ -134,6 +103,11 @@ export class McpConnection {
     return this.#saying(this.#client.callTool({ name, arguments: input }, limits));
   }
 
+  /** @throws where the server does not answer at all */
+  async ping({ timeout_ms, signal }: McpLimits): Promise<void> {
+    await this.#client.ping({ timeout: timeout_ms, maxTotalTimeout: timeout_ms, signal });
+  }
+
   /** The connection is over: who waits on it is told why. */
   fail(fault: ServerFault): void {
     this.fault ??= fault;
@@ -143,10 +117,9 @@ export class McpConnection {
 
   /** Ends the server's session too, where it answers in time. */
   async close(): Promise<void> {
-    const isPolite = this.fault === null && this.#transport.sessionId !== undefined;
+    const goodbye = this.fault === null ? this.#link.goodbye?.() : undefined;
     try {
-      if (isPolite)
-        await Promise.race([this.#transport.terminateSession(), pause(GOODBYE_MS, null, { ref: false })]);
+      if (goodbye !== undefined) await Promise.race([goodbye, pause(GOODBYE_MS, null, { ref: false })]);
     } catch {
       // A session that can't be ended lapses at the server.
     }

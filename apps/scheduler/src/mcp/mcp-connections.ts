@@ -1,6 +1,7 @@
 import { sha256Hex } from '@acp/kernel';
 import { hasLostSession, isRefusal } from './mcp-failures.ts';
-import { McpConnection, type McpLimits, type McpTarget } from './mcp-connection.ts';
+import { McpConnection, type McpLimits } from './mcp-connection.ts';
+import { httpLink, type McpTarget } from './mcp-link.ts';
 
 interface Kept {
   connection: Promise<McpConnection>;
@@ -30,7 +31,7 @@ export class McpConnections {
     limits: McpLimits,
     work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
-    const connection = await McpConnection.open(this.#send, target, limits);
+    const connection = await McpConnection.open(httpLink(this.#send, target), limits);
     try {
       return await work(connection);
     } finally {
@@ -84,7 +85,7 @@ export class McpConnections {
   #take(key: string, target: McpTarget, limits: McpLimits): Kept {
     const known = this.#kept.get(key);
     const kept = known ?? {
-      connection: McpConnection.open(this.#send, target, limits),
+      connection: McpConnection.open(httpLink(this.#send, target), limits),
       users: 0,
       over: false,
       idle: undefined,

@@ -1,4 +1,4 @@
-import { bounded, connectionFailure, ServiceError } from '@acp/kernel';
+import { bounded, connectionFailure, type Scrubber, ServiceError, storableText } from '@acp/kernel';
 import { ServerFault } from './bounded-fetch.ts';
 
 /** In characters: what a server may say of its failure. */
@@ -18,9 +18,13 @@ export async function hasLostSession(error: unknown): Promise<boolean> {
   return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
 }
 
-/** What went wrong, in words for people and agents; not scrubbed yet. */
-export async function describeFailure(error: unknown, timeout_ms: number): Promise<string> {
-  return bounded(await describe(error, timeout_ms), LONGEST);
+/** What went wrong, in words for people and agents. Cleaned as a whole: a cut could leave a part of a secret. */
+export async function describeFailure(
+  error: unknown,
+  timeout_ms: number,
+  scrubber: Scrubber,
+): Promise<string> {
+  return bounded(storableText(scrubber.scrub(await describe(error, timeout_ms))), LONGEST);
 }
 
 async function describe(error: unknown, timeout_ms: number): Promise<string> {

@@ -1,3 +1,4 @@
+import type { Actor, CommandPayload, CommandResult } from '@acp/contract';
 import {
   claimMcpServers,
   mcpServerAddress,
@@ -8,6 +9,7 @@ import {
   recordMcpCall,
   refreshSoon,
   resolveSecrets,
+  systemActor,
   type ToolCall,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
@@ -21,30 +23,50 @@ import {
   unavailable,
   type Vault,
 } from '@acp/kernel';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import { answerOf, errorOf, listedTools } from './mcp-answers.ts';
 import { McpConnections } from './mcp-connections.ts';
-import type { McpConnection, McpLimits, McpTarget } from './mcp-connection.ts';
+import type { McpConnection, McpDescription, McpLimits } from './mcp-connection.ts';
 import { describeFailure, isRefusal } from './mcp-failures.ts';
+import type { McpTarget } from './mcp-link.ts';
+import { McpPrograms, type McpProgramTarget } from './mcp-programs.ts';
 
 interface McpServersOptions {
   database: Database;
   logger: Logger;
   vault: Vault;
-  config: Pick<Config, 'mcp_allowed_hosts'>;
+  config: Config;
+  /** Names this process as the holder of programs. */
+  name: string;
+  /** Has the scheduler do it that runs the server's program. */
+  elsewhere: Elsewhere;
 }
+
+/** Commands for the holder of a program. */
+export type Elsewhere = <N extends 'call-mcp-program' | 'list-mcp-program'>(
+  name: N,
+  payload: CommandPayload<N>,
+  caller: { actor: Actor; company_id: string },
+) => Promise<CommandResult<N>>;
+
+/** A tool as its server knows it. */
+type AskedTool = Pick<McpTool, 'server_id' | 'remote_name' | 'input_schema'>;
 
 /** Servers that one process lists at once. */
 const MAX_AT_ONCE = 8;
-/** Below the 30 s in which whoever asks for it is answered. */
+/** Below the 30 s in which whoever asks for it is answered, as are the calls of programs. */
 const LISTING_MS = 20_000;
+const PROGRAM_CALL_MS = 25_000;
 
 /**
  * Talks to the companies' outside MCP servers: lists their tools when it is time to, and calls them. Any number of
- * processes may do so: a listing is claimed in the row, a caller's conversation is the process's that runs it.
+ * processes may do so: a listing is claimed in the row, a caller's conversation is the process's that runs it. Programs
+ * run in one scheduler, to which the others turn.
  */
 export class McpServers {
   readonly #options: McpServersOptions;
   readonly #connections: McpConnections;
+  readonly #programs: McpPrograms;
   readonly #listing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -52,6 +74,12 @@ export class McpServers {
     this.#options = options;
     const { mcp_allowed_hosts: allow_hosts } = options.config;
     this.#connections = new McpConnections(createGuardedFetch({ egress: 'public', allow_hosts }));
+    this.#programs = new McpPrograms(options);
+  }
+
+  /** Of the programs that run here: commands for them are this process's. */
+  leases(): string[] {
+    return this.#programs.leases();
   }
 
   /** There are servers to list. */
@@ -71,7 +99,7 @@ export class McpServers {
 
   /** Lists the server's tools anew; what came of it stands in its row. @param abort throws then, and records nothing */
   async refresh(id: string, abort: AbortSignal): Promise<void> {
-    const { database } = this.#options;
+    const { database, elsewhere } = this.#options;
     const address = await mcpServerAddress(database.db, id);
     if (address === undefined) return;
     const signal = AbortSignal.any([abort, this.#stopping.signal]);
@@ -81,11 +109,13 @@ export class McpServers {
     };
     const scrubber = new Scrubber();
     try {
-      // The era may have changed with the server: it is asked for anew.
-      const target = { ...(await this.#targetOf(address, scrubber)), protocol_version: null };
-      const { tools, ...about } = await this.#connections.useOnce(target, limits, async (connection) =>
-        connection.describe(limits),
-      );
+      const described = await this.#describe(address, limits, scrubber);
+      if (described === null) {
+        const caller = { actor: systemActor('mcp'), company_id: address.company_id };
+        await elsewhere('list-mcp-program', { server_id: id }, caller);
+        return;
+      }
+      const { tools, ...about } = described;
       const listing = {
         ...about,
         server_info: scrubbed(about.server_info, scrubber),
@@ -94,33 +124,59 @@ export class McpServers {
       await transaction(database, async (tx) => recordListing(tx, address, listing));
     } catch (error) {
       if (signal.aborted) throw error;
-      const reason = scrubber.scrub(await describeFailure(error, LISTING_MS));
+      const reason = await describeFailure(error, LISTING_MS, scrubber);
       await transaction(database, async (tx) => recordListingFailure(tx, address, reason));
     }
   }
 
+  /** Null where another scheduler runs the program. */
+  async #describe(
+    address: McpServerAddress,
+    limits: McpLimits,
+    scrubber: Scrubber,
+  ): Promise<McpDescription | null> {
+    const describe = async (connection: McpConnection) => connection.describe(limits);
+    if (address.url === null) {
+      const found = await this.#programs.use(await this.#programOf(address, scrubber), limits, describe);
+      return found?.result ?? null;
+    }
+    // The era may have changed with the server: it is asked for anew.
+    const target = { ...(await this.#targetOf(address, address.url, scrubber)), protocol_version: null };
+    return this.#connections.useOnce(target, limits, describe);
+  }
+
   /** @throws notFound, conflict with the tool's own words, unavailable with what went wrong on the way */
-  async call(tool: McpTool, { actor, company_id, input }: ToolCall, abort: AbortSignal): Promise<unknown> {
-    const { database } = this.#options;
+  async call(
+    tool: AskedTool,
+    { actor, company_id, input }: Pick<ToolCall, 'actor' | 'company_id' | 'input'>,
+    abort: AbortSignal,
+  ): Promise<unknown> {
+    const { database, elsewhere } = this.#options;
     const address = await mcpServerAddress(database.db, tool.server_id);
     if (address?.company_id !== company_id) throw notFound('the server of this tool is gone');
     const began = performance.now();
-    const timeout_ms = address.timeout_seconds * 1000;
+    const asked_ms = address.timeout_seconds * 1000;
+    const timeout_ms = address.url === null ? Math.min(asked_ms, PROGRAM_CALL_MS) : asked_ms;
     const signal = AbortSignal.any([abort, this.#stopping.signal, AbortSignal.timeout(timeout_ms)]);
     const limits = { timeout_ms, signal };
     const scrubber = new Scrubber();
     const record = async (error: string | null) =>
       this.#record(tool, actor, { error, duration_ms: Math.round(performance.now() - began) });
-    let answer: Awaited<ReturnType<McpConnection['call']>>;
+    let answer: CallToolResult | null;
     try {
       answer = await this.#ask(address, tool, { actor, input }, limits, scrubber);
     } catch (error) {
-      const reason = scrubber.scrub(await this.#reasonOf(error, abort, timeout_ms));
+      const reason = abort.aborted ? 'it was called off' : await describeFailure(error, timeout_ms, scrubber);
       await record(reason);
       if (abort.aborted) throw error;
       if (await isRefusal(error)) throw conflict(reason);
       await refreshSoon(database.db, address.id);
       throw unavailable(`${address.name}: ${reason}`, error);
+    }
+    if (answer === null) {
+      const { server_id, remote_name: name, input_schema } = tool;
+      const payload = { server_id, name, input_schema, input };
+      return (await elsewhere('call-mcp-program', payload, { actor, company_id })).answer;
     }
     const refusal = answer.isError === true ? errorOf(answer, scrubber) : null;
     await record(refusal);
@@ -130,7 +186,7 @@ export class McpServers {
 
   /** A call that was made is not undone by a record that fails. */
   async #record(
-    { server_id, remote_name }: McpTool,
+    { server_id, remote_name }: AskedTool,
     actor: ToolCall['actor'],
     outcome: { error: string | null; duration_ms: number },
   ): Promise<void> {
@@ -145,40 +201,53 @@ export class McpServers {
   /** What is under way is broken off. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#connections.close();
+    await Promise.all([this.#connections.close(), this.#programs.stop()]);
     await Promise.all(this.#listing);
   }
 
   async #ask(
     address: McpServerAddress,
-    tool: McpTool,
+    tool: AskedTool,
     { actor, input }: Pick<ToolCall, 'actor' | 'input'>,
     limits: McpLimits,
     scrubber: Scrubber,
-  ) {
-    const target = await this.#targetOf(address, scrubber);
-    const who = `${address.id} ${JSON.stringify(callerOf(actor))}`;
+  ): Promise<CallToolResult | null> {
     const asked = { name: tool.remote_name, input_schema: tool.input_schema };
-    return this.#connections.use(who, target, limits, async (connection) => {
+    const call = async (connection: McpConnection) => {
       const answer = await connection.call(asked, input as Record<string, unknown>, limits);
       if (connection.toolsChanged) {
         connection.toolsChanged = false;
         await refreshSoon(this.#options.database.db, address.id);
       }
       return answer;
-    });
+    };
+    if (address.url === null) {
+      const found = await this.#programs.use(await this.#programOf(address, scrubber), limits, call);
+      return found?.result ?? null;
+    }
+    const target = await this.#targetOf(address, address.url, scrubber);
+    const who = `${address.id} ${JSON.stringify(callerOf(actor))}`;
+    return this.#connections.use(who, target, limits, call);
   }
 
-  async #targetOf(address: McpServerAddress, scrubber: Scrubber): Promise<McpTarget> {
+  async #targetOf(address: McpServerAddress, url: string, scrubber: Scrubber): Promise<McpTarget> {
+    const { headers, protocol_version } = address;
+    return { url, headers: await this.#resolved(address, headers, scrubber), protocol_version };
+  }
+
+  async #programOf(address: McpServerAddress, scrubber: Scrubber): Promise<McpProgramTarget> {
+    return { address, env: await this.#resolved(address, address.env, scrubber), scrubber };
+  }
+
+  async #resolved(
+    { company_id }: McpServerAddress,
+    texts: Record<string, string>,
+    scrubber: Scrubber,
+  ): Promise<Record<string, string>> {
     const { database, vault } = this.#options;
-    const { company_id, headers, url, protocol_version } = address;
-    const { value, secrets } = await resolveSecrets(database.db, company_id, headers, vault);
+    const { value, secrets } = await resolveSecrets(database.db, company_id, texts, vault);
     for (const secret of secrets) scrubber.addSecret(secret);
-    return { url, headers: value, protocol_version };
-  }
-
-  async #reasonOf(error: unknown, abort: AbortSignal, timeout_ms: number): Promise<string> {
-    return abort.aborted ? 'it was called off' : describeFailure(error, timeout_ms);
+    return value;
   }
 }
 

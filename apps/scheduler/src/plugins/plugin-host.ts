@@ -16,8 +16,7 @@ import type { Storage } from '@acp/storage';
 import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
-import { memoryBytes, usageBelow } from './usage.ts';
-import { workspaceBytes } from './workspace.ts';
+import { UsageWatch } from './usage-watch.ts';
 
 export interface PluginHostSettings {
   config: Config;
@@ -42,8 +41,6 @@ const PATIENCE_SEC = 3;
 const [BEAT, RENEW, GIVE_UP] = [0.2, 0.3, 0.75];
 /** The pause after a crash, which doubles. */
 const PAUSE_MS = 1000;
-const WATCH_MS = 2000;
-const MEASURE_EVERY = 15;
 
 /**
  * The plugin processes of one scheduler: takes its share of those that are to run, renews their leases, ends those that are
@@ -57,6 +54,7 @@ export class PluginHost {
   readonly #metrics = new PluginMetrics();
   readonly #fetch: typeof fetch;
   readonly #stopping = new AbortController();
+  readonly #watch: UsageWatch;
   #renewedAt = 0;
   #renewNow = false;
   /** Off the list, but their processes still have a moment: nobody else may start them yet. */
@@ -65,13 +63,12 @@ export class PluginHost {
   #working: Promise<void> | null = null;
   #again = false;
   #beat: NodeJS.Timeout | undefined;
-  #watch: NodeJS.Timeout | undefined;
-  #looks = 0;
 
   constructor(settings: PluginHostSettings) {
     this.#set = settings;
     this.#leaseSec = Math.min(settings.config.run_lease_sec, LONGEST_LEASE_SEC);
     this.#fetch = createGuardedFetch({ egress: 'public' });
+    this.#watch = new UsageWatch(settings.config, () => this.#runners.values());
     const { listener } = settings;
     this.#off = [
       listener.on('plugins', (ids) => {
@@ -115,7 +112,7 @@ export class PluginHost {
   /** Hands all over: each ends in its own time, its lease is given back at once then. */
   async stop(): Promise<void> {
     for (const off of this.#off) off();
-    clearInterval(this.#watch);
+    this.#watch.stop();
     this.#stopping.abort();
     const { database, name, logger } = this.#set;
     await this.#working;
@@ -184,7 +181,7 @@ export class PluginHost {
     const runner = new PluginRunner(plugin, hold, parts);
     this.#runners.set(plugin.id, runner);
     this.#beat ??= setInterval(() => this.#look(), BEAT * this.#leaseSec * 1000).unref();
-    this.#watch ??= setInterval(() => void this.#watchUsage(), WATCH_MS).unref();
+    this.#watch.start();
     void this.#await(runner);
   }
 
@@ -269,32 +266,5 @@ export class PluginHost {
         .get(job.plugin_id)
         ?.runJob(job)
         .catch(() => undefined);
-  }
-
-  /** What no control group bounds: memory and processes, and now and then the workspace. */
-  async #watchUsage(): Promise<void> {
-    const { config } = this.#set;
-    const runners = [...this.#runners.values()].filter(({ pid }) => pid !== undefined);
-    if (runners.length === 0) return;
-    const most = memoryBytes(config.plugin_memory_limit);
-    const usage = await usageBelow(
-      runners.map(({ pid }) => pid!),
-      most,
-    );
-    this.#looks += 1;
-    for (const runner of runners) {
-      const { processes, memory_bytes } = usage.get(runner.pid!) ?? { processes: 0, memory_bytes: 0 };
-      if (memory_bytes > most) void runner.kill(`it takes more memory than ${config.plugin_memory_limit}`);
-      // The walls have one or two of their own.
-      else if (processes > config.plugin_pids_limit + 2)
-        void runner.kill(`it has more processes than ${config.plugin_pids_limit}`);
-      else if (this.#looks % MEASURE_EVERY === 0) void this.#measure(runner);
-    }
-  }
-
-  async #measure(runner: PluginRunner): Promise<void> {
-    const limit = this.#set.config.plugin_workspace_limit;
-    const bytes = await workspaceBytes(runner.workspace, limit, this.#stopping.signal).catch(() => 0);
-    if (bytes > limit) await runner.kill(`it keeps more than ${limit} bytes in its workspace`);
   }
 }

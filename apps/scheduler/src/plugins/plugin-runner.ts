@@ -21,7 +21,8 @@ import { Conversation } from './conversation.ts';
 import { EventPump } from './event-pump.ts';
 import { HostRequests } from './host-requests.ts';
 import { PluginLog } from './plugin-log.ts';
-import { type ProcessEnd, PluginProcess } from './plugin-process.ts';
+import { LineProcess, type ProcessEnd } from './line-process.ts';
+import { pluginLines, type PluginProcess } from './plugin-lines.ts';
 import { prepareStart, type PreparedStart } from './prepare-start.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { messageBody } from './message-body.ts';
@@ -155,7 +156,7 @@ export class PluginRunner {
     const { command } = this.#prepared;
     const init = await this.#init();
     if (this.#isStopping) return this.#finish(null);
-    this.#process = new PluginProcess(command, {
+    this.#process = new LineProcess(command, pluginLines, {
       onMessage: (message) => this.#take(message),
       onEnd: (end) => void this.#processEnded(end),
     });

@@ -4,7 +4,7 @@ import { transaction } from '@acp/db';
 import { conflict, findPluginWalls } from '@acp/kernel';
 import { hashIfThere, layBinary } from './binary.ts';
 import type { RunnerParts } from './runner-parts.ts';
-import { sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
+import { pluginVariables, sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
 import { layBody, makeWorkspace } from './workspace.ts';
 
 /** All that a process needs before it is there. */
@@ -44,7 +44,9 @@ export async function prepareStart(
     name: basename(binary_path ?? 'plugin'),
   });
   try {
-    const command = sandboxed(config, walls, { plugin_id, company_id, fence, binary, workspace });
+    const variables = pluginVariables(plugin_id, company_id);
+    const place = { id: plugin_id, fence, workspace, command: [binary], binary, variables };
+    const command = sandboxed(config, walls, place);
     if (walls.kind === 'container')
       // What a scheduler left that was killed here.
       await sweepPluginContainers(config, async () => Promise.resolve(new Map([[plugin_id, fence]])));

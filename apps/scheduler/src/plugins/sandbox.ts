@@ -31,13 +31,22 @@ export type SandboxConfig = Pick<
   | 'plugin_workspace_limit'
 >;
 
-export interface PluginPlace {
-  plugin_id: string;
-  company_id: string;
+/** A program of a company, in the hands of one scheduler. */
+export interface ProgramPlace {
+  /** Of the plugin or server whose program it is. */
+  id: string;
   fence: number;
-  /** The allowed copy. */
-  binary: string;
   workspace: string;
+  /** On this machine; in a container, of the image unless it is `binary`. */
+  command: readonly string[];
+  /** One file, which is mounted into a container as its command. */
+  binary?: string;
+  /** What it reads beside that which the command names. */
+  readable?: readonly string[];
+  /** In place of the image of plugins. */
+  image?: string | null;
+  /** What it is told beside the rest, by variables. Values may be secrets: they stand in no command line. */
+  variables: (workspace: string) => Record<string, string>;
 }
 
 /** How a process is started, and ended for sure. */
@@ -52,7 +61,7 @@ export interface SandboxedCommand {
   cleanUp(): Promise<void>;
 }
 
-export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: PluginPlace): SandboxedCommand {
+export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: ProgramPlace): SandboxedCommand {
   switch (walls.kind) {
     case 'container':
       return inContainer(config, place);
@@ -61,7 +70,7 @@ export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: Plug
     case 'bare':
       return {
         kind: 'bare',
-        command: [place.binary],
+        command: [...place.command],
         env: environment(place, place.workspace),
         cwd: place.workspace,
         workspace: place.workspace,
@@ -71,26 +80,29 @@ export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: Plug
 }
 
 /** The whole of it: none of the service's own variables (specification, Sandbox). */
-function environment({ plugin_id, company_id }: PluginPlace, workspace: string): Record<string, string> {
-  return {
-    ...pickEnvironment(['PATH']),
-    LANG: 'C.UTF-8',
-    HOME: workspace,
+function environment({ variables }: ProgramPlace, workspace: string): Record<string, string> {
+  return { ...pickEnvironment(['PATH']), LANG: 'C.UTF-8', HOME: workspace, ...variables(workspace) };
+}
+
+/** What a plugin is told by variables. */
+export const pluginVariables =
+  (plugin_id: string, company_id: string) =>
+  (workspace: string): Record<string, string> => ({
     SERVICE_PLUGIN_ID: plugin_id,
     SERVICE_COMPANY_ID: company_id,
     SERVICE_PLUGIN_WORKSPACE: workspace,
-  };
-}
+  });
 
 /** Of one holder: who has lost the plugin removes its own, not the next one's. */
-const containerOf = ({ plugin_id, fence }: Pick<PluginPlace, 'plugin_id' | 'fence'>): string =>
-  `service-plugin-${plugin_id}-${fence}`;
+const containerOf = ({ id, fence }: Pick<ProgramPlace, 'id' | 'fence'>): string =>
+  `service-plugin-${id}-${fence}`;
 
-function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedCommand {
-  const { PATH: _path, HOME: _home, ...own } = environment(place, WORKSPACE);
+function inContainer(config: SandboxConfig, place: ProgramPlace): SandboxedCommand {
+  const { PATH: _path, HOME: _home, LANG, ...own } = environment(place, WORKSPACE);
   const name = containerOf(place);
   const memory = config.plugin_memory_limit;
-  const inside = '/plugin/binary';
+  const mounted = '/plugin/binary';
+  const [entry = '', ...args] = place.binary === undefined ? place.command : [mounted];
   const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
   return {
     kind: 'container',
@@ -101,7 +113,7 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       '--interactive',
       '--init',
       `--name=${name}`,
-      `--label=${PLUGIN_LABEL}=${place.plugin_id}.${place.fence}`,
+      `--label=${PLUGIN_LABEL}=${place.id}.${place.fence}`,
       '--read-only',
       `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${TEMP_BYTES}`,
       '--network=none',
@@ -118,24 +130,30 @@ function inContainer(config: SandboxConfig, place: PluginPlace): SandboxedComman
       '--ulimit=nofile=1024:1024',
       '--ulimit=core=0',
       `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
-      `--mount=type=bind,source=${place.binary},target=${inside},readonly`,
+      ...(place.binary === undefined
+        ? []
+        : [`--mount=type=bind,source=${place.binary},target=${mounted},readonly`]),
       `--mount=type=bind,source=${place.workspace},target=${WORKSPACE}`,
       `--workdir=${WORKSPACE}`,
       `--env=HOME=${WORKSPACE}`,
-      ...Object.entries(own).map(([variable, value]) => `--env=${variable}=${value}`),
-      `--entrypoint=${inside}`,
-      config.plugin_sandbox_image,
+      `--env=LANG=${LANG}`,
+      // Without a value: the engine's command line takes it from its own environment.
+      ...Object.keys(own).map((variable) => `--env=${variable}`),
+      `--entrypoint=${entry}`,
+      place.image ?? config.plugin_sandbox_image,
+      ...args,
     ],
-    env: engine.cli_env,
+    env: { ...engine.cli_env, ...own },
     cwd: '/',
     workspace: WORKSPACE,
     cleanUp: async () => removeContainer(engine, name),
   };
 }
 
-function inBubblewrap(config: SandboxConfig, file: string, place: PluginPlace): SandboxedCommand {
+function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace): SandboxedCommand {
   const hidden = [config.home, repositoryRoot];
-  const { mounts, command, search } = visibleFiles([place.binary], undefined, { readable: [], hidden });
+  const files = { readable: place.readable ?? [], hidden };
+  const { mounts, command, search } = visibleFiles(place.command, undefined, files);
   return {
     kind: 'bubblewrap',
     command: [
@@ -200,6 +218,8 @@ export async function sweepPluginContainers(
   });
   const fences = await current(found.map(({ plugin_id }) => plugin_id).filter(isUuid));
   const left = found.filter(({ plugin_id, fence }) => (fences.get(plugin_id) ?? fence) > fence);
-  await Promise.all(left.map(async (each) => removeContainer(engine, containerOf(each))));
+  await Promise.all(
+    left.map(async ({ plugin_id: id, fence }) => removeContainer(engine, containerOf({ id, fence }))),
+  );
   return left.length;
 }

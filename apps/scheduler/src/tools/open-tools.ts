@@ -1,6 +1,7 @@
 import { keyLedger, type ToolProvider, ToolRegistry } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
+import { callCommand } from '@acp/queue';
 import { FileStore, type Storage } from '@acp/storage';
 import { McpServers } from '../mcp/mcp-servers.ts';
 import { toolProviders } from './tool-providers.ts';
@@ -12,8 +13,10 @@ export interface ToolParts {
   listener: Listener;
   storage: Storage;
   vault: Vault;
-  config: Pick<Config, 'mcp_allowed_hosts'>;
+  config: Config;
   logger: Logger;
+  /** Of this process, as `claimed_by` names it. */
+  name: string;
 }
 
 /** What `/mcp:` lines can call, which hears of changes that other processes make, and who talks to outside servers for it. */
@@ -23,7 +26,11 @@ export function openTools(
 ): { tools: ToolRegistry; mcp_servers: McpServers } {
   const { database, listener, logger } = parts;
   const bodies = new FileStore({ ...parts, ledger: keyLedger(database.db) }).passing('commands');
-  const mcp_servers = new McpServers(parts);
+  const mcp_servers = new McpServers({
+    ...parts,
+    elsewhere: async (command, payload, caller) =>
+      callCommand(database, listener, command, payload, { ...caller, bodies }),
+  });
   const rows = providers ?? toolProviders({ database, listener, bodies, mcp_servers });
   const tools = new ToolRegistry(rows, logger);
   tools.listenTo(listener);

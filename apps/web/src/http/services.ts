@@ -31,7 +31,7 @@ export interface Services {
   readonly webhooks: WebhookRules;
   /** What push notifications of tasks may reach beside it. */
   readonly push: WebhookRules;
-  /** What outside MCP servers may be beside the public internet. */
+  /** What outside MCP servers may be beside the public internet, and which programs may be such servers. */
   readonly mcp_servers: McpServerRules;
   readonly public_url: string;
   /** Flags and license: which rows answer at the moment. */
@@ -79,6 +79,7 @@ interface ServiceSources {
         | 'webhook_allowed_hosts'
         | 'a2a_push_allowed_hosts'
         | 'mcp_allowed_hosts'
+        | 'mcp_commands'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -136,7 +137,10 @@ export function createServices({ database, config, listener, logger, ...sources 
     providers: { egress: config.provider_egress ?? 'any' },
     webhooks: { allowed_hosts: config.webhook_allowed_hosts ?? [] },
     push: { allowed_hosts: config.a2a_push_allowed_hosts ?? [] },
-    mcp_servers: { allowed_hosts: config.mcp_allowed_hosts ?? [] },
+    mcp_servers: {
+      allowed_hosts: config.mcp_allowed_hosts ?? [],
+      commands: config.mcp_commands ?? new Map(),
+    },
     public_url: config.public_url,
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),

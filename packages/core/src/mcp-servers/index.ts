@@ -1,13 +1,15 @@
 /**
  * Owns `mcp_servers`, `mcp_server_agents` and `mcp_server_calls`: outside servers whose tools a company's agents call
  * (decisions 10.14). Invariants: headers hold secrets by name only; what a server says of itself is stored bounded and
- * checked, and never more than its last listing; whether a server may be asked at all is decided from its row at each call.
+ * checked, and never more than its last listing; whether a server may be asked at all is decided from its row at each call;
+ * a program is one that the operator offers, and runs in one scheduler at a time.
  */
 export {
   createMcpServer,
   deleteMcpServer,
   findMcpServer,
   listMcpServers,
+  offeredMcpCommands,
   updateMcpServer,
 } from './mcp-servers.ts';
 export type { McpServerRules } from './mcp-servers.ts';
@@ -19,4 +21,6 @@ export { claimMcpServers, recordListing, recordListingFailure, refreshSoon } fro
 export type { McpListing } from './listing.ts';
 export { mcpServerAddress } from './server-address.ts';
 export type { McpServerAddress } from './server-address.ts';
+export { claimMcpProgram, existingMcpPrograms, releaseMcpProgram, renewMcpPrograms } from './programs.ts';
+export type { McpProgramClaim, McpProgramHold } from './programs.ts';
 export { deleteMcpCallsBefore, listMcpCalls, recordMcpCall } from './calls.ts';

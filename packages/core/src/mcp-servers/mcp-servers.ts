@@ -1,4 +1,11 @@
-import type { Actor, CreateMcpServer, McpAgentAccess, McpServer, UpdateMcpServer } from '@acp/contract';
+import type {
+  Actor,
+  CreateMcpServer,
+  McpAgentAccess,
+  McpCommandOffer,
+  McpServer,
+  UpdateMcpServer,
+} from '@acp/contract';
 import {
   isUniqueViolation,
   newestFirst,
@@ -20,6 +27,8 @@ const { agents, companies, mcp_server_agents, mcp_servers } = schema;
 export interface McpServerRules {
   /** SERVICE_MCP_ALLOWED_HOSTS: `name` or `name:port`. */
   allowed_hosts: readonly string[];
+  /** SERVICE_MCP_COMMANDS: programs by name, with the only variables that may be set for them. */
+  commands: ReadonlyMap<string, { description: string | null; env: readonly string[] }>;
 }
 
 const MAX_SERVERS = 50;
@@ -61,9 +70,10 @@ export async function createMcpServer(
   input: CreateMcpServer,
   rules: McpServerRules,
 ): Promise<McpServer> {
-  const { tools, agents: access, headers = {}, enabled = true, ...rest } = input;
-  assertAllowedUrl(input.url, rules.allowed_hosts);
-  assertHeaders(headers);
+  const { tools, agents: access, headers = {}, env = {}, enabled = true, ...rest } = input;
+  if ((input.url === undefined) === (input.command === undefined))
+    throw invalid('either url or command must be given');
+  assertPlace(input, rules);
   const [others] = await tx
     .select({ n: count() })
     .from(mcp_servers)
@@ -78,6 +88,7 @@ export async function createMcpServer(
       id,
       company_id,
       headers,
+      env,
       enabled,
       allowed_tools: tools ?? null,
       restricted,
@@ -97,18 +108,22 @@ export async function updateMcpServer(
   rules: McpServerRules,
 ): Promise<McpServer> {
   const { tools, agents: access, ...rest } = input;
-  if (rest.url !== undefined) assertAllowedUrl(rest.url, rules.allowed_hosts);
-  if (rest.headers !== undefined) assertHeaders(rest.headers);
   const [before] = await tx
     .select(serverColumns)
     .from(mcp_servers)
     .where(eq(mcp_servers.id, subject.id))
     .for('no key update');
   if (!before) throw notFound();
+  assertStays(rest, before);
+  // Of a program both are looked at together: another one may not take the variables of the last.
+  const kept = { command: before.command, env: before.env as Record<string, string> };
+  assertPlace(before.command === null ? rest : { ...kept, ...rest }, rules);
   const enabled = rest.enabled ?? before.enabled;
   const elsewhere =
     (rest.url !== undefined && rest.url !== before.url) ||
-    !sameHeaders(rest.headers, before.headers as Record<string, string>) ||
+    (rest.command !== undefined && rest.command !== before.command) ||
+    !sameTexts(rest.headers, before.headers as Record<string, string>) ||
+    !sameTexts(rest.env, before.env as Record<string, string>) ||
     enabled !== before.enabled;
   await unlessTaken(async () =>
     tx
@@ -137,6 +152,7 @@ const unlisted = {
   last_error: null,
   failing_since: null,
   failures: 0,
+  crashed_at: [],
 };
 
 /** For good, with the record of its calls. */
@@ -164,6 +180,11 @@ async function changed(
   return presentMcpServer(row);
 }
 
+/** What the operator offers, by name. */
+export function offeredMcpCommands(commands: McpServerRules['commands']): McpCommandOffer[] {
+  return [...commands].map(([name, { description, env }]) => ({ name, description, env: [...env] }));
+}
+
 /** Replaces who has it. @throws invalid for an agent that is none of the company, or named twice */
 async function grant(
   tx: Tx,
@@ -187,13 +208,48 @@ async function grant(
 }
 
 /** @param after undefined: they are left alone */
-function sameHeaders(after: Record<string, string> | undefined, before: Record<string, string>): boolean {
+function sameTexts(after: Record<string, string> | undefined, before: Record<string, string>): boolean {
   if (after === undefined) return true;
   const names = Object.keys(after);
   return (
     names.length === Object.keys(before).length &&
     names.every((name) => Object.hasOwn(before, name) && before[name] === after[name])
   );
+}
+
+type Place = Partial<{
+  url: string;
+  headers: Record<string, string>;
+  command: string | null;
+  env: Record<string, string>;
+}>;
+
+/** What HTTP is asked by is nothing to a program, and the other way round. @throws invalid */
+function assertPlace(
+  { url, headers, command, env }: Place,
+  { allowed_hosts, commands }: McpServerRules,
+): void {
+  if (url !== undefined) assertAllowedUrl(url, allowed_hosts);
+  if (headers !== undefined) assertHeaders(headers);
+  if (command === undefined || command === null) {
+    if (env !== undefined && Object.keys(env).length > 0) throw invalid('env goes with a command');
+    return;
+  }
+  if (headers !== undefined && Object.keys(headers).length > 0) throw invalid('headers go with a url');
+  const offer = commands.get(command);
+  if (offer === undefined)
+    throw invalid(
+      `command must be one that the operator offers: ${[...commands.keys()].join(', ') || 'there is none'}`,
+    );
+  const foreign = Object.keys(env ?? {}).find((variable) => !offer.env.includes(variable));
+  if (foreign !== undefined) throw invalid(`env.${foreign} can't be set for ${command}`);
+}
+
+/** @throws invalid */
+function assertStays({ url, command }: Place, before: Pick<McpServerRow, 'command'>): void {
+  if (before.command === null && command !== undefined)
+    throw invalid('command: the server is reached by its url');
+  if (before.command !== null && url !== undefined) throw invalid('url: the server is a program');
 }
 
 function assertHeaders(headers: Record<string, string>): void {

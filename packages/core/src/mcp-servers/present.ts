@@ -29,6 +29,8 @@ export function presentMcpServer(row: McpServerRow): McpServer {
     name: row.name,
     url: row.url,
     headers: row.headers as Record<string, string>,
+    command: row.command,
+    env: row.env as Record<string, string>,
     tools: row.allowed_tools as string[] | null,
     agents: row.restricted ? row.agents : null,
     enabled: row.enabled,
@@ -51,10 +53,17 @@ export function presentMcpServer(row: McpServerRow): McpServer {
 
 /** Of its URL the host only: paths and queries may hold tokens. */
 export function changeOfServer(
-  { id, company_id, name, url }: Pick<McpServerRow, 'id' | 'company_id' | 'name' | 'url'>,
+  {
+    id,
+    company_id,
+    name,
+    url,
+    command,
+  }: Pick<McpServerRow, 'id' | 'company_id' | 'name' | 'url' | 'command'>,
   action: string,
   details: Record<string, unknown> = {},
 ): Change {
-  const about = { name, host: new URL(url).host, ...details };
+  const place = url === null ? { command } : { host: new URL(url).host };
+  const about = { name, ...place, ...details };
   return { company_id, action, entity_type: 'mcp_server', entity_id: id, details: about };
 }

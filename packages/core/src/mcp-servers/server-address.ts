@@ -8,9 +8,12 @@ export interface McpServerAddress {
   id: string;
   company_id: string;
   name: string;
-  url: string;
-  /** Secrets by name: to be resolved by whoever sends them. */
+  /** Null: it is the program `command`. */
+  url: string | null;
+  /** Secrets by name, as in `env`: to be resolved by whoever sends them. */
   headers: Record<string, string>;
+  command: string | null;
+  env: Record<string, string>;
   timeout_seconds: number;
   /** Of the last listing. */
   protocol_version: string | null;
@@ -27,6 +30,8 @@ export async function mcpServerAddress(tx: Tx, id: string): Promise<McpServerAdd
       name: mcp_servers.name,
       url: mcp_servers.url,
       headers: mcp_servers.headers,
+      command: mcp_servers.command,
+      env: mcp_servers.env,
       timeout_seconds: mcp_servers.timeout_seconds,
       protocol_version: mcp_servers.protocol_version,
       updated_at: mcp_servers.updated_at,
@@ -34,5 +39,11 @@ export async function mcpServerAddress(tx: Tx, id: string): Promise<McpServerAdd
     .from(mcp_servers)
     .innerJoin(companies, and(eq(companies.id, mcp_servers.company_id), isNull(companies.deleted_at)))
     .where(and(eq(mcp_servers.id, id), eq(mcp_servers.enabled, true)));
-  return row && { ...row, headers: row.headers as Record<string, string> };
+  return (
+    row && {
+      ...row,
+      headers: row.headers as Record<string, string>,
+      env: row.env as Record<string, string>,
+    }
+  );
 }

@@ -1,16 +1,17 @@
 import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
-import { FieldErrors } from '../kit/field-errors.ts';
 import { count, timeAgo } from '../kit/format.ts';
-import type { FormValues } from '../kit/form-values.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { checkbox, formError, input, postButton, status, textarea } from '../kit/parts.ts';
+import { checkbox, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
 const stateOf = ({ enabled, status: state }: McpServer): Html => status(enabled ? state : 'disabled');
 
 export const serverColumns: Column<McpServer>[] = [
   { label: 'Server', cell: ({ id, name }) => html`<a href="/mcp-servers/${id}">${name}</a>` },
-  { label: 'Address', cell: ({ url }) => html`<code>${new URL(url).host}</code>` },
+  {
+    label: 'Address',
+    cell: ({ url, command }) => html`<code>${url === null ? `program ${command}` : new URL(url).host}</code>`,
+  },
   { label: 'State', cell: stateOf },
   { label: 'Tools', kind: 'number', cell: ({ tool_count }) => html`${count(tool_count)}` },
   { label: 'Calls', kind: 'number', cell: ({ call_count }) => html`${count(call_count)}` },
@@ -26,40 +27,6 @@ export const callColumns: Column<McpServerCall>[] = [
   { label: 'Milliseconds', kind: 'number', cell: ({ duration_ms }) => html`${count(duration_ms)}` },
   { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
 ];
-
-const fields = ['name', 'url', 'headers', 'timeout_seconds', 'refresh_interval_seconds'];
-
-/** `Name: value`, a line each. */
-const headerLines = (headers: Record<string, string>): string =>
-  Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
-
-/** For a new server and for one that exists. */
-export function serverForm(
-  path: string,
-  server: McpServer | null,
-  error: string | null,
-  form: FormValues | null,
-): Html {
-  const errors = new FieldErrors(error, fields);
-  const value = (name: string, known: string | number | undefined): string =>
-    form?.text(name) ?? String(known ?? '');
-  return html`<form class="card" method="post" action="${path}">
-    <h2>${server ? 'Server' : 'New server'}</h2>
-    !${formError(errors.general)}
-    <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, value: value('name', server?.name), hint: 'Its tools are called name__tool: small letters, digits, hyphens', error: errors.of('name') })}
-      !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url', server?.url), hint: 'Streamable HTTP', error: errors.of('url') })}
-    </div>
-    !${textarea({ name: 'headers', label: 'Headers', mono: true, rows: 3, value: value('headers', headerLines(server?.headers ?? {})), hint: 'A line each, every value with a secret of the company: Authorization: Bearer ${secret:TRACKER_TOKEN}', error: errors.of('headers') })}
-    <div class="row">
-      !${input({ name: 'timeout_seconds', label: 'Seconds for a call', type: 'number', min: 1, value: value('timeout_seconds', server?.timeout_seconds ?? 30), error: errors.of('timeout_seconds') })}
-      !${input({ name: 'refresh_interval_seconds', label: 'Seconds between listings', type: 'number', min: 60, value: value('refresh_interval_seconds', server?.refresh_interval_seconds ?? 900), error: errors.of('refresh_interval_seconds') })}
-    </div>
-    <button>${server ? 'Save' : 'Add'}</button>
-  </form>`;
-}
 
 /** How it is, and a test of it. */
 export function healthPart(server: McpServer): Html {

@@ -1,5 +1,12 @@
 import { mcpServerEndpoints as rows } from '@acp/contract';
-import { listAgents, listedMcpTools, listMcpCalls, listMcpServers, presentMcpServer } from '@acp/core';
+import {
+  listAgents,
+  listedMcpTools,
+  listMcpCalls,
+  listMcpServers,
+  offeredMcpCommands,
+  presentMcpServer,
+} from '@acp/core';
 import { invalid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -14,15 +21,8 @@ import {
   type ServerContext,
   serversPath,
 } from './connect-frame.ts';
-import {
-  agentsForm,
-  callColumns,
-  deletePart,
-  healthPart,
-  serverColumns,
-  serverForm,
-  toolsForm,
-} from './server-parts.ts';
+import { agentsForm, callColumns, deletePart, healthPart, serverColumns, toolsForm } from './server-parts.ts';
+import { programForm, serverForm, type TriedTool, tryForm } from './server-forms.ts';
 
 async function serversPage(
   context: CompanyContext,
@@ -41,7 +41,12 @@ async function serversPage(
           'No MCP server yet',
           html`The tools of a server that you add here are your agents’ tools.`,
         );
-  const body = html`!${list}!${serverForm(path, null, error, form)}`;
+  const offers = offeredMcpCommands(context.services.mcp_servers.commands);
+  // What was refused stands in the form that it came from.
+  const isProgram = form?.has('command') === true;
+  const blank = { path, server: null, error: null, form: null };
+  const sent = { ...blank, error, form };
+  const body = html`!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
   return connectPage(context, { title: 'MCP servers', tab: path, body });
 }
 
@@ -49,6 +54,7 @@ async function serverPage(
   context: ServerContext,
   error: string | null = null,
   form: FormValues | null = null,
+  tried: TriedTool | null = null,
 ): Promise<Html> {
   const { tx, user, company_id, query, subject } = context;
   const server = presentMcpServer(subject);
@@ -61,11 +67,14 @@ async function serverPage(
       ? html`!${table('Calls', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}`
       : html`<p class="soft">None yet.</p>`;
   const path = serversPath(company_id);
+  const about = { path: own, server, error, form };
+  const offers = offeredMcpCommands(context.services.mcp_servers.commands);
+  const ownForm = server.command === null ? serverForm(about) : programForm(about, offers);
   return connectPage(context, {
     title: server.name,
     tab: path,
     trail: { label: 'MCP servers', path },
-    body: html`!${healthPart(server)}!${serverForm(own, server, error, form)}!${toolsForm(server, tools)}!${agentsForm(server, agents)}
+    body: html`!${healthPart(server)}!${ownForm}!${toolsForm(server, tools)}!${agentsForm(server, agents)}!${tryForm(server, tools, tried)}
       <section class="card">
         <h2>Calls</h2>
         !${calls}
@@ -83,27 +92,45 @@ async function refused(context: ServerContext, error: string): Promise<Html> {
   return connectPage(context, { title: name, tab: path, trail: { label: 'MCP servers', path }, body });
 }
 
-function readHeaders(form: FormValues): Record<string, string> {
+/** Lines of a name, the mark between and a value. @throws invalid */
+function readLines(form: FormValues, field: string, mark: string, shape: string): Record<string, string> {
   const lines = form
-    .text('headers')
+    .text(field)
     .split('\n')
     .filter((line) => line.trim() !== '');
   return Object.fromEntries(
     lines.map((line) => {
-      const colon = line.indexOf(':');
-      if (colon < 1) throw invalid('headers must be lines of the form Name: value');
-      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const;
+      const at = line.indexOf(mark);
+      if (at < 1) throw invalid(`${field} must be lines of the form ${shape}`);
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
     }),
   );
 }
 
+/** By URL, or a program: each has a form of its own. */
 const readServer = (form: FormValues) => ({
   name: form.text('name').trim(),
-  url: form.text('url').trim(),
-  headers: readHeaders(form),
+  ...(form.has('command')
+    ? { command: form.text('command'), env: readLines(form, 'env', '=', 'NAME=value') }
+    : { url: form.text('url').trim(), headers: readLines(form, 'headers', ':', 'Name: value') }),
   timeout_seconds: form.number('timeout_seconds'),
   refresh_interval_seconds: form.number('refresh_interval_seconds'),
 });
+
+const triedOf = (form: FormValues, answer: string | null, error: string | null): TriedTool => ({
+  tool: form.text('tool'),
+  input: form.text('input'),
+  answer,
+  error,
+});
+
+/** In characters: what a page shows of an answer. */
+const LONGEST_SHOWN = 20_000;
+
+function textOf(answer: unknown): string {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)} …` : text;
+}
 
 const saved = (c: ServerContext): string => `/mcp-servers/${c.subject.id}?done=saved`;
 
@@ -141,6 +168,12 @@ export const mcpServerRoutes: UiRoute[] = [
   action('/mcp-servers/{serverId}/refresh', rows.refresh, {
     next: (c) => `/mcp-servers/${c.subject.id}`,
     failed: refused,
+  }),
+  // What it answers is shown once, by the answer itself.
+  action('/mcp-servers/{serverId}/try', rows.callTool, {
+    read: (form) => ({ tool: form.text('tool'), input: form.json('input') }),
+    next: (c, { answer }, form) => serverPage(c, null, null, triedOf(form, textOf(answer), null)),
+    failed: (c, error, form) => serverPage(c, null, null, triedOf(form, null, error)),
   }),
   action('/mcp-servers/{serverId}/delete', rows.delete, {
     next: (c) => `${serversPath(c.company_id)}?done=deleted`,

@@ -1,12 +1,25 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HostMessage, PluginMessage } from '@acp/contract';
 import { unavailable } from '@acp/kernel';
-import { encodeMessage, LineCutter, ProtocolError, readPluginMessage } from '@acp/plugin-protocol';
+import { LineCutter, ProtocolError } from '@acp/plugin-protocol';
 import type { SandboxedCommand } from './sandbox.ts';
 
-export interface ProcessHandlers {
-  onMessage(message: PluginMessage): void;
+/** What its lines say. */
+export interface Lines<Sent, Received> {
+  /** What the process is to whoever reads of its failures: `plugin`. */
+  who: string;
+  /** In bytes, of one line. */
+  longest: number;
+  /** @throws ProtocolError for what is too long to be said */
+  encode(message: Sent): Buffer | string;
+  /** Undefined for a line that says nothing. @throws ProtocolError: it is then killed */
+  read(line: string): Received | undefined;
+  /** Said before the end of its input. */
+  farewell?: Sent;
+}
+
+export interface ProcessHandlers<Received> {
+  onMessage(message: Received): void;
   /** Once, however it ended; the first reason counts. */
   onEnd(end: ProcessEnd): void;
 }
@@ -29,11 +42,12 @@ const SHUTDOWN_MS = 5000;
 const CLOSING_MS = 1000;
 
 /** One process and its pipes: messages in and out, bounded in size, number and time; no meaning. */
-export class PluginProcess {
+export class LineProcess<Sent, Received> {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #command: SandboxedCommand;
-  readonly #handlers: ProcessHandlers;
-  readonly #cutter = new LineCutter();
+  readonly #lines: Lines<Sent, Received>;
+  readonly #handlers: ProcessHandlers<Received>;
+  readonly #cutter: LineCutter;
   readonly #exited = Promise.withResolvers<void>();
   #stderr = '';
   #failure: string | null = null;
@@ -44,8 +58,10 @@ export class PluginProcess {
   #bytes = 0;
   #resume: NodeJS.Timeout | undefined;
 
-  constructor(command: SandboxedCommand, handlers: ProcessHandlers) {
+  constructor(command: SandboxedCommand, lines: Lines<Sent, Received>, handlers: ProcessHandlers<Received>) {
     this.#command = command;
+    this.#lines = lines;
+    this.#cutter = new LineCutter(lines.longest);
     this.#handlers = handlers;
     const [program = '', ...args] = command.command;
     // A group of its own, which is killed as a whole.
@@ -67,11 +83,12 @@ export class PluginProcess {
   }
 
   /** @throws unavailable where it has ended or does not read, ProtocolError for what is too long to be said */
-  send(message: HostMessage): void {
-    if (this.#ended || this.#failure !== null) throw unavailable('the plugin does not run');
-    const line = encodeMessage(message);
+  send(message: Sent): void {
+    const { who } = this.#lines;
+    if (this.#ended || this.#failure !== null) throw unavailable(`the ${who} does not run`);
+    const line = this.#lines.encode(message);
     if (this.#child.stdin.writableLength > MAX_UNREAD_BYTES)
-      throw unavailable('the plugin does not read its messages');
+      throw unavailable(`the ${who} does not read its messages`);
     this.#child.stdin.write(line);
   }
 
@@ -88,7 +105,7 @@ export class PluginProcess {
     this.#stopping = true;
     const overdue = new AbortController();
     try {
-      this.send({ type: 'shutdown', payload: {} });
+      if (this.#lines.farewell !== undefined) this.send(this.#lines.farewell);
       this.#child.stdin.end();
       await Promise.race([this.#exited.promise, delay(SHUTDOWN_MS, undefined, { signal: overdue.signal })]);
     } catch {
@@ -153,8 +170,8 @@ export class PluginProcess {
       const lines = this.#cutter.push(chunk);
       this.#count(lines.length, chunk.length);
       for (const line of lines) {
-        const message = readPluginMessage(line);
-        this.#handlers.onMessage(message);
+        const message = this.#lines.read(line);
+        if (message !== undefined) this.#handlers.onMessage(message);
         if (this.#failure !== null) return;
       }
     } catch (err) {

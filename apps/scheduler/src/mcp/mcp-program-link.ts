@@ -1,0 +1,65 @@
+import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
+import { ProtocolError } from '@acp/plugin-protocol';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { LineProcess, type Lines, type ProcessEnd } from '../plugins/line-process.ts';
+import type { SandboxedCommand } from '../plugins/sandbox.ts';
+import { ServerFault } from './bounded-fetch.ts';
+import type { McpLink } from './mcp-link.ts';
+
+/** In bytes, of one message. */
+const LONGEST_LINE = 4_000_000;
+
+export type ProgramProcess = LineProcess<JSONRPCMessage, JSONRPCMessage>;
+
+/**
+ * A link to a program of this machine, which starts with it. Programs begin with `initialize`, which those of either era
+ * answer: not every one survives a question that it does not know.
+ * @param onStart has the process @param reasonOf its end in words, where nobody here wanted it
+ */
+export async function programLink(
+  command: SandboxedCommand,
+  onStart: (process: ProgramProcess) => void,
+  onEnd: (end: ProcessEnd) => ServerFault | null,
+  fail: (fault: ServerFault) => void,
+): Promise<McpLink> {
+  const { parseJSONRPCMessage } = await import('@modelcontextprotocol/client');
+  const lines: Lines<JSONRPCMessage, JSONRPCMessage> = {
+    who: 'program',
+    longest: LONGEST_LINE,
+    encode: (message) => `${JSON.stringify(message)}\n`,
+    read: (line) => {
+      // Many a program greets on its standard output, where only messages belong.
+      if (!line.startsWith('{')) return undefined;
+      if (isNestedDeeper(line, MAX_JSON_DEPTH)) throw new ProtocolError('a message is nested too deeply');
+      try {
+        return parseJSONRPCMessage(JSON.parse(line));
+      } catch (cause) {
+        throw new ProtocolError('it wrote a line that is no message', { cause });
+      }
+    },
+  };
+  let running: ProgramProcess | undefined;
+  const transport: Transport = {
+    async start() {
+      running = new LineProcess(command, lines, {
+        onMessage: (message) => transport.onmessage?.(message),
+        onEnd: (end) => {
+          const fault = onEnd(end);
+          if (fault !== null) fail(fault);
+          transport.onclose?.();
+        },
+      });
+      onStart(running);
+      return Promise.resolve();
+    },
+    async send(message) {
+      if (running === undefined) throw new ServerFault('its program does not run');
+      running.send(message);
+      return Promise.resolve();
+    },
+    async close() {
+      await running?.stop();
+    },
+  };
+  return { transport, era: 'legacy' };
+}

@@ -1,0 +1,61 @@
+import type { McpProgramHold } from '@acp/core';
+import {
+  type Config,
+  conflict,
+  findPluginWalls,
+  findProgram,
+  type McpCommand,
+  type PluginWalls,
+} from '@acp/kernel';
+import { sandboxed, type SandboxedCommand, sweepPluginContainers } from '../plugins/sandbox.ts';
+import { makeWorkspace } from '../plugins/workspace.ts';
+
+/**
+ * The command of a program that the operator offers, within the walls of plugins and with a folder of its own.
+ * @throws conflict where it is not offered (any more), or can't be shut in
+ */
+export async function prepareProgram(
+  config: Config,
+  name: string,
+  env: Record<string, string>,
+  { server_id, fence }: McpProgramHold,
+): Promise<{ command: SandboxedCommand; workspace: string }> {
+  const offer = config.mcp_commands.get(name);
+  if (offer === undefined) throw conflict(`the operator does not offer the program ${name}`);
+  const foreign = Object.keys(env).find((variable) => !offer.env.includes(variable));
+  if (foreign !== undefined) throw conflict(`the operator does not let ${foreign} be set for ${name}`);
+  const walls = await wallsOf(config, offer);
+  // Not by its path, which is the operator's affair.
+  if (walls.kind !== 'container' && findProgram(offer.command[0] ?? '') === undefined)
+    throw conflict(`the program ${name} is not installed where schedulers run`);
+  const workspace = await makeWorkspace(config, server_id);
+  const command = sandboxed(config, walls, {
+    id: server_id,
+    fence,
+    workspace,
+    command: offer.command,
+    readable: offer.readable,
+    image: offer.image,
+    variables: () => env,
+  });
+  if (walls.kind === 'container')
+    // What a scheduler left that was killed here.
+    await sweepPluginContainers(config, async () => Promise.resolve(new Map([[server_id, fence]])));
+  return { command, workspace };
+}
+
+/**
+ * A program with an image runs in a container, another one in bubblewrap. Without walls it runs only where the operator
+ * has switched them off: what a company's agents write decides what it does.
+ */
+async function wallsOf(config: Config, { image }: McpCommand): Promise<PluginWalls> {
+  const wanted = config.plugin_sandbox;
+  if (wanted === 'container' && image === null)
+    throw conflict('it has no container image, and SERVICE_PLUGIN_SANDBOX admits containers only');
+  const inside = image === null && wanted !== 'disabled' ? 'bubblewrap' : wanted;
+  const plugin_sandbox = inside === 'auto' ? 'required' : inside;
+  const walls = await findPluginWalls({ ...config, plugin_sandbox });
+  if (walls.kind === 'bubblewrap' && image !== null)
+    throw conflict('its container image needs a container engine, and none answers');
+  return walls;
+}

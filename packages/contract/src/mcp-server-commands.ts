@@ -1,0 +1,37 @@
+/** Awaited commands about outside MCP servers. A program runs in one scheduler: the lease says which. */
+import { Type } from 'typebox';
+import { JsonObject, Uuid } from './schema-kit.ts';
+
+/** The lease of a server's program, as commands name it. */
+export const mcpProgramLease = ({ server_id }: { server_id: string }) => `mcp:${server_id}`;
+
+const ofServer = Type.Object({ server_id: Uuid });
+
+export const mcpServerCommands = {
+  'refresh-mcp-server': {
+    payload: ofServer,
+    result: Type.Object({}),
+    deadline_sec: 30,
+    taken_by: 'any',
+    doc: 'Lists the tools of an outside MCP server anew; what came of it stands in its row.',
+  },
+  'list-mcp-program': {
+    payload: ofServer,
+    result: Type.Object({}),
+    deadline_sec: 30,
+    taken_by: mcpProgramLease,
+    doc: 'The same where the server is a program that another scheduler runs.',
+  },
+  'call-mcp-program': {
+    payload: Type.Object({
+      server_id: Uuid,
+      name: Type.String(),
+      input_schema: JsonObject,
+      input: Type.Unknown(),
+    }),
+    result: Type.Object({ answer: Type.Unknown() }),
+    deadline_sec: 30,
+    taken_by: mcpProgramLease,
+    doc: 'Calls a tool of such a program.',
+  },
+} as const;

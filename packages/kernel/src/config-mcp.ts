@@ -1,0 +1,92 @@
+/** Variables of the MCP servers of others, and the programs among these that the operator offers (docs/mcp.md). */
+import { isAbsolute } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** A program that speaks MCP over its standard input and output. */
+export interface McpCommand {
+  /** The program and its arguments; no shell ever sees them. */
+  command: readonly string[];
+  description: string | null;
+  /** The only environment variables that a company may set for it. */
+  env: readonly string[];
+  /** Folders and files that it reads beside those which the command names. */
+  readable: readonly string[];
+  /** Container image that has the command; null: bubblewrap shuts it in. */
+  image: string | null;
+}
+
+const text = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f]+$' });
+const Entry = Type.Object(
+  {
+    command: Type.Array(text(2000), { minItems: 1, maxItems: 50 }),
+    description: Type.Optional(text(300)),
+    env: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' }), { maxItems: 50 }),
+    ),
+    readable: Type.Optional(Type.Array(text(2000), { maxItems: 50 })),
+    image: Type.Optional(text(300)),
+  },
+  { additionalProperties: false },
+);
+const NAME = /^[a-z0-9]+([_-][a-z0-9]+)*$/;
+const LONGEST_NAME = 32;
+/** They steer the loader, the walls or the engine rather than the program. */
+const RESERVED = /^(PATH|HOME|LANG|TMPDIR|GLIBC_TUNABLES|LD_.*|DOCKER_.*|CONTAINERS?_.*|XDG_.*|SERVICE_.*)$/;
+
+/** @throws Error that says what is wrong with which program */
+export function readMcpCommands(json: string): ReadonlyMap<string, McpCommand> {
+  if (json === '') return new Map();
+  const value = parsed(json);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('no object');
+  return new Map(
+    Object.entries(value).map(([name, entry]: [string, unknown]) => [name, readEntry(name, entry)]),
+  );
+}
+
+/** The parser's own message would repeat what stands there. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Error('no JSON');
+  }
+}
+
+function readEntry(name: string, entry: unknown): McpCommand {
+  if (name.length > LONGEST_NAME || !NAME.test(name))
+    throw new Error(`"${name}" is no name: small letters, digits, - and _`);
+  if (!Value.Check(Entry, entry)) {
+    const [first] = Value.Errors(Entry, entry);
+    throw new Error(`${name}${first?.instancePath ?? ''} ${first?.message ?? 'is malformed'}`);
+  }
+  const { command, description = null, env = [], readable = [], image = null } = entry;
+  const reserved = env.find((variable) => RESERVED.test(variable));
+  if (reserved !== undefined) throw new Error(`${name}: ${reserved} can't be set by companies`);
+  const relative = readable.find((path) => !isAbsolute(path));
+  if (relative !== undefined) throw new Error(`${name}: ${relative} is no absolute path`);
+  return { command, description, env, readable, image };
+}
+
+export const mcpVariables = {
+  SERVICE_MCP_ALLOWED_HOSTS: Type.Unsafe<string[]>({
+    format: 'host-list',
+    default: '',
+    description:
+      'Hosts on private addresses whose MCP servers companies may register; all others must be public.',
+  }),
+  SERVICE_MCP_COMMANDS: Type.Unsafe<ReadonlyMap<string, McpCommand>>({
+    format: 'mcp-commands',
+    default: '',
+    description:
+      'Programs that companies may register as MCP servers, by name; they run in the sandbox of plugins. The same in both tiers.',
+  }),
+  SERVICE_MCP_MAX_PROGRAMS: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 20,
+    description:
+      'Of these programs, how many one scheduler runs at once; one company has half of them at most.',
+  }),
+};
