@@ -290,6 +290,7 @@ describe('the tools', () => {
     get_routine: { routine: 'Routine' },
     fire_routine: { routine: 'Routine' },
     get_agent: { agent },
+    search_knowledge: { q: 'note' },
   });
 
   it('each do what they say for an agent, and none of them reaches another company', async () => {
@@ -309,9 +310,9 @@ describe('the tools', () => {
     for (const name of names)
       expect([name, await call(set, name, all[name])]).toEqual([name, expect.anything()]);
     // What is created is one's own; what is listed is as well, and all that names something must not find it.
-    const lists = names.filter((name) => /^list_(?!comments|documents)/.test(name));
+    const lists = names.filter((name) => /^(?:list_(?!comments|documents)|search_)/.test(name));
     for (const name of lists) {
-      const answer = JSON.stringify(await call(stranger, name, {}));
+      const answer = JSON.stringify(await call(stranger, name, all[name]));
       expect([name, answer.includes(set.company.id)]).toEqual([name, false]);
     }
     const others = names.filter((name) => !lists.includes(name) && !/^create_(?!comment)/.test(name));

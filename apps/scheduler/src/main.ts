@@ -64,17 +64,18 @@ export async function startScheduler({
   const storage = await openInstanceStorage(config, database, logger);
   const shared = { config, logger, database, storage, vault };
   const { tools, mcp_servers } = openTools({ ...shared, listener, name }, tool_providers);
+  const outbound = openOutbound({ ...shared, listener });
+  const { webhooks, peers, knowledge } = outbound;
   const pool = new RunPool({
     ...shared,
     pricing,
     tools,
     leases,
     provider: defaultProvider(config),
+    recall: knowledge.recall,
     claimed_by: name,
     onFree: () => queue.kick('execute-run'),
   });
-  const outbound = openOutbound({ ...shared, listener });
-  const { webhooks, peers, knowledge } = outbound;
   const onReady = () => queue.lookForCommands();
   const plugins = openPlugins({ ...shared, listener, name, onReady });
   const counters = new TickCounters();

@@ -4,6 +4,7 @@ import type { ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
+import type { Recall } from './kinds/execution-kind.ts';
 
 /** What a scheduler executes all its runs with. */
 export interface ExecutionSettings {
@@ -19,4 +20,6 @@ export interface ExecutionSettings {
   storage: Storage;
   /** What `/mcp:` lines call. */
   tools: ToolRegistry;
+  /** What prompts are told of the company's knowledge. */
+  recall: Recall;
 }

@@ -61,6 +61,7 @@ beforeAll(async () => {
     vault: new Vault(null, []),
     storage,
     tools: new ToolRegistry([], logger),
+    recall: async () => [],
     onFree: () => undefined,
   });
 });

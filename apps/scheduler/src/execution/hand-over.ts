@@ -6,7 +6,7 @@ import { ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
-import { type ExecutionKind, readPayload } from './kinds/execution-kind.ts';
+import { type ExecutionKind, readPayload, type Work } from './kinds/execution-kind.ts';
 import { persist } from './persist.ts';
 import { RunFailure } from './run-failure.ts';
 import type { Transcript } from './transcript.ts';
@@ -17,6 +17,7 @@ interface RemoteSettings {
   held: HeldRun;
   transcript: Transcript;
   kind: ExecutionKind;
+  knowledge: Work['knowledge'];
 }
 
 /** Thrown to roll back a hand-over that the fence refused. */
@@ -27,10 +28,10 @@ class NotOurs extends Error {}
  * the task's. Throws RunFailure for a configuration that makes no task, RunStopped where the run is not ours any more.
  */
 export async function handOver(
-  { database, logger, held, transcript, kind }: RemoteSettings,
+  { database, logger, held, transcript, kind, knowledge }: RemoteSettings,
   run: ClaimedRun,
 ): Promise<void> {
-  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run));
+  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run, knowledge));
   transcript.add('log', { message: 'queued as a task for a remote worker' });
   await transcript.flush();
   let attempts = 0;

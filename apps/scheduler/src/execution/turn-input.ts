@@ -28,7 +28,7 @@ export async function turnInput(
     const outside = mayCallTools(kind) ? await tools.outside(database.db, run.company_id, run.actor) : [];
     return { prompt: withTools(work.prompt(metered ? 'model' : 'program'), outside), task };
   }
-  const payload = await readPayload(kind, database.db, run);
+  const payload = await readPayload(kind, database.db, run, work.knowledge);
   const prompt = { system_prompt: payload.system_prompt, user_message: JSON.stringify(payload, null, 2) };
   // Only what runs here gets the key: what is told to the transcript has none.
   const access =

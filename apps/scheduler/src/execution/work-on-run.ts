@@ -39,11 +39,13 @@ export async function workOnRun(
   let turns = noTurns;
   let plan: AdapterPlan | undefined;
   try {
-    const work = await persist(held, logger, async () => workOf(kind, database.db, run, held.signal));
+    const work = await persist(held, logger, async () =>
+      workOf(kind, { tx: database.db, recall: settings.recall }, run, held.signal),
+    );
     if (isHandedOver(run)) {
       const budget = { database, logger, run, held, pricing, model: '', metered: false };
       await reserveTurn(budget, { system_prompt: '', messages: [] }, []);
-      await handOver({ database, logger, held, transcript, kind }, run);
+      await handOver({ database, logger, held, transcript, kind, knowledge: work.knowledge }, run);
       return 'handed over';
     }
     const planned = await persist(held, logger, async () =>

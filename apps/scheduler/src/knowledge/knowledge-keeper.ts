@@ -1,6 +1,7 @@
-import { giveUpSource, indexNextSource, SourceNotCut } from '@acp/core';
+import { giveUpSource, indexNextSource, recallKnowledge, SourceNotCut } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
+import type { Recall } from '../execution/kinds/execution-kind.ts';
 
 interface KeeperOptions {
   database: Database;
@@ -32,6 +33,10 @@ export class KnowledgeKeeper {
       )
       .finally(() => (this.#working = undefined));
   }
+
+  /** What a prompt is told. */
+  readonly recall: Recall = async (company_id, query) =>
+    recallKnowledge(this.#options.database.db, company_id, query);
 
   async stop(): Promise<void> {
     this.#stopping.abort();

@@ -104,7 +104,11 @@ function knowledge({ knowledge: chunks = [] }: TaskPayload): string[] {
     const text = textOf(chunk.text ?? chunk.content ?? chunk.body);
     if (text === '' || text.length > left) return [];
     left -= text.length;
-    return [quoted('note', text, ENTRY, { title: textOf(chunk.title) || 'untitled' })];
+    const about = Object.entries({ source: chunk.source, title: chunk.title, url: chunk.url });
+    const known = about
+      .map(([name, value]) => [name, textOf(value)] as const)
+      .filter(([, value]) => value !== '');
+    return [quoted('knowledge', text, ENTRY, Object.fromEntries(known))];
   });
 }
 

@@ -10,6 +10,7 @@ const tags = [
   'result',
   'profile',
   'note',
+  'knowledge',
   'skill',
   'user_model',
   'said_before',

@@ -71,6 +71,7 @@ describe('the facts for a prompt', () => {
       agent: expect.objectContaining({ id: agent.id, name: 'Ada', role: 'engineer', model: 'small' }),
       manager: null,
       company: { id: company.id, name: 'Acme' },
+      has_knowledge: false,
       goals: [],
       project: null,
       issue: null,

@@ -1,6 +1,6 @@
 /** Makes passages of the sources that have changed. */
 import { schema, type Tx } from '@acp/db';
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { type Chunk, chunkMarkdown } from './chunk-markdown.ts';
 import { readSource, type SourceType } from './read-source.ts';
 
@@ -134,6 +134,10 @@ async function replaceChunks(
 function keyOf({ heading, text }: Chunk): string {
   return `${heading}\0${text}`;
 }
+
+/** SQL: whether there is anything that a search could find, now or soon. @param company_id an id or a column */
+export const hasKnowledge = (company_id: SQL): SQL =>
+  sql`exists (select from knowledge_sources where company_id = ${company_id})`;
 
 /** How much of what the company has written down can be found. */
 export interface KnowledgeState {

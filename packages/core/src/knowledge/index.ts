@@ -5,7 +5,13 @@
  */
 export { knownUser, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
 export type { UserModel } from './user-models.ts';
-export { giveUpSource, indexNextSource, knowledgeState, SourceNotCut } from './index-sources.ts';
-export { searchKnowledge } from './search-knowledge.ts';
+export {
+  giveUpSource,
+  hasKnowledge,
+  indexNextSource,
+  knowledgeState,
+  SourceNotCut,
+} from './index-sources.ts';
+export { recallKnowledge, searchKnowledge } from './search-knowledge.ts';
 export type { KnowledgeState } from './index-sources.ts';
 export type { KnowledgeQuery } from './search-knowledge.ts';

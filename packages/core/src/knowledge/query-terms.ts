@@ -1,7 +1,7 @@
 /** Pure: the words of a question as terms of the text search, and what each is worth. */
 
 /** Longer questions are told by their first words: the title of an issue, the first sentences of a message. */
-const MOST_TERMS = 16;
+const MOST_TERMS = 24;
 const LONGEST_TERM = 60;
 const SHORTEST_STEM = 4;
 

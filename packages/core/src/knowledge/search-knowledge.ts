@@ -47,13 +47,34 @@ export async function searchKnowledge(
   query: KnowledgeQuery,
 ): Promise<KnowledgePassage[]> {
   const question = query.question.trim();
-  if (question === '') return [];
-  const rankings = [await byWords(tx, company_id, question), await byHeading(tx, company_id, question)];
+  const asked = termsOf(question);
+  if (asked.length === 0) return [];
+  const { terms, passages: known } = await weighTerms(tx, company_id, asked);
+  if (known === 0) return [];
+  const rankings = [await byWords(tx, company_id, terms), await byHeading(tx, company_id, question)];
   const merged = mergeRankings(rankings);
   if (merged.size === 0) return [];
   const passages = await readPassages(tx, company_id, [...merged.keys()], query.except_issue_id ?? null);
   const most = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   return bestOf(passages, merged, most);
+}
+
+/** In characters of text: about 2,000 tokens. */
+const RECALLED = 8000;
+const RECALLED_PASSAGES = 8;
+
+/** What a prompt is told: the best passages, as many as its budget takes. */
+export async function recallKnowledge(
+  tx: Tx,
+  company_id: string,
+  query: Omit<KnowledgeQuery, 'limit'>,
+): Promise<KnowledgePassage[]> {
+  const found = await searchKnowledge(tx, company_id, { ...query, limit: RECALLED_PASSAGES });
+  let room = RECALLED;
+  return found.filter(({ text }) => {
+    room -= text.length;
+    return room >= 0;
+  });
 }
 
 /** Scores by id, best first; 1 is the first place in every ranking. */
@@ -65,8 +86,7 @@ export function mergeRankings(rankings: readonly Ranking[]): Map<string, number>
   return new Map([...scores].toSorted((a, b) => b[1] - a[1]));
 }
 
-async function byWords(tx: Tx, company_id: string, question: string): Promise<Ranking> {
-  const terms = await weighTerms(tx, company_id, termsOf(question));
+async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]): Promise<Ranking> {
   if (terms.length === 0) return [];
   const any = telling(terms, RANKED)
     .map(({ term }) => term)
@@ -87,15 +107,20 @@ async function byWords(tx: Tx, company_id: string, question: string): Promise<Ra
   return rows.map(({ id }) => id);
 }
 
-async function weighTerms(tx: Tx, company_id: string, terms: readonly string[]): Promise<WeighedTerm[]> {
-  if (terms.length === 0) return [];
+/** The terms that are in passages of the company, and how many passages it has. */
+async function weighTerms(
+  tx: Tx,
+  company_id: string,
+  terms: readonly string[],
+): Promise<{ terms: WeighedTerm[]; passages: number }> {
   const { rows } = await tx.execute<{ term: string; found: number; passages: number }>(sql`
     select t.term, (select count(*)::int from (
         select from knowledge_chunks k where k.company_id = ${company_id} and k.words @@ to_tsquery('simple', t.term)
         limit ${COUNTED}) hit) as found,
       (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
     from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)`);
-  return weighed(rows, rows[0]?.passages ?? 0);
+  const passages = rows[0]?.passages ?? 0;
+  return { terms: weighed(rows, passages), passages };
 }
 
 /** The first passage under each heading that resembles the question, a source once. */

@@ -1,5 +1,5 @@
-import type { TaskPayload, VerbRow } from '@acp/contract';
-import type { ClaimedRun, PromptAgent } from '@acp/core';
+import type { KnowledgePassage, TaskPayload, VerbRow } from '@acp/contract';
+import type { ClaimedRun, KnowledgeQuery, PromptAgent } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
@@ -25,8 +25,10 @@ interface KindRow<F extends { agent: PromptAgent }> {
   facts: (tx: Tx, run: ClaimedRun) => Promise<F | undefined>;
   /** False: something that the facts should hold is on its way; the run waits some seconds and reads them again. */
   ready?: (facts: F) => boolean;
+  /** What to look up in the company's knowledge; without it, or where it is null, nothing is. */
+  question?: (facts: F) => KnowledgeQuery | null;
   /** Pure: the same facts give the same text. */
-  prompt: (facts: F, reader: PromptReader) => Prompt;
+  prompt: (facts: F, reader: PromptReader, knowledge: readonly KnowledgePassage[]) => Prompt;
   /** For programs and workers that take no prompt but the task; without it they can't run this kind. */
   payload?: (tx: Tx, run: ClaimedRun) => Promise<TaskPayload | undefined>;
   /** Verbs that are obeyed; the prompt tells of no others. */
@@ -38,29 +40,39 @@ interface KindRow<F extends { agent: PromptAgent }> {
   awaited: boolean;
 }
 
-/** The facts of a run, read: for whom it is, and what it is told. */
-export interface Work {
+/** The facts of a run, read. */
+interface ReadFacts {
   agent: PromptAgent;
   ready: boolean;
+  question: KnowledgeQuery | null;
+  prompt: (reader: PromptReader, knowledge: readonly KnowledgePassage[]) => Prompt;
+}
+
+/** For whom a run is, and what it is told. */
+export interface Work {
+  agent: PromptAgent;
+  /** What was found of the kind's question. */
+  knowledge: readonly KnowledgePassage[];
   prompt: (reader: PromptReader) => Prompt;
 }
 
 /** A kind whose facts nobody else looks into. */
-export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'ready' | 'prompt'> {
-  work: (tx: Tx, run: ClaimedRun) => Promise<Work | undefined>;
+export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'ready' | 'question' | 'prompt'> {
+  read: (tx: Tx, run: ClaimedRun) => Promise<ReadFacts | undefined>;
 }
 
 export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>): ExecutionKind {
-  const { facts: read, ready, prompt, ...rest } = row;
+  const { facts: readFacts, ready, question, prompt, ...rest } = row;
   return {
     ...rest,
-    work: async (tx, run) => {
-      const facts = await read(tx, run);
+    read: async (tx, run) => {
+      const facts = await readFacts(tx, run);
       return (
         facts && {
           agent: facts.agent,
           ready: ready?.(facts) ?? true,
-          prompt: (reader) => prompt(facts, reader),
+          question: question?.(facts) ?? null,
+          prompt: (reader, knowledge) => prompt(facts, reader, knowledge),
         }
       );
     },
@@ -71,31 +83,47 @@ export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>)
 const READY_WAIT = 5000;
 const LOOK_EVERY = 500;
 
+/** Finds what a company knows of a question, as much as a prompt takes. */
+export type Recall = (
+  company_id: string,
+  query: KnowledgeQuery,
+  signal: AbortSignal,
+) => Promise<KnowledgePassage[]>;
+
 /** Throws RunFailure where what the run is about is gone. @param signal ends the wait for what is on its way */
 export async function workOf(
   kind: ExecutionKind,
-  tx: Tx,
+  { tx, recall }: { tx: Tx; recall: Recall },
   run: ClaimedRun,
   signal: AbortSignal,
 ): Promise<Work> {
-  let work = await kind.work(tx, run);
+  let facts = await kind.read(tx, run);
   for (
     let waited = 0;
-    work?.ready === false && waited < READY_WAIT && !signal.aborted;
+    facts?.ready === false && waited < READY_WAIT && !signal.aborted;
     waited += LOOK_EVERY
   ) {
     await delay(LOOK_EVERY, undefined, { signal }).catch(() => undefined);
-    work = await kind.work(tx, run);
+    facts = await kind.read(tx, run);
   }
-  if (work === undefined) throw new RunFailure('internal', 'the agent is gone');
-  return work;
+  if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
+  const { agent, question, prompt } = facts;
+  const knowledge = question === null ? [] : await recall(run.company_id, question, signal);
+  return { agent, knowledge, prompt: (reader) => prompt(reader, knowledge) };
 }
 
 /** Throws RunFailure for a kind that has no task payload. */
-export async function readPayload(kind: ExecutionKind, tx: Tx, run: ClaimedRun): Promise<TaskPayload> {
+export async function readPayload(
+  kind: ExecutionKind,
+  tx: Tx,
+  run: ClaimedRun,
+  knowledge: readonly KnowledgePassage[],
+): Promise<TaskPayload> {
   if (kind.payload === undefined)
     throw new RunFailure('config', `adapter ${run.adapter_type} can't run work of the kind ${kind.name}`);
   const payload = await kind.payload(tx, run);
   if (payload === undefined) throw new RunFailure('internal', 'the agent is gone');
-  return payload;
+  if (knowledge.length === 0) return payload;
+  const told = knowledge.map(({ source_type: source, ...passage }) => ({ source, ...passage }));
+  return { ...payload, knowledge: told };
 }

@@ -1,11 +1,31 @@
-import { CHAT_REPLY, CHAT_SUMMARY, chatFacts, summaryFacts } from '@acp/core';
+import {
+  CHAT_REPLY,
+  CHAT_SUMMARY,
+  type ChatFacts,
+  chatFacts,
+  type KnowledgeQuery,
+  summaryFacts,
+} from '@acp/core';
 import { executionKind, MAX_TURNS } from '../execution-kind.ts';
 import { chatPrompt, summaryPrompt } from './prompt.ts';
+
+// In characters.
+const QUESTION = 2000;
+const BEFORE = 500;
+
+/** What is asked; and what the person had said before, for "and why?" alone tells nothing. */
+function questionOf({ question, said, has_knowledge }: ChatFacts): KnowledgeQuery | null {
+  if (!has_knowledge) return null;
+  const before = said.findLast(({ role }) => role === 'user')?.body_markdown ?? '';
+  const asked = question.body_markdown.slice(0, QUESTION);
+  return { question: `${asked}\n${before.slice(0, BEFORE)}` };
+}
 
 /** The agent answers a message of a chat. A session would carry one person's chat into another's: there is none. */
 export const chatReply = executionKind({
   name: CHAT_REPLY,
   facts: chatFacts,
+  question: questionOf,
   prompt: chatPrompt,
   verbs: ({ chats }) => chats,
   max_turns: MAX_TURNS,

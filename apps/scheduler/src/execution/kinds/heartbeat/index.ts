@@ -1,6 +1,18 @@
-import { HEARTBEAT, promptFacts, taskPayload } from '@acp/core';
+import { HEARTBEAT, type KnowledgeQuery, type PromptFacts, promptFacts, taskPayload } from '@acp/core';
 import { executionKind, MAX_TURNS } from '../execution-kind.ts';
 import { buildPrompt } from './prompt.ts';
+
+// In characters: enough to tell what it is about.
+const BODY = 1500;
+const COMMENT = 400;
+
+/** What the issue is about: its title, what was said last, its text. */
+function questionOf({ issue, has_knowledge }: PromptFacts): KnowledgeQuery | null {
+  if (issue === null || !has_knowledge) return null;
+  const said = issue.comments.at(-1)?.body_markdown.slice(0, COMMENT) ?? '';
+  const question = [issue.title, said, issue.body_markdown?.slice(0, BODY) ?? ''].join('\n');
+  return { question, except_issue_id: issue.id };
+}
 
 /** An agent wakes and works on its issue, or on none in particular. */
 export const heartbeat = executionKind({
@@ -8,6 +20,7 @@ export const heartbeat = executionKind({
   // A file and the wakeup of its comment are often seconds apart.
   ready: ({ issue }) => issue?.texts_awaited !== true,
   facts: promptFacts,
+  question: questionOf,
   prompt: buildPrompt,
   payload: taskPayload,
   verbs: () => true,
