@@ -42,11 +42,18 @@ export const agents = pgTable(
     auto_extract_findings: boolean().notNull().default(false),
     parent_agent_id: uuid(),
     subagent_depth: integer().notNull().default(0),
+    /** Of a sub-agent, from the root down to its parent: their budgets pay for it too. */
+    ancestor_ids: uuid()
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     spawn_reason: text(),
     current_prompt_version_number: integer().notNull().default(1),
     gepa_auto_promote: boolean().notNull().default(false),
     gepa_provider_override: text(),
     pause_reason: text(),
+    /** Paused along with the agent above it, and resumed with it. */
+    paused_with_parent: boolean().notNull().default(false),
     /** Paused by a breached budget: resumed when it is resolved or its window rolls over. */
     budget_paused: boolean().notNull().default(false),
     /** Overrides of the permission defaults; a key that is absent has its default. */
@@ -63,6 +70,9 @@ export const agents = pgTable(
     index('agents_reports_to')
       .on(t.reports_to)
       .where(sql`${t.reports_to} is not null`),
+    index('agents_parent')
+      .on(t.parent_agent_id)
+      .where(sql`${t.parent_agent_id} is not null`),
     index('agents_provider')
       .on(t.provider_id)
       .where(sql`${t.provider_id} is not null`),

@@ -19,6 +19,11 @@ export const cost_events = pgTable(
     id: id(),
     company_id: uuid().notNull(),
     agent_id: uuid(),
+    /** Of a sub-agent: the agents above it, whose budgets pay too. */
+    rolled_up_to: uuid()
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     run_id: uuid(),
     issue_id: uuid(),
     project_id: uuid(),
