@@ -61,7 +61,7 @@ describe('the verbs', () => {
         args: { line: 'Write it down priority=low', body: 'All of it.' },
         ok: true,
       }),
-      expect.objectContaining({ ok: false, error: 'verb /await-subagents is not available' }),
+      expect.objectContaining({ ok: false, error: 'you have spawned no sub-agents for this issue' }),
     ]);
   });
 

@@ -14,6 +14,7 @@ import { settleAgentJob } from './jobs/settle-agent.ts';
 import { settleBudgetsJob } from './jobs/settle-budgets.ts';
 import { settleCompanyJob } from './jobs/settle-company.ts';
 import { settleIssueJob } from './jobs/settle-issue.ts';
+import { settleSubagentsJob } from './jobs/settle-subagents.ts';
 
 type Register = (context: SchedulerContext) => void;
 
@@ -45,6 +46,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-issue': consumer('settle-issue', settleIssueJob, few),
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
+  'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),

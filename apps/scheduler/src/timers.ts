@@ -24,6 +24,7 @@ import {
   noteOffline,
   postponeLostRun,
   purgeOutlived,
+  purgeOutlivedSubagent,
   releaseMissingTasks,
   rollOverBudgets,
   SECURITY_EVENTS_KEPT_DAYS,
@@ -34,6 +35,7 @@ import {
   sweepPendingTexts,
   sweepQueuedRuns,
   sweepRemoteResults,
+  sweepSubagents,
   sweepUnappliedApprovals,
   sweepUnsettled,
   sweepWaitingChats,
@@ -50,6 +52,7 @@ import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
+import { removeOutlivedHomes } from './programs/outlived-homes.ts';
 import { sweepWorkFolders } from './programs/work-folders.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
@@ -70,6 +73,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
+  { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
@@ -84,6 +88,13 @@ export const timerTable: readonly TimerRow[] = [
     interval_sec: 10,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepWaitingChats(tx));
+    },
+  },
+  {
+    name: 'subagents',
+    interval_sec: 30,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepSubagents(tx));
     },
   },
   {
@@ -283,4 +294,8 @@ async function purgeOldTrash({ database }: TimerContext, signal: AbortSignal): P
   let purged = true;
   while (purged && !signal.aborted)
     purged = await transaction(database, async (tx) => purgeOutlived(tx, days));
+  // Sub-agents that ended lie nowhere, but are remembered for as long.
+  purged = true;
+  while (purged && !signal.aborted)
+    purged = await transaction(database, async (tx) => purgeOutlivedSubagent(tx, days));
 }

@@ -55,6 +55,7 @@ const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
   routines: ['routine', 'routines'],
   'routine-triggers': ['routine_trigger', 'routine_triggers'],
   councils: ['council', 'councils'],
+  subagents: ['subagent', 'subagents'],
   inbox: ['inbox', 'inbox'],
 };
 
@@ -74,6 +75,8 @@ const given: Readonly<Record<string, string>> = {
   'knowledge.search': 'search_knowledge',
   'runs.invoke': 'invoke_agent',
   'runs.invoke-me': 'invoke_me',
+  'subagents.of-agent': 'list_agent_subagents',
+  'subagents.of-issue': 'list_issue_subagents',
   'runs.trigger-issue': 'trigger_issue_agent',
   'skills.attach': 'attach_skill',
   'skills.detach': 'detach_skill',

@@ -39,6 +39,7 @@ import { securityEndpoints } from './security.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
 import { trashEndpoints } from './trash.ts';
+import { subagentEndpoints } from './subagents.ts';
 import { webhookEndpoints } from './webhooks.ts';
 import { adminWorkerEndpoints, workerEndpoints } from './worker-endpoints.ts';
 import { workProductEndpoints } from './work-products.ts';
@@ -79,6 +80,7 @@ export const endpoints: readonly EndpointRow[] = [
   routineEndpoints,
   routineTriggerEndpoints,
   chatEndpoints,
+  subagentEndpoints,
   webhookEndpoints,
   pluginEndpoints,
   mcpServerEndpoints,

@@ -75,6 +75,16 @@ const rows = {
     sweep: 'runs: the claim refuses queued runs of trashed issues, the lease renewal cancels running ones',
     doc: 'Ends what a trashed issue left behind, and all below it: live runs, pending wakeups.',
   },
+  'settle-subagents': {
+    payload: Type.Object({ agent_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep:
+      'subagents: trees in which a sub-agent has nothing left to do, or nobody is left to wait for, are settled again',
+    doc: 'Ends the sub-agents of a tree whose work is over and wakes those who waited for the last of theirs. The agent is any of the tree.',
+  },
   'extract-text': {
     payload: Type.Object({ attachment_id: Uuid }),
     retry_limit: 2,

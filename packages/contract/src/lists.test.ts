@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.ts';
 
 describe('rows that answer a list', () => {
-  it('are paged, but for what is one whole: the flags, one’s own sessions, the tree, transcripts, which count by seq, and what plugins and MCP servers have', () => {
+  it('are paged, but for what is one whole: the flags, one’s own sessions, the trees, transcripts, which count by seq, and what plugins and MCP servers have', () => {
     const whole = endpoints.filter(
       ({ method, response, paged }) =>
         method === 'GET' &&
@@ -17,6 +17,8 @@ describe('rows that answer a list', () => {
       'agents.org-tree',
       'runs.events',
       'runs.events-alias',
+      'subagents.of-agent',
+      'subagents.of-issue',
       'plugins.list-tools',
       'plugins.list-own-tools',
       'plugins.list-events',

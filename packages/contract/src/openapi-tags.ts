@@ -45,6 +45,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   secrets: 'Values that are used and never shown.',
   settings: 'The instance’s settings and flags.',
   skills: 'Instructions that agents look up.',
+  subagents: 'Agents that agents spawn for one issue each.',
   'task-sessions': 'An agent’s work on an issue over several runs.',
   trash: 'What was deleted and can come back.',
   webhooks: 'Where events are sent to.',

@@ -158,12 +158,19 @@ const orchestrationVerbs: readonly VerbRow[] = [
     'Makes a recurring routine of the issue: five cron fields, in UTC.',
     issueOnly,
   ),
-  row('spawn-subagent', 'ROLE TITLE…', 'Starts a sub-agent on an issue of its own.', {
-    body: 'required',
-    chats: false,
-  }),
-  row('await-subagents', '', 'Parks the issue until your sub-agents end.', { chats: false }),
-  row('await-subagents-recursive', '', 'The same, their own sub-agents included.', { chats: false }),
+  row(
+    'spawn-subagent',
+    'ROLE TITLE…',
+    'Starts a sub-agent on an issue of its own, below this one; the fenced block instructs it. It works with your adapter and at most your rights, and ends with its issue.',
+    { ...issueOnly, body: 'required' },
+  ),
+  row(
+    'await-subagents',
+    '',
+    'Parks the issue until the sub-agents that you spawned for it have ended; then you are woken once, with all their results.',
+    issueOnly,
+  ),
+  row('await-subagents-recursive', '', 'The same, and those that they spawned have ended too.', issueOnly),
   // The one verb whose name has its argument glued on: `/mcp:TOOL {json}`.
   row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { ...now, read: true, mutating: true }),
 ];

@@ -9,6 +9,7 @@ import { reading } from './groups/reading.ts';
 import { relations } from './groups/relations.ts';
 import { requests } from './groups/requests.ts';
 import { routines } from './groups/routines.ts';
+import { subagents } from './groups/subagents.ts';
 import { tools } from './groups/tools.ts';
 import { waiting } from './groups/waiting.ts';
 import type { Verb, VerbGroup } from './verb.ts';
@@ -26,6 +27,7 @@ const groups: readonly VerbGroup[] = [
   deliverables,
   installs,
   requests,
+  subagents,
   tools,
 ];
 

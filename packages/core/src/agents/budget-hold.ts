@@ -17,7 +17,7 @@ export const budgetWindowStart = sql`(case p."window" when 'lifetime' then times
 /**
  * Whether a breached `pause` policy holds back one of the scopes: an incident stands open in the policy's present
  * window. The one definition for admission, claim, pauses and resumes.
- * @param scopes a list of company, project and agent ids; nulls in it match nothing
+ * @param scopes a list, or a select, of company, project and agent ids; nulls in it match nothing
  */
 export function budgetHeld(scopes: SQL): SQL {
   return sql`exists (select from budget_policies p
@@ -25,10 +25,16 @@ export function budgetHeld(scopes: SQL): SQL {
     where p.scope_id in (${scopes}) and p.enabled and p.action = 'pause' and b.window_start = ${budgetWindowStart})`;
 }
 
+/** What bounds the spending of the agent `alias` wherever it works: itself, its company, and those that it was spawned by. */
+export function scopesOfAgent(alias: string): SQL {
+  const a = sql.identifier(alias);
+  return sql`select unnest(array[${a}.id, ${a}.company_id] || ${a}.ancestor_ids)`;
+}
+
 /** @throws conflict while a budget holds the agent back: nobody resumes it by hand. */
 export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void> {
   const { rows } = await tx.execute<{ held: boolean }>(
-    sql`select ${budgetHeld(sql`${agent.id}::uuid, ${agent.company_id}::uuid`)} as held`,
+    sql`select ${budgetHeld(scopesOfAgent('a'))} as held from agents a where a.id = ${agent.id}`,
   );
   if (rows[0]?.held) throw conflict(BUDGET_EXCEEDED);
 }
@@ -51,7 +57,7 @@ export async function settleBudgetPauses(
   );
   // A statement of its own: the decision is made on a snapshot that is younger than the locks.
   await tx.select({ id: agents.id }).from(agents).where(which).orderBy(asc(agents.id)).for('no key update');
-  const held = budgetHeld(sql`agents.id, agents.company_id`);
+  const held = budgetHeld(scopesOfAgent('agents'));
   const paused = await tx
     .update(agents)
     .set({ status: 'paused', pause_reason: BUDGET_EXCEEDED, budget_paused: true, updated_at: sql`now()` })
@@ -66,7 +72,16 @@ export async function settleBudgetPauses(
       budget_paused: false,
       updated_at: sql`now()`,
     })
-    .where(and(which, agents.budget_paused, eq(agents.status, 'paused'), sql`not ${held}`))
+    .where(
+      and(
+        which,
+        agents.budget_paused,
+        eq(agents.status, 'paused'),
+        sql`not ${held}`,
+        // Whoever spawned it may be paused by hand.
+        sql`not exists (select from agents up where up.id = any(agents.ancestor_ids) and up.status = 'paused' and not up.budget_paused)`,
+      ),
+    )
     .returning();
   return {
     changes: [

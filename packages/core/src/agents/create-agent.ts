@@ -21,6 +21,8 @@ interface HireOptions {
   rules?: AdapterRules;
   /** An agent that hires gets a key of the new one, shown this once; in a run it gets none. */
   first_key?: boolean;
+  /** It is a sub-agent. */
+  spawned?: Pick<AgentRow, 'parent_agent_id' | 'subagent_depth' | 'ancestor_ids' | 'spawn_reason'>;
 }
 
 /**
@@ -33,7 +35,7 @@ export async function createAgent(
   actor: Actor,
   company_id: string,
   input: CreateAgent,
-  { rules, first_key = false }: HireOptions = {},
+  { rules, first_key = false, spawned }: HireOptions = {},
 ): Promise<Agent | { agent: Agent; api_key: string | null }> {
   if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
   await assertProvider(tx, company_id, input.provider_id);
@@ -48,7 +50,7 @@ export async function createAgent(
   }
   await assertReferences(tx, 'agents', company_id, { reports_to: input.reports_to });
 
-  const row = await insertAgent(tx, actor, company, input);
+  const row = await insertAgent(tx, actor, company, input, spawned);
   const details = { name: row.name, role: row.role };
   const event = { type: 'agent_created', data: summarizeAgent(row) } as const;
   await recordChanges(tx, actor, [
@@ -61,7 +63,13 @@ export async function createAgent(
   return { agent, api_key: raw_key };
 }
 
-async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: CreateAgent): Promise<AgentRow> {
+async function insertAgent(
+  tx: Tx,
+  actor: Actor,
+  company: CompanyRow,
+  input: CreateAgent,
+  spawned: HireOptions['spawned'],
+): Promise<AgentRow> {
   const id = newId();
   const role = input.role ?? 'general';
   const enabled = input.heartbeat_enabled ?? company.agent_default_heartbeat_enabled;
@@ -76,7 +84,7 @@ async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: Cre
     );
   const adapter = adapterOf(input, company);
   const system_prompt = input.system_prompt ?? defaultPrompt(role);
-  const first = { adapter_config: adapter.adapter_config, reason: 'hired' };
+  const first = { adapter_config: adapter.adapter_config, reason: spawned ? 'spawned' : 'hired' };
   const [row] = await tx
     .with(state, revisionOf(tx, actor, id, first), versionOf(tx, id, 1, system_prompt))
     .insert(agents)
@@ -91,6 +99,7 @@ async function insertAgent(tx: Tx, actor: Actor, company: CompanyRow, input: Cre
       heartbeat_interval_sec: interval,
       next_heartbeat_at: enabled ? firstHeartbeatAt(interval) : null,
       permissions: permissionsOfHire(actor),
+      ...spawned,
     })
     .returning();
   return row!;

@@ -41,4 +41,11 @@ export type { SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export type { DueHeartbeat } from './heartbeat.ts';
 export { isWakeable } from './status.ts';
-export { BUDGET_EXCEEDED, budgetHeld, budgetWindowStart, settleBudgetPauses } from './budget-hold.ts';
+export {
+  BUDGET_EXCEEDED,
+  budgetHeld,
+  budgetWindowStart,
+  scopesOfAgent,
+  settleBudgetPauses,
+} from './budget-hold.ts';
+export { terminateAgent } from './terminate-agent.ts';

@@ -1,6 +1,6 @@
 import type { Agent, AgentRole, AgentStatus, OrgNode } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, asc, eq, isNull } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { type AgentRow, presentAgent, agentColumns } from './present.ts';
 
 const { agents } = schema;
@@ -19,13 +19,19 @@ export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest)
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
-/** Those who report to nobody, each with its reports, by name. One statement. */
+/** Those who report to nobody, each with its reports, by name; without sub-agents that have ended. One statement. */
 export async function orgTree(tx: Tx, company_id: string): Promise<OrgRoot[]> {
   const { id, name, role, title, status, reports_to } = agents;
   const rows = await tx
     .select({ id, name, role, title, status, reports_to })
     .from(agents)
-    .where(and(eq(agents.company_id, company_id), isNull(agents.deleted_at)))
+    .where(
+      and(
+        eq(agents.company_id, company_id),
+        isNull(agents.deleted_at),
+        sql`(${agents.parent_agent_id} is null or ${agents.status} <> 'terminated')`,
+      ),
+    )
     .orderBy(asc(name), asc(id));
   const nodes = new Map(rows.map((row) => [row.id, nodeOf(row)]));
   const roots: OrgRoot[] = [];

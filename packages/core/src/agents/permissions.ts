@@ -1,6 +1,6 @@
 import { type Actor, agentPermissionDefaults, type AgentPermission, permits } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
-import { forbidden, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { isCompanyAdmin } from './policy.ts';
@@ -38,6 +38,7 @@ export async function updatePermissions(
   // A right to grant `secrets.use` is a right to read the secrets.
   if (changed.includes('secrets.use') && !isCompanyAdmin(actor, before.company_id))
     throw forbidden('secrets.use is for admins to give');
+  await assertNotAboveParent(tx, before, input);
   const set = Object.fromEntries(changed.map((key) => [key, input[key]!]));
   const [row] = await tx
     .update(agents)
@@ -45,6 +46,8 @@ export async function updatePermissions(
     .where(eq(agents.id, before.id))
     .returning();
   signal(tx, 'credentials', before.id);
+  const withheld = changed.filter((key) => !set[key]);
+  if (withheld.length > 0) await withholdBelow(tx, before.id, withheld);
   await recordChanges(tx, actor, [
     {
       company_id: before.company_id,
@@ -56,4 +59,30 @@ export async function updatePermissions(
     },
   ]);
   return agentPermissions(row!);
+}
+
+/** A sub-agent may never do what the agent that spawned it may not. @throws conflict */
+async function assertNotAboveParent(
+  tx: Tx,
+  agent: Pick<AgentRow, 'parent_agent_id'>,
+  input: Readonly<Record<string, boolean>>,
+): Promise<void> {
+  if (agent.parent_agent_id === null) return;
+  const [parent] = await tx
+    .select({ permissions: agents.permissions })
+    .from(agents)
+    .where(eq(agents.id, agent.parent_agent_id));
+  const above = keys.find((key) => input[key] === true && parent && !permits(parent.permissions, key));
+  if (above !== undefined) throw conflict(`the agent that spawned it has no permission ${above}`);
+}
+
+/** What an agent loses its sub-agents lose with it. */
+async function withholdBelow(tx: Tx, agent_id: string, withheld: readonly AgentPermission[]): Promise<void> {
+  const off = Object.fromEntries(withheld.map((key) => [key, false]));
+  const rows = await tx
+    .update(agents)
+    .set({ permissions: sql`${agents.permissions} || ${JSON.stringify(off)}::jsonb`, updated_at: sql`now()` })
+    .where(sql`${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids})`)
+    .returning({ id: agents.id });
+  for (const { id } of rows) signal(tx, 'credentials', id);
 }

@@ -3,9 +3,9 @@ import { type Tx, schema, signal } from '@acp/db';
 import { conflict, forbidden, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { recordChanges } from '../activity/index.ts';
+import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
-import { assertNotBudgetHeld } from './budget-hold.ts';
+import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { assertMayChange } from './placement.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
@@ -41,7 +41,7 @@ export async function updateAgent(
   assertMayChange(actor, before, input, rules);
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
-    await assertNotBudgetHeld(tx, before);
+    await assertMayWake(tx, before);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const history = await historyOf(tx, actor, before, input, reason);
@@ -54,13 +54,16 @@ export async function updateAgent(
       ...(input.adapter_type === '' ? { adapter_type: 'llm' } : {}),
       ...(next_heartbeat_at === undefined ? {} : { next_heartbeat_at }),
       ...(input.status === undefined || input.status === 'paused' ? {} : { pause_reason: null }),
-      ...(input.status === undefined ? {} : { budget_paused: false }),
+      ...(input.status === undefined ? {} : { budget_paused: false, paused_with_parent: false }),
       updated_at: sql`now()`,
     })
     .where(eq(agents.id, agent.id))
     .returning(agentColumns);
-  await followStatus(tx, before, row!);
-  await recordChanges(tx, actor, [updated(row!, { fields: Object.keys(input), ...statusOf(input) })]);
+  const below = await followStatus(tx, before, row!);
+  await recordChanges(tx, actor, [
+    updated(row!, { fields: Object.keys(input), ...statusOf(input) }),
+    ...below,
+  ]);
   return presentAgent(row!);
 }
 
@@ -76,10 +79,17 @@ export async function pauseAgent(
   assertManageable(before);
   const [row] = await tx
     .update(agents)
-    .set({ status: 'paused', pause_reason: reason, budget_paused: false, updated_at: sql`now()` })
+    .set({
+      status: 'paused',
+      pause_reason: reason,
+      budget_paused: false,
+      paused_with_parent: false,
+      updated_at: sql`now()`,
+    })
     .where(eq(agents.id, agent.id))
     .returning(agentColumns);
-  await recordChanges(tx, actor, [updated(row!, { reason }, 'agent.paused')]);
+  const below = await pauseBelow(tx, agent.id);
+  await recordChanges(tx, actor, [updated(row!, { reason }, 'agent.paused'), ...below]);
   return presentAgent(row!);
 }
 
@@ -91,16 +101,23 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
   if (before.status !== 'paused') return presentAgent(before);
-  await assertNotBudgetHeld(tx, before);
+  await assertMayWake(tx, before);
   const status = sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agent.id} and run.status = 'running')
     then 'running' else 'idle' end`;
   const [row] = await tx
     .update(agents)
-    .set({ status, pause_reason: null, budget_paused: false, updated_at: sql`now()` })
+    .set({
+      status,
+      pause_reason: null,
+      budget_paused: false,
+      paused_with_parent: false,
+      updated_at: sql`now()`,
+    })
     .where(eq(agents.id, agent.id))
     .returning(agentColumns);
   await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });
-  await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed')]);
+  const below = await resumeBelow(tx, agent.id);
+  await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed'), ...below]);
   return presentAgent(row!);
 }
 
@@ -126,7 +143,7 @@ function assertStatusChange(actor: Actor, before: AgentRow, status: AgentStatus 
   if (before.status === 'pending_approval') throw forbidden('agents cannot approve a hire');
 }
 
-async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<void> {
+async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<Change[]> {
   if (after.status === 'terminated' && before.status !== 'terminated') {
     signal(tx, 'credentials', after.id);
     await enqueue(tx, 'settle-agent', { agent_id: after.id });
@@ -135,6 +152,8 @@ async function followStatus(tx: Tx, before: AgentRow, after: AgentRow): Promise<
     signal(tx, 'credentials', after.id);
     await enqueue(tx, 'dispatch-agent', { agent_id: after.id });
   }
+  if (after.status === 'paused' && before.status !== 'paused') return pauseBelow(tx, after.id);
+  return before.status === 'paused' && isWakeable(after.status) ? resumeBelow(tx, after.id) : [];
 }
 
 const statusOf = ({ status }: UpdateAgent) => (status === undefined ? {} : { status });

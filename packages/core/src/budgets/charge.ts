@@ -2,6 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { openIncidents } from './open-incidents.ts';
+import { ancestorsOf } from './run-scopes.ts';
 import { dueIncident, ensureWindows } from './windows.ts';
 
 /** Whose budgets a cost counts towards. */
@@ -15,7 +16,8 @@ export interface Spender {
 
 /** Policies `p` that bound the spender. */
 const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
-  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid)
+  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (
+      select unnest(array[${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid] || ${ancestorsOf(sql`${agent_id}::uuid`)}))
     ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 
 /**

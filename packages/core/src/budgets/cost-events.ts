@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
-import { projectOfRun } from './run-scopes.ts';
+import { ancestorsOf, projectOfRun } from './run-scopes.ts';
 
 export interface RunCost {
   /** The provider's family or label. */
@@ -20,9 +20,9 @@ export interface RunCost {
  */
 export function insertRunCost(run: string, cost: RunCost): SQL {
   return sql`
-    insert into cost_events (company_id, agent_id, run_id, issue_id, project_id, provider, model,
+    insert into cost_events (company_id, agent_id, rolled_up_to, run_id, issue_id, project_id, provider, model,
       input_tokens, output_tokens, cached_tokens, cost_usd)
-    select r.company_id, r.agent_id, r.id, r.issue_id, ${projectOfRun('r')},
+    select r.company_id, r.agent_id, ${ancestorsOf(sql`r.agent_id`)}, r.id, r.issue_id, ${projectOfRun('r')},
       ${cost.provider}, ${cost.model}, ${cost.input_tokens}::int, ${cost.output_tokens}::int, ${cost.cached_tokens}::int,
       ${cost.cost_usd}::numeric
     from ${sql.identifier(run)} r`;

@@ -1,7 +1,7 @@
 import type { Actor, CostEvent, CreateCostEvent } from '@acp/contract';
 import { databaseNow, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { forbidden, invalid } from '@acp/kernel';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { findIssue } from '../issues/index.ts';
@@ -9,6 +9,7 @@ import { findProject } from '../projects/index.ts';
 import { chargeCost } from './charge.ts';
 import { money } from './policies.ts';
 import { presentCostEvent } from './present.ts';
+import { ancestorsOf } from './run-scopes.ts';
 
 const { cost_events } = schema;
 
@@ -51,6 +52,7 @@ export async function reportCost(
     .values({
       company_id,
       agent_id,
+      rolled_up_to: sql`${ancestorsOf(sql`${agent_id}::uuid`)}`,
       issue_id,
       project_id,
       provider: input.provider,

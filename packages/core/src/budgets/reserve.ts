@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { openIncidents } from './open-incidents.ts';
-import { projectOfRun, scopesOfRun } from './run-scopes.ts';
+import { scopesOfRun } from './run-scopes.ts';
 import { breachWaived, dueIncident, ensureWindows } from './windows.ts';
 
 /** A model call that is about to be made. */
@@ -68,13 +68,13 @@ const lastRuns = sql`(select cost_usd from heartbeat_runs x
 async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
   const { rows } = await tx.execute<Verdict>(sql`
     with run as materialized (
-      select r.id, r.company_id, r.agent_id, ${projectOfRun('r')} as project_id
+      select r.id, r.company_id, r.agent_id, r.issue_id
       from heartbeat_runs r
       where r.id = ${call.run_id} and r.fence = ${call.fence} and r.status = 'running' for no key update
     ), policy as materialized (
       select p.id, p.limit_usd, p.action, ${budgetWindowStart} as window_start, ${breachWaived} as waived
       from budget_policies p, run
-      where p.company_id = run.company_id and p.enabled and p.scope_id in (run.company_id, run.agent_id, run.project_id)
+      where p.company_id = run.company_id and p.enabled and p.scope_id in (${scopesOfRun('run')})
       order by p.id for key share of p
     ), held as materialized (
       select policy.*, w.spent_usd, w.reserved_usd

@@ -2,8 +2,9 @@ import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, settleBudgetPauses } from '../agents/index.ts';
+import { budgetHeld, scopesOfAgent, settleBudgetPauses } from '../agents/index.ts';
 import { openIncidents, rollOver, settleLater } from './open-incidents.ts';
+import { scopesOfRun } from './run-scopes.ts';
 
 /**
  * The job `settle-budgets`: pauses and resumes the company's agents as its incidents stand now, and dispatches those
@@ -14,12 +15,12 @@ export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
   const { changes, resumed } = await settleBudgetPauses(tx, { company_id });
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
     select distinct work.agent_id from (
-      select agent_id, issue_id from wakeup_requests
+      select company_id, agent_id, issue_id from wakeup_requests
       where company_id = ${company_id} and status = 'pending' and run_id is null
       union all
-      select agent_id, issue_id from heartbeat_runs where company_id = ${company_id} and status = 'queued'
+      select company_id, agent_id, issue_id from heartbeat_runs where company_id = ${company_id} and status = 'queued'
     ) work
-    where not ${budgetHeld(sql`work.agent_id, ${company_id}::uuid, (select i.project_id from issues i where i.id = work.issue_id)`)}`);
+    where not ${budgetHeld(scopesOfRun('work'))}`);
   const agent_ids = new Set([...resumed, ...rows.map(({ agent_id }) => agent_id)]);
   await enqueueMany(
     tx,
@@ -42,7 +43,7 @@ export async function rollOverBudgets(tx: Tx): Promise<number> {
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
   await openIncidents(tx, present);
-  const held = budgetHeld(sql`a.id, a.company_id`);
+  const held = budgetHeld(scopesOfAgent('a'));
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     select distinct a.company_id from budget_incidents open_breach
     join agents a on a.company_id = open_breach.company_id and a.deleted_at is null

@@ -18,7 +18,7 @@ export async function ensureWindows(tx: Tx, which: SQL, charging: string | null 
     select p.id, ${budgetWindowStart}, coalesce((
       select sum(e.cost_usd) from cost_events e
       where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart}
-        and case p.scope_type when 'agent' then e.agent_id = p.scope_id when 'project' then e.project_id = p.scope_id else true end
+        and case p.scope_type when 'agent' then e.agent_id = p.scope_id or p.scope_id = any(e.rolled_up_to) when 'project' then e.project_id = p.scope_id else true end
         and (e.run_id is null or e.run_id is distinct from ${charging}::uuid)), 0)
     from p order by p.id on conflict do nothing`);
 }

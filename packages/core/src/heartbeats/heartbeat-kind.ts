@@ -1,9 +1,16 @@
 import type { Actor } from '@acp/contract';
 import { together, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
+import { enqueue } from '@acp/queue';
 import type { Change } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
-import { checkoutForRun, type IssueRow, releaseAfterRun, toIssueRow } from '../issues/index.ts';
+import {
+  checkoutForRun,
+  type IssueRow,
+  releaseAfterRun,
+  tellSubagents,
+  toIssueRow,
+} from '../issues/index.ts';
 import {
   BUDGET_CATEGORY,
   type EndedRun,
@@ -41,6 +48,10 @@ export const heartbeatKind: RunKind = {
     await consumeWakeupsOf(
       tx,
       runs.map(({ id }) => id),
+    );
+    await tellSubagents(
+      tx,
+      runs.map(({ issue_id }) => issue_id),
     );
   },
   retry: retryHeartbeat,
@@ -85,6 +96,9 @@ async function endHeartbeat(
     releaseAfterRun(tx, run, counted ? { changed } : undefined),
     keepTaskSession(tx, run, issue),
   );
+  // It may have been all of the work of a sub-agent; `origin_id` is who spawned that.
+  if (row?.origin_kind === 'subagent' && row.origin_id !== null && !retried)
+    await enqueue(tx, 'settle-subagents', { agent_id: row.origin_id });
   return { changes: [...said.changes, ...released], dispatched: said.woken };
 }
 

@@ -80,6 +80,8 @@ describe('the facts for a prompt', () => {
       failed_in_previous_run: [],
       skills: [],
       requester: null,
+      subagents: [],
+      spawned_by: null,
       roster: [],
     });
   });

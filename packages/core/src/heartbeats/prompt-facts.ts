@@ -63,6 +63,24 @@ const issue = sql`case when i.id is not null then jsonb_build_object(
   'comments', coalesce(${comments}, '[]'),
   'comment_count', (select count(*) from comments m where m.issue_id = i.id)) end`;
 
+const LAST_SUBAGENTS = 60;
+
+const subagents = sql`(
+  with recursive tree as (
+    select s.agent_id from subagents s where s.parent_agent_id = a.id and s.parent_issue_id = i.id
+    union
+    select s.agent_id from tree join subagents s on s.parent_agent_id = tree.agent_id
+  )
+  select coalesce(jsonb_agg(told order by created_at, agent_id), '[]') from (
+    select s.created_at, s.agent_id, jsonb_build_object('name', n.name, 'role', n.role, 'depth', n.subagent_depth,
+      'identifier', x.identifier, 'title', x.title, 'status', x.status, 'outcome', s.outcome, 'result', s.result) as told
+    from tree join subagents s using (agent_id) join agents n on n.id = s.agent_id join issues x on x.id = s.issue_id
+    order by s.created_at desc, s.agent_id limit ${LAST_SUBAGENTS}
+  ) newest)`;
+
+const spawnedBy = sql`(select jsonb_build_object('name', p.name, 'depth', a.subagent_depth)
+  from agents p where p.id = a.parent_agent_id)`;
+
 const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
 
 /**
@@ -95,11 +113,12 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
         where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
       ${requesterOf(sql`i.id`, sql`a.company_id`)} as requester,
+      ${subagents} as subagents, ${spawnedBy} as spawned_by,
       case when a.role in ('ceo', 'pm', 'triage') then coalesce((
         select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title, 'description', description)
           order by name, id)
         from (select * from agents o where o.company_id = a.company_id and o.deleted_at is null and o.id <> a.id
-          and o.status <> 'terminated' order by o.created_at limit ${ROSTER}) colleague), '[]') else '[]' end as roster
+          and o.status <> 'terminated' and o.parent_agent_id is null order by o.created_at limit ${ROSTER}) colleague), '[]') else '[]' end as roster
     from agents a join companies c on c.id = a.company_id
     left join issues i on i.id = ${run.issue_id}::uuid and i.deleted_at is null
     left join projects p on p.id = i.project_id and p.deleted_at is null

@@ -22,8 +22,26 @@ export interface PromptFacts {
   skills: SkillOutline[];
   /** The user who asks for the issue, with what agents have written down of him or her. */
   requester: { name: string; user_model: string | null } | null;
+  /** Those that the agent has spawned for this issue, and those below them, the oldest first; the newest 60. */
+  subagents: PromptSubagent[];
+  /** Who spawned the agent, where it is a sub-agent. */
+  spawned_by: { name: string; depth: number } | null;
   /** Colleagues, for routing roles (ceo, pm, triage) only. */
   roster: { id: string; name: string; role: string; title: string | null; description: string | null }[];
+}
+
+export interface PromptSubagent {
+  name: string;
+  role: string;
+  depth: number;
+  identifier: string;
+  title: string;
+  /** Of its issue. */
+  status: string;
+  /** Null while it lives. */
+  outcome: string | null;
+  /** Cut to 20,000 characters. */
+  result: string | null;
 }
 
 export interface PromptAgent {

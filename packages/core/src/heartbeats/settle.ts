@@ -4,11 +4,12 @@
  * lock order.
  */
 import type { Tx } from '@acp/db';
+import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { hasAgentEnded, revokeAgentKeys } from '../agents/index.ts';
 import { isCompanyTrashed } from '../companies/index.ts';
-import { findIssue, issueAndDescendants, releaseHeldBy } from '../issues/index.ts';
+import { findIssue, issueAndDescendants, releaseHeldBy, tellSubagents } from '../issues/index.ts';
 import { cancelRuns } from '../runs/index.ts';
 import { cancelWakeups } from '../wakeups/index.ts';
 
@@ -21,6 +22,7 @@ export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
   await cancelWakeups(tx, { agent_id });
   const changes = await cancelRuns(tx, sql`r.agent_id = ${agent_id}`, 'agent was deleted');
   await recordChanges(tx, scheduler, changes);
+  await settleTreeOf(tx, agent_id);
 }
 
 /** After an issue was trashed: it, and what lies below it and is absent with it, is worked on no more. */
@@ -31,6 +33,17 @@ export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
   const changes = await cancelRuns(tx, which, 'issue was deleted');
   await recordChanges(tx, scheduler, changes);
+  await tellSubagents(tx, issue_ids);
+}
+
+/** Sub-agents come later in the order of slices: only their table is read. */
+async function settleTreeOf(tx: Tx, agent_id: string): Promise<void> {
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select root_agent_id as agent_id from subagents
+    where (agent_id = ${agent_id} or parent_agent_id = ${agent_id}) and ended_at is null
+    union
+    select root_agent_id from subagent_waits where agent_id = ${agent_id}`);
+  await enqueueMany(tx, 'settle-subagents', rows);
 }
 
 /** After a company was trashed: its agents' keys end for good, its live runs and wakeups are cancelled. */

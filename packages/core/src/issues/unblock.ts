@@ -37,7 +37,7 @@ export async function lockIssue(tx: Tx, id: string, withDependents: boolean): Pr
 
 /**
  * Of the locked dependents, those `blocked` by nothing any more return to `todo`: no open child, no open blocker, and
- * no question to a human. A statement of its own, after the one that ended the issue: it needs a newer snapshot.
+ * no question to a human. One that is parked for sub-agents is left to the end of that wait. A statement of its own, after the one that ended the issue: it needs a newer snapshot.
  */
 export async function unblockDependents(
   tx: Tx,
@@ -50,6 +50,7 @@ export async function unblockDependents(
     sql`
     update issues i set status = 'todo', blocked_at = null, blocked_reason = null, blocked_by_agent_id = null, updated_at = now()
     where i.id in ${[...dependents]} and i.status = 'blocked' and not i.awaiting_input
+      and not exists (select from subagent_waits w where w.issue_id = i.id)
       and not exists (select from issues child where child.parent_issue_id = i.id and ${open('child')})
       and not exists (
         select from issue_relations r join issues blocker on blocker.id = r.source_issue_id

@@ -1,7 +1,7 @@
 import { adapterTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { budgetHeld } from '../agents/index.ts';
+import { budgetHeld, scopesOfAgent } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
 
 /** What the admission knows of the agent. */
@@ -35,7 +35,7 @@ export const effectiveAdapter = sql`case when a.provider_id is null and a.adapte
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
   ${readOnlyInstance} as read_only,
-  ${budgetHeld(sql`a.id, a.company_id`)} as over_budget,
+  ${budgetHeld(scopesOfAgent('a'))} as over_budget,
   exists (select from providers p where p.id = a.provider_id and p.paused_until > now()) as provider_paused`;
 
 /** `a` is neither in the trash nor in a trashed company. */

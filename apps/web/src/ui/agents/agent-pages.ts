@@ -1,4 +1,12 @@
-import { type Agent, type AgentKey, adapterTypes, agentRoles, type Provider, type Run } from '@acp/contract';
+import {
+  type Agent,
+  type AgentKey,
+  adapterTypes,
+  agentRoles,
+  type Provider,
+  type Run,
+  type Subagent,
+} from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
@@ -22,6 +30,7 @@ import {
 } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { runTable } from '../runs/runs-pages.ts';
+import { subagentTree } from '../subagents/subagent-tree.ts';
 
 type AgentsView = 'list' | 'chart';
 
@@ -108,6 +117,8 @@ export interface AgentView {
   agents: readonly Agent[];
   keys: readonly AgentKey[];
   runs: readonly Run[];
+  /** Below it, down to the last level. */
+  subagents: readonly Subagent[];
   last_error: string | null;
   last_heartbeat_at: Date | string | null;
   spend: { today_usd: number; month_usd: number };
@@ -141,6 +152,9 @@ export function agentBody(view: AgentView): Html {
             !${runTable(view.runs)}
           </div>
         </section>
+        <div data-live="agents" data-source="/agents/${agent.id}/part/subagents">
+          !${subagentTree(view.subagents)}
+        </div>
         !${when(
           view.can_write,
           () =>
@@ -169,6 +183,12 @@ export function statePart(view: AgentView): Html {
     <dl class="facts">
       <dt>Role</dt>
       <dd>${agent.role}</dd>
+      !${when(
+        view.agents.find(({ id }) => id === agent.parent_agent_id),
+        (parent) =>
+          html`<dt>Spawned by</dt>
+            <dd><a href="/agents/${parent.id}">${parent.name}</a></dd>`,
+      )}
       <dt>Adapter</dt>
       <dd>${agent.adapter_type}</dd>
       <dt>Model</dt>

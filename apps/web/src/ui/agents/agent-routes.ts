@@ -5,6 +5,7 @@ import {
   listAgents,
   listProviders,
   listRuns,
+  listSubagents,
   presentAgent,
   runtimeState,
   spendOfAgent,
@@ -16,6 +17,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
+import { subagentTree } from '../subagents/subagent-tree.ts';
 import { agentTabs } from './settings-pages.ts';
 import { agentBody, agentForm, agentsBody, agentsPart, type AgentView, statePart } from './agent-pages.ts';
 
@@ -37,6 +39,7 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
     agents,
     keys: (await listAgentKeys(tx, subject, {})).items,
     runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 20 })).items,
+    subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,
     spend: await spendOfAgent(tx, subject.id),
@@ -108,7 +111,11 @@ const failed = (context: AgentContext, error: string): Promise<Html> => agentPag
 export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, fragment, query } = context;
-    const { agents } = await listAgents(tx, user, { company_id });
+    const { agents: all } = await listAgents(tx, user, { company_id });
+    // Sub-agents that have ended stand on the pages of those that spawned them.
+    const agents = all.filter(
+      ({ parent_agent_id: parent, status }) => parent === null || status !== 'terminated',
+    );
     const view = query.view === 'chart' ? 'chart' : 'list';
     if (fragment) return agentsPart(agents, view);
     const can_write = roleIn(user, company_id) !== 'viewer';
@@ -130,6 +137,7 @@ export const agentRoutes: UiRoute[] = [
   page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
   page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
     const view = await loadView(c);
+    if (c.params.part === 'subagents') return subagentTree(view.subagents);
     return c.params.part === 'runs' ? runTable(view.runs) : statePart(view);
   }),
   action('/agents/{agentId}/edit', agentEndpoints.update, {

@@ -5,6 +5,7 @@ import {
   priorities,
   type Run,
   type RunEvent,
+  type Subagent,
 } from '@acp/contract';
 import type { RelatedIssue, Relative } from '@acp/core';
 import { money, timeAgo, words } from '../kit/format.ts';
@@ -14,12 +15,15 @@ import { type Choice, formError, input, postButton, select, status, textarea } f
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
+import { subagentTree } from '../subagents/subagent-tree.ts';
 import { issueTabs } from './material-page.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
 export interface IssueView {
   issue: IssueDetail;
   family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
+  /** Spawned for it, and those below them. */
+  subagents: readonly Subagent[];
   runs: readonly Run[];
   /** Of the newest run. */
   events: readonly RunEvent[];
@@ -43,6 +47,9 @@ export function issueBody(view: IssueView): Html {
     <div class="columns">
       <div>
         !${formError(view.error)} !${description(view)} !${children(view)}
+        <div data-live="issue:${issue.id} agents" data-source="/issues/${issue.id}/part/subagents">
+          !${subagentTree(view.subagents)}
+        </div>
         <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
           !${runPart(view)}
         </div>

@@ -6,6 +6,7 @@ import {
   listProjects,
   listRunEvents,
   listRuns,
+  listSubagents,
   outlineComments,
   readFamily,
 } from '@acp/core';
@@ -16,6 +17,7 @@ import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { readPromotion } from '../routines/promote-form.ts';
 import { FIRST_ENTRIES } from '../runs/transcript.ts';
+import { subagentTree } from '../subagents/subagent-tree.ts';
 import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
@@ -46,6 +48,7 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
   return {
     issue,
     family,
+    subagents: await listSubagents(tx, { issue_id: subject.id }),
     runs,
     events,
     timeline: {
@@ -89,6 +92,7 @@ const again = (context: IssueContext, error: string, form: FormValues): Promise<
 const parts: Record<string, (view: IssueView) => Html> = {
   run: runPart,
   properties: propertiesPart,
+  subagents: ({ subagents }) => subagentTree(subagents),
   timeline: (view) => timeline(view.timeline),
 };
 

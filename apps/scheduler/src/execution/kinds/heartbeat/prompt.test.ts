@@ -53,6 +53,8 @@ const facts: PromptFacts = {
   failed_in_previous_run: [],
   skills: [],
   requester: null,
+  subagents: [],
+  spawned_by: null,
   roster: [],
 };
 

@@ -14,6 +14,7 @@ import {
   skills,
 } from '../prompt-parts.ts';
 import { renderIssue, leftOut } from './render-issue.ts';
+import { renderSubagents, subagentRules } from './render-subagents.ts';
 
 // In entries and characters; every list says when it was cut.
 const GOALS = 10;
@@ -54,8 +55,11 @@ function systemPrompt(facts: PromptFacts, reader: PromptReader): string {
   return [
     ...identity(facts),
     `# How you work\n${operatingRules(reader, issue !== null)}`,
+    subagentRules(facts),
     `# Action verbs\n${verbsManual()}`,
-  ].join('\n\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function userMessage(facts: PromptFacts, knowledge: readonly KnowledgePassage[]): string {
@@ -68,6 +72,7 @@ function userMessage(facts: PromptFacts, knowledge: readonly KnowledgePassage[])
     section('Who asks for it', requester(facts)),
     section('From the company’s knowledge', known(knowledge)),
     facts.issue === null ? '' : `# Your issue\n${renderIssue(facts.issue)}`,
+    section('Your sub-agents', renderSubagents(facts)),
     section('Done already', appliedBefore(facts.applied_by_lost_run)),
     section('Verbs of your last run that failed', failedBefore(facts.failed_in_previous_run)),
     facts.issue === null ? '# Now\nSee what is to be done. There is no issue at hand.' : '# Now\nWork on it.',

@@ -1,0 +1,47 @@
+import type { Subagent } from '@acp/contract';
+import { money, timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { avatar, status } from '../kit/parts.ts';
+
+/** In characters: its issue has the whole text. */
+const PREVIEW = 300;
+
+/** Agents that were spawned, each under the one that spawned it; nothing where there are none. */
+export function subagentTree(subagents: readonly Subagent[]): Html {
+  if (subagents.length === 0) return '';
+  const known = new Set(subagents.map(({ agent_id }) => agent_id));
+  const below = (parent: string | null): Html => {
+    const own = subagents.filter(({ parent_agent_id: to }) => (known.has(to) ? to : null) === parent);
+    return when(
+      own.length > 0,
+      () =>
+        html`<ul class="tree">
+          !${each(own, (sub) => html`<li>!${line(sub)}!${below(sub.agent_id)}</li>`)}
+        </ul>`,
+    );
+  };
+  return html`<section class="card" aria-label="Sub-agents">
+    <h2>Sub-agents</h2>
+    <div class="scroll-x" tabindex="0">!${below(null)}</div>
+  </section>`;
+}
+
+function line(sub: Subagent): Html {
+  return html`<div class="agent-line">
+      !${avatar(sub.name)}
+      <a href="/agents/${sub.agent_id}">${sub.name}</a>
+      <a class="soft" href="/issues/${sub.issue_id}"
+        ><span class="identifier">${sub.issue_identifier}</span> ${sub.issue_title}</a
+      >
+      <span class="grow"></span>
+      !${when(sub.cost_usd > 0, () => money(sub.cost_usd))}
+      !${when(sub.awaits_subagents, () => html`<span class="soft small">waits for its own</span>`)}
+      !${when(sub.ended_at, (at) => html`<span class="soft small">!${timeAgo(at)}</span>`)}
+      !${status(sub.outcome ?? sub.status)}
+    </div>
+    !${when(sub.result_markdown, (text) => html`<p class="soft small">${preview(text)}</p>`)}`;
+}
+
+function preview(text: string): string {
+  return text.length <= PREVIEW ? text : `${text.slice(0, PREVIEW).trimEnd()} …`;
+}

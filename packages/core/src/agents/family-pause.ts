@@ -1,0 +1,100 @@
+/** Sub-agents do not work on while the agent that spawned them is paused. */
+import { type Tx, schema } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { assertNotBudgetHeld, budgetHeld, scopesOfAgent } from './budget-hold.ts';
+import { type AgentRow, summarizeAgent } from './present.ts';
+import { wakeableStatuses } from './status.ts';
+
+const { agents } = schema;
+
+const REASON = 'the agent that spawned it is paused';
+
+/** The agents below, in the trash or not; the partial index on parents finds them. */
+const below = (agent_id: string): SQL =>
+  sql`(${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids}))`;
+
+/** Pauses those below that may be woken. @returns changes for the caller's `recordChanges` */
+export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
+  await lockBelow(tx, agent_id);
+  const rows = await tx
+    .update(agents)
+    .set({ status: 'paused', pause_reason: REASON, paused_with_parent: true, updated_at: sql`now()` })
+    .where(and(below(agent_id), isNull(agents.deleted_at), inArray(agents.status, [...wakeableStatuses])))
+    .returning();
+  return rows.map((row) => pauseChange(row, 'agent.paused'));
+}
+
+/**
+ * Resumes those below that were paused with an agent above them, unless another one above is paused still, and
+ * dispatches them. @returns changes for the caller's `recordChanges`
+ */
+export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
+  await lockBelow(tx, agent_id);
+  const rows = await tx
+    .update(agents)
+    .set({
+      status: sql`case when exists (select from heartbeat_runs run where run.agent_id = agents.id and run.status = 'running')
+        then 'running' else 'idle' end`,
+      pause_reason: null,
+      paused_with_parent: false,
+      updated_at: sql`now()`,
+    })
+    .where(
+      and(
+        below(agent_id),
+        isNull(agents.deleted_at),
+        agents.paused_with_parent,
+        eq(agents.status, 'paused'),
+        sql`not exists (select from agents up where up.id = any(agents.ancestor_ids) and up.status = 'paused'
+          and not up.paused_with_parent)`,
+        sql`not ${budgetHeld(scopesOfAgent('agents'))}`,
+      ),
+    )
+    .returning();
+  await enqueueMany(
+    tx,
+    'dispatch-agent',
+    rows.map((row) => ({ agent_id: row.id })),
+  );
+  return rows.map((row) => pauseChange(row, 'agent.resumed'));
+}
+
+/**
+ * Whether a paused agent may be resumed by hand.
+ * @throws conflict while a budget holds it, or an agent above it is paused: it is resumed with that one
+ */
+export async function assertMayWake(tx: Tx, agent: AgentRow): Promise<void> {
+  await assertNotBudgetHeld(tx, agent);
+  const { ancestor_ids } = agent;
+  if (ancestor_ids.length === 0) return;
+  const paused = await tx
+    .select({ name: agents.name })
+    .from(agents)
+    .where(and(inArray(agents.id, ancestor_ids), eq(agents.status, 'paused')))
+    .limit(1);
+  if (paused[0] !== undefined) throw conflict(`${REASON}: ${paused[0].name}`);
+}
+
+/** In the order of their ids, as all that lock several agents. */
+async function lockBelow(tx: Tx, agent_id: string): Promise<void> {
+  await tx
+    .select({ id: agents.id })
+    .from(agents)
+    .where(below(agent_id))
+    .orderBy(asc(agents.id))
+    .for('no key update');
+}
+
+function pauseChange(row: AgentRow, action: string): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'agent',
+    entity_id: row.id,
+    details: { reason: REASON },
+    event: { type: 'agent_updated', data: summarizeAgent(row) },
+  };
+}

@@ -1,0 +1,60 @@
+/** Issues that wait for the sub-agents of their agent. Whom they wait for is written down by a later slice. */
+import type { Actor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import { eq, sql } from 'drizzle-orm';
+import { type Change, recordChanges } from '../activity/index.ts';
+import { isTerminal, statusColumns, unblocked } from './policy.ts';
+import { issueUpdated } from './present.ts';
+import { issueFields, type IssueRow } from './rows.ts';
+import { lockIssue } from './unblock.ts';
+
+const { issues } = schema;
+
+/** Blocks the issue without a notice to people: nobody is asked for anything. */
+export async function parkIssue(tx: Tx, actor: Actor, subject: IssueRow, reason: string): Promise<void> {
+  const { issue: before } = await lockIssue(tx, subject.id, false);
+  if (before === undefined) throw notFound();
+  const [after] = await tx
+    .update(issues)
+    .set({
+      ...statusColumns('blocked', actor),
+      status: 'blocked',
+      blocked_reason: reason,
+      updated_at: sql`now()`,
+    })
+    .where(eq(issues.id, before.id))
+    .returning(issueFields);
+  const changes = { status: { from: before.status, to: 'blocked' } };
+  await recordChanges(tx, actor, [issueUpdated(after!, 'issue.parked', { changes })]);
+}
+
+/**
+ * What the issue waited for is there: blocked still, and not for the answer of a human, it is `todo` again.
+ * @returns changes for the caller's `recordChanges`; undefined for an issue that is over or in the trash
+ */
+export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | undefined> {
+  const { issue } = await lockIssue(tx, issue_id, false);
+  if (issue === undefined || isTerminal(issue.status)) return undefined;
+  if (issue.status !== 'blocked' || issue.awaiting_input) return [];
+  const [after] = await tx
+    .update(issues)
+    .set({ ...unblocked, status: 'todo', updated_at: sql`now()` })
+    .where(eq(issues.id, issue_id))
+    .returning(issueFields);
+  return [issueUpdated(after!, 'issue.unblocked', { changes: { status: { from: 'blocked', to: 'todo' } } })];
+}
+
+/** Something happened to the issues that may end sub-agents, or the wait for them: the trees are settled anew. */
+export async function tellSubagents(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
+  const ids = sql`(select value::uuid from jsonb_array_elements_text(${JSON.stringify(
+    issue_ids.filter((id) => id !== null),
+  )}::jsonb))`;
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select root_agent_id as agent_id from subagents
+    where (issue_id in ${ids} or parent_issue_id in ${ids}) and ended_at is null
+    union
+    select root_agent_id from subagent_waits where issue_id in ${ids}`);
+  await enqueueMany(tx, 'settle-subagents', rows);
+}

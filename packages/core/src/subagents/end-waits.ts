@@ -1,0 +1,62 @@
+import type { AgentActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { unparkIssue } from '../issues/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+
+interface EndedWait extends Record<string, unknown> {
+  issue_id: string;
+  company_id: string;
+  agent_id: string;
+  depth: number;
+  /** One of those that were waited for: in its name the agent is woken, so that chains of causes are counted. */
+  by: string;
+}
+
+/**
+ * Waits of the tree that are over: none of those that they are for lives any more, or nobody is there to be woken. The row
+ * goes with the wakeup, in one transaction and under the tree's lock: nobody is woken twice.
+ */
+export async function endWaits(tx: Tx, root_agent_id: string): Promise<Change[]> {
+  const { rows } = await tx.execute<EndedWait>(sql`
+    delete from subagent_waits w where w.root_agent_id = ${root_agent_id} and not ${stillNeeded}
+    returning w.issue_id, w.company_id, w.agent_id, w.depth,
+      coalesce((select s.agent_id from subagents s
+        where s.parent_agent_id = w.agent_id and s.parent_issue_id = w.issue_id
+        order by s.ended_at desc nulls last limit 1), w.issue_id) as by`);
+  const changes: Change[] = [];
+  for (const { issue_id, company_id, agent_id, depth, by } of rows) {
+    const told = await unparkIssue(tx, issue_id);
+    // An issue that is over, or in the trash, is nothing to be woken for.
+    if (told === undefined) continue;
+    changes.push(...told);
+    const cause: AgentActor = {
+      kind: 'agent',
+      agent_id: by,
+      company_id,
+      name: 'sub-agents',
+      key_id: null,
+      permissions: {},
+      run_id: null,
+      depth,
+    };
+    const payload = { sub_agents: 'all that you waited for have ended' };
+    await requestWakeups(tx, cause, [{ company_id, agent_id, issue_id, reason: 'subagent', payload }]);
+  }
+  return changes;
+}
+
+/** Of the wait `w`. Below a direct one that has ended its own may live on: a recursive wait is for them too. */
+const stillNeeded = sql`(
+  exists (select from agents a where a.id = w.agent_id and a.deleted_at is null and a.status <> 'terminated')
+  and exists (select from issues i where i.id = w.issue_id and i.deleted_at is null and i.status not in ('done', 'cancelled'))
+  and exists (
+    select from subagents s join agents n on n.id = s.agent_id
+    where s.root_agent_id = w.root_agent_id and s.ended_at is null and (
+      (s.parent_agent_id = w.agent_id and s.parent_issue_id = w.issue_id)
+      or (w.recursive and exists (select from subagents c
+        where c.parent_agent_id = w.agent_id and c.parent_issue_id = w.issue_id and c.agent_id = any(n.ancestor_ids))))))`;
+
+/** For the sweep: waits that `endWaits` would end. */
+export const endedWaits = sql`select w.root_agent_id from subagent_waits w where not ${stillNeeded}`;

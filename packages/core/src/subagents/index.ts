@@ -1,0 +1,15 @@
+/**
+ * Owns `subagents` and `subagent_waits`: agents that agents spawn for one issue each, and the issues that are parked until
+ * they end. All below one ordinary agent are a tree, whose lock comes before all row locks: spawning, waiting and settling
+ * in one tree happen one after the other. Invariants: at most ten living ones of one agent, three levels; a sub-agent ends
+ * with its issue, or with the run after which nothing is left to do; a wait is over in the transaction that wakes its
+ * agent, so it wakes once. Earlier slices tell news by the job `settle-subagents`.
+ */
+export { awaitSubagents } from './await-subagents.ts';
+export { listSubagents } from './list-subagents.ts';
+export { outlivedHomes, purgeOutlivedSubagent } from './retention.ts';
+export type { OutlivedHome } from './retention.ts';
+export { settleSubagents } from './settle-subagents.ts';
+export { spawnSubagent } from './spawn-subagent.ts';
+export type { SubagentOrder } from './spawn-subagent.ts';
+export { sweepSubagents } from './sweep-subagents.ts';

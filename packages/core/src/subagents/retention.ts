@@ -1,0 +1,46 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { purgeAgent } from '../agents/index.ts';
+import { clearIssueReference } from '../issues/index.ts';
+import { purgeOldTrash } from '../trash/index.ts';
+
+/**
+ * Removes one sub-agent that ended so many days ago, for good: with its runs, keys, files and session. What it wrote and
+ * what it cost stays. @returns false where there is none any more
+ */
+export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boolean> {
+  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+    select s.agent_id from subagents s join agents a on a.id = s.agent_id
+    where s.ended_at < now() - make_interval(days => ${days})
+      and not exists (select from agents below where below.parent_agent_id = s.agent_id)
+    order by s.ended_at limit 1 for update of s skip locked`);
+  const [outlived] = rows;
+  if (outlived === undefined) return false;
+  await clearIssueReference(tx, 'assignee_agent_id', [outlived.agent_id]);
+  await purgeOldTrash(tx, await purgeAgent(tx, outlived.agent_id));
+  return true;
+}
+
+/** A home on the machine of a scheduler: nobody works there any more. */
+export interface OutlivedHome extends Record<string, unknown> {
+  agent_id: string;
+  company_id: string;
+  company_home_dir: string | null;
+}
+
+/** How long a sub-agent's folders may be looked into after its end. */
+const HOME_KEPT_DAYS = 1;
+
+/**
+ * Homes of sub-agents that ended a day ago, in the order of their ids; each scheduler removes those that it sees.
+ * @param after null: from the first on
+ */
+export async function outlivedHomes(tx: Tx, after: string | null, limit: number): Promise<OutlivedHome[]> {
+  const { rows } = await tx.execute<OutlivedHome>(sql`
+    select s.agent_id, s.company_id, c.home_dir as company_home_dir
+    from subagents s join agents a on a.id = s.agent_id join companies c on c.id = s.company_id
+    where s.ended_at < now() - make_interval(days => ${HOME_KEPT_DAYS}) and a.home_dir is null
+      and (${after}::uuid is null or s.agent_id > ${after}::uuid)
+    order by s.agent_id limit ${limit}`);
+  return rows;
+}

@@ -1,0 +1,131 @@
+import {
+  type AgentActor,
+  type AgentRole,
+  type Issue,
+  MAX_CAUSE_DEPTH,
+  MAX_LIVING_SUBAGENTS,
+  MAX_SUBAGENT_DEPTH,
+} from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, cutText, notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { type AgentRow, createAgent, isWakeable } from '../agents/index.ts';
+import { createIssue, type IssueRow } from '../issues/index.ts';
+import { lockTree } from './tree.ts';
+
+export interface SubagentOrder {
+  role: AgentRole;
+  title: string;
+  /** Markdown: the description of its issue. */
+  instructions: string;
+}
+
+/** In bytes, of the parent's name in that of its sub-agent. */
+const NAME = 120;
+
+/**
+ * Makes an agent below the actor and an issue below the actor's, which wakes it. It works as the actor does: with its
+ * adapter, provider and model, and with no right that the actor lacks.
+ * @throws conflict at a limit, forbidden where the actor may not create what it would get
+ */
+export async function spawnSubagent(
+  tx: Tx,
+  actor: AgentActor,
+  issue: IssueRow,
+  { role, title, instructions }: SubagentOrder,
+): Promise<{ name: string; issue: Issue }> {
+  const root = await lockTree(tx, actor.agent_id);
+  const { parent, living, made } = await lockParent(tx, actor);
+  if (!isWakeable(parent.status)) throw conflict(`you are ${parent.status.replaceAll('_', ' ')}`);
+  if (parent.subagent_depth >= MAX_SUBAGENT_DEPTH)
+    throw conflict(`sub-agents go ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
+  if (living >= MAX_LIVING_SUBAGENTS)
+    throw conflict(`${living} of your sub-agents live: wait for them, by /await-subagents`);
+  if (actor.depth >= MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
+  const { company_id } = parent;
+  // What holds now decides, not what held when the run began.
+  const maker = { ...actor, permissions: parent.permissions };
+  const name = `${cutText(parent.name, NAME)} / ${role} ${made + 1}`;
+  const agent = await hire(tx, maker, parent, { name, role, title });
+  const made_issue = await createIssue(
+    tx,
+    maker,
+    company_id,
+    {
+      title,
+      body_markdown: instructions,
+      parent_issue_id: issue.id,
+      project_id: issue.project_id,
+      goal_id: issue.goal_id,
+      priority: issue.priority as Issue['priority'],
+      assignee_agent_id: agent.id,
+    },
+    { kind: 'subagent', id: parent.id },
+  );
+  await tx.insert(schema.subagents).values({
+    agent_id: agent.id,
+    company_id,
+    root_agent_id: root,
+    parent_agent_id: parent.id,
+    parent_issue_id: issue.id,
+    issue_id: made_issue.id,
+  });
+  return { name: agent.name, issue: made_issue };
+}
+
+/** Company before agent: the issue's number needs the company's row. Held against a change of the parent's rights. */
+async function lockParent(
+  tx: Tx,
+  { company_id, agent_id }: AgentActor,
+): Promise<{ parent: AgentRow; living: number; made: number }> {
+  await tx.execute(sql`select id from companies where id = ${company_id} for no key update`);
+  const [parent] = await tx
+    .select()
+    .from(schema.agents)
+    .where(sql`${schema.agents.id} = ${agent_id} and ${schema.agents.deleted_at} is null`)
+    .for('share');
+  if (parent === undefined) throw notFound();
+  const { rows } = await tx.execute<{ living: number; made: number }>(sql`
+    select count(*)::int as made, (count(*) filter (where ended_at is null))::int as living
+    from subagents where parent_agent_id = ${agent_id}`);
+  return { parent, ...rows[0]! };
+}
+
+async function hire(
+  tx: Tx,
+  actor: AgentActor,
+  parent: AgentRow,
+  { name, role, title }: { name: string; role: AgentRole; title: string },
+): Promise<{ id: string; name: string }> {
+  // What an admin has granted to one agent alone is not handed on.
+  const { allow_dangerous_permissions: _, ...adapter_config } = parent.adapter_config as Record<
+    string,
+    unknown
+  >;
+  const made = await createAgent(
+    tx,
+    actor,
+    parent.company_id,
+    {
+      name,
+      role,
+      adapter_type: parent.adapter_type,
+      adapter_config,
+      provider_id: parent.provider_id,
+      model: parent.model,
+      reports_to: parent.id,
+      // Its issue alone gives it work.
+      heartbeat_enabled: false,
+    },
+    {
+      spawned: {
+        parent_agent_id: parent.id,
+        subagent_depth: parent.subagent_depth + 1,
+        ancestor_ids: [...parent.ancestor_ids, parent.id],
+        spawn_reason: title,
+      },
+    },
+  );
+  return 'agent' in made ? made.agent : made;
+}

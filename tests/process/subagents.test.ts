@@ -1,0 +1,87 @@
+/** A scheduler that dies while an agent waits for its sub-agents and they work: nothing is lost, nobody is woken twice. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Issue, Run, Subagent } from '@acp/contract';
+import {
+  cloneDatabase,
+  type FakeModel,
+  killServices,
+  startFakeModel,
+  startService,
+  type TestDatabase,
+  waitFor,
+} from '@acp/testkit';
+import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+
+let db: TestDatabase;
+let model: FakeModel;
+let api: Api;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  db = await cloneDatabase('subagents_killed');
+  model = await startFakeModel();
+  env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
+  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+});
+afterAll(async () => {
+  await killServices();
+  await model.close();
+});
+
+const order = (title: string): string => `/spawn-subagent researcher ${title}\n\`\`\`\nFind it out.\n\`\`\``;
+
+it('a parent is woken once, with the results of the quick, the killed and the failed', async () => {
+  const asked: string[] = [];
+  model.setScript(({ messages }) => {
+    const prompt = messages.at(-1)!.content;
+    const title = /# Your issue\n\S+ (.*)/.exec(prompt)?.[1] ?? 'nothing';
+    asked.push(title);
+    const times = asked.filter((each) => each === title).length;
+    if (title === 'Write the report' && times === 1)
+      return `${['Quick', 'Slow', 'Hopeless'].map(order).join('\n')}\n/await-subagents`;
+    if (title === 'Write the report') return 'Put together.\n/status done';
+    if (title === 'Hopeless') return { status: 400, error: { message: 'no such model' } };
+    if (title === 'Slow' && times === 1) return { chunks: ['Half a '], stall: 'end' };
+    return `Found: ${title}.`;
+  });
+  const scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  const { company_id, agents } = await createTeam(api, ['Lead']);
+  const issue = await api.call<Issue>('POST', `/api/companies/${company_id}/issues`, {
+    title: 'Write the report',
+    assignee_agent_id: agents[0]!.id,
+  });
+  const subagents = async () => api.call<Subagent[]>('GET', `/api/issues/${issue.id}/subagents`);
+  await waitFor(async () => (await subagents()).filter(({ outcome }) => outcome !== null).length === 2);
+  await waitFor(() => asked.includes('Slow'));
+  const parked = await api.call<Issue>('GET', `/api/issues/${issue.id}`);
+  expect([parked.status, parked.checked_out_by_agent_id]).toEqual(['blocked', null]);
+  scheduler.kill('SIGKILL');
+  await scheduler.ended;
+  await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+
+  await waitFor(async () => (await api.call<Issue>('GET', `/api/issues/${issue.id}`)).status === 'done');
+  await waitFor(async () =>
+    (await api.call<Run[]>('GET', `/api/companies/${company_id}/heartbeat-runs`)).every(
+      ({ status }) => !['queued', 'running'].includes(status),
+    ),
+  );
+  expect(
+    (await subagents()).map(({ issue_title, outcome, status }) => [issue_title, outcome, status]),
+  ).toEqual([
+    ['Quick', 'done', 'terminated'],
+    ['Slow', 'done', 'terminated'],
+    ['Hopeless', 'failed', 'terminated'],
+  ]);
+  const counts = Object.fromEntries(
+    ['Write the report', 'Quick', 'Slow'].map((title) => [
+      title,
+      asked.filter((each) => each === title).length,
+    ]),
+  );
+  expect(counts).toEqual({ 'Write the report': 2, Quick: 1, Slow: 2 });
+  const told = model.requests.findLast(({ messages }) =>
+    messages.at(-1)!.content.includes('Write the report'),
+  )!;
+  const prompt = told.messages.at(-1)!.content;
+  for (const text of ['Found: Quick.', 'Found: Slow.', 'no such model']) expect(prompt).toContain(text);
+});
