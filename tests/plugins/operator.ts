@@ -60,5 +60,27 @@ export function pluginOperator(api: Api, company_id: string) {
     result<{ result: unknown; error: unknown }>(plugin, 'host', { service, args });
   const remove = async ({ id }: Plugin) => (await api.send('DELETE', `/api/plugins/${id}`)).status;
 
-  return { install, act, done, look, log, refusal, running, invoke, result, host, remove };
+  /** Calls it again and again, and gathers how it is answered. */
+  function callMeanwhile(plugin: Plugin) {
+    const over = new AbortController();
+    const answers = new Set<string>();
+    const calling = async () => {
+      while (!over.signal.aborted) {
+        const response = await invoke(plugin, 'echo', { text: 'meanwhile' });
+        await response.text();
+        const after = response.headers.get('retry-after');
+        answers.add(`${response.status}${after === null ? '' : `, after ${after}`}`);
+      }
+    };
+    const called = Promise.all([calling(), calling()]);
+    return {
+      async stop() {
+        over.abort();
+        await called;
+        return [...answers];
+      },
+    };
+  }
+
+  return { install, act, done, look, log, refusal, running, invoke, result, host, remove, callMeanwhile };
 }

@@ -464,10 +464,16 @@ describe('schedulers', () => {
     const [first, second] = schedulers as [ServiceProcess, ServiceProcess];
     await waitFor(async () => heldBy([first.pid, second.pid], 2), { timeout_ms: 20_000 });
     const third = await startScheduler();
+    const calls = operator.callMeanwhile(plugins[0]!);
     await first.stop();
     await waitFor(async () => heldBy([second.pid, third.pid], 2), { timeout_ms: 20_000 });
     second.kill('SIGKILL');
     await waitFor(async () => heldBy([third.pid]), { timeout_ms: 30_000 });
+    const answers = await calls.stop();
+    expect(
+      [...answers].filter((answer) => !['200', '503, after 2', '503, after 5'].includes(answer)),
+    ).toEqual([]);
+    expect(answers).toContain('200');
     for (const plugin of [oldest, ...plugins])
       expect(await result(plugin, 'echo', { text: 'here' })).toMatchObject({ text: 'here' });
     expect(third.log.filter(({ level }) => level === 'error')).toEqual([]);

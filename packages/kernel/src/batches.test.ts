@@ -6,6 +6,7 @@ function byHand(most = 10) {
   const begun: { items: number[]; answer: PromiseWithResolvers<number[]> }[] = [];
   const batches = new Batches<number, number>({
     most,
+    on_failure: 'together',
     perform: async (items) => {
       const answer = Promise.withResolvers<number[]>();
       begun.push({ items, answer });
@@ -49,12 +50,26 @@ describe('Batches', () => {
 
   it('that fail, or answer too little, fail their own callers and no others', async () => {
     const answers = [async () => Promise.reject(new Error('no')), async () => [], async () => [7]];
-    const batches = new Batches<number, number>({ most: 1, perform: async () => answers.shift()!() });
+    const batches = new Batches<number, number>({
+      most: 1,
+      on_failure: 'together',
+      perform: async () => answers.shift()!(),
+    });
     const all = await Promise.allSettled([batches.add(1), batches.add(2), batches.add(3)]);
     expect(all.map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
       'Error: no',
       'Error: a batch was not answered in full',
       7,
     ]);
+  });
+
+  it('of which one item can’t be done fail that one alone where they are told to', async () => {
+    const batches = new Batches<number, number>({
+      most: 10,
+      on_failure: 'alone',
+      perform: async (items) => (items.includes(2) ? Promise.reject(new Error('bad')) : items),
+    });
+    const all = await Promise.allSettled([1, 2, 3].map(async (n) => batches.add(n)));
+    expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 });

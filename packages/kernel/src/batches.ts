@@ -3,8 +3,13 @@ interface BatchOptions<T, R> {
   most: number;
   /** Least milliseconds from the begin of one batch to that of the next; the first one after a pause goes at once. */
   rest_ms?: number;
-  /** One answer for each item, in order. Where it throws, all callers of the batch get what was thrown. */
+  /** One answer for each item, in order; nothing was done where it throws. */
   perform: (items: T[]) => Promise<readonly R[]>;
+  /**
+   * What becomes of a batch of several that throws: `together`, all of its callers get what was thrown; `alone`, each is
+   * tried by itself, for items of strangers, of which one may be what nobody can store.
+   */
+  on_failure: 'together' | 'alone';
 }
 
 interface Waiting<T, R> {
@@ -55,7 +60,9 @@ export class Batches<T, R> {
       if (answers.length !== batch.length) throw new Error('a batch was not answered in full');
       for (const [place, { done }] of batch.entries()) done.resolve(answers[place]!);
     } catch (error) {
-      for (const { done } of batch) done.reject(error);
+      if (batch.length > 1 && this.#options.on_failure === 'alone')
+        for (const each of batch) await this.#perform([each]);
+      else for (const { done } of batch) done.reject(error);
     }
   }
 }

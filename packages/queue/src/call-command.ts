@@ -1,13 +1,9 @@
-import { sql } from 'drizzle-orm';
 import { checkCommandBody, commandCatalogue } from '@acp/contract';
 import type { CommandName, CommandPayload, CommandResult, CommandRow } from '@acp/contract';
-import { signal, transaction, WILDCARD } from '@acp/db';
-import type { Database, Listener, Tx } from '@acp/db';
-import { errorKinds, newId, ServiceError, unavailable } from '@acp/kernel';
+import type { Database, Listener } from '@acp/db';
+import { errorKinds, newId, ServiceError } from '@acp/kernel';
+import { Calls, type NewCommand, type Outcome } from './calls.ts';
 import { type CommandBodies, readBody, storeBody } from './command-bodies.ts';
-import { enqueue } from './enqueue.ts';
-import { LEASED } from './leased-commands.ts';
-import type { CommandError } from './run-command.ts';
 
 export interface CallCommandOptions {
   /** Who asks; stored with the command and given to its handler. */
@@ -20,10 +16,8 @@ export interface CallCommandOptions {
 }
 
 const MAX_TIMEOUT_MS = 30_000;
-/** Word may be lost with a connection; the row is not. */
-const LOOK_EVERY_MS = 2000;
-
-type Outcome = { status: string; result: unknown; result_key: string | null; error: CommandError | null };
+/** Of a command that nobody took in time: its scheduler was lost, and another takes over within 30 s. */
+const RETRY_AFTER_SEC = 5;
 
 /**
  * Has a scheduler do it and waits for the result, which is checked. Throws what its handler threw, if that was a
@@ -55,62 +49,41 @@ export async function callRow(
 ): Promise<unknown> {
   checkCommandBody(row.payload, payload, `payload of ${name}`);
   const timeoutMs = Math.min(options.timeout_ms ?? MAX_TIMEOUT_MS, row.deadline_sec * 1000, MAX_TIMEOUT_MS);
-  const id = newId();
-  // Subscribed before the command exists, so that no answer is missed.
-  const givenUp = AbortSignal.timeout(timeoutMs);
-  const news = subscribe(listener, id, givenUp);
-  try {
-    const { json, key } = await storeBody(payload, options.bodies);
-    await Promise.race([listener.ready(), news.over]);
-    const lease = row.taken_by === 'any' ? null : (row.taken_by as (payload: unknown) => string)(payload);
-    await transaction(database, async (tx) => {
-      await insertCommand(tx, { id, name, json, key, lease, timeoutMs }, options);
-      if (lease === null) await enqueue(tx, 'run-command', { command_id: id });
-      else signal(tx, 'commands', LEASED);
-    });
-    for (;;) {
-      await news.next();
-      const outcome = await readOutcome(database.db, id);
-      if (outcome !== undefined) return checked(name, row, await valueOf(outcome, options.bodies));
-      if (givenUp.aborted) throw unavailable('no scheduler answered in time');
-    }
-  } finally {
-    news.close();
-  }
+  const { json, key } = await storeBody(payload, options.bodies);
+  const command: NewCommand = {
+    id: newId(),
+    name,
+    company_id: options.company_id ?? null,
+    actor: options.actor,
+    payload: json,
+    payload_key: key,
+    lease: row.taken_by === 'any' ? null : (row.taken_by as (payload: unknown) => string)(payload),
+    timeout_ms: timeoutMs,
+  };
+  const outcome = await callsOf(database, listener).outcomeOf(command, AbortSignal.timeout(timeoutMs));
+  if (outcome === undefined) throw notInTime();
+  return checked(name, row, await valueOf(outcome, options.bodies));
 }
 
-interface NewCommand {
-  id: string;
-  name: string;
-  json: string;
-  key: string | null;
-  lease: string | null;
-  timeoutMs: number;
-}
+const notInTime = () =>
+  new ServiceError('unavailable', 'no scheduler answered in time', { retry_after_sec: RETRY_AFTER_SEC });
 
-async function insertCommand(
-  tx: Tx,
-  { id, name, json, key, lease, timeoutMs }: NewCommand,
-  { actor, company_id }: CallCommandOptions,
-): Promise<void> {
-  await tx.execute(sql`
-    insert into commands (id, name, company_id, actor, payload, payload_key, lease, status, deadline)
-    values (${id}, ${name}, ${company_id ?? null}, ${JSON.stringify(actor ?? null)}::jsonb,
-      ${json}::jsonb, ${key}, ${lease}, 'queued', now() + ${timeoutMs}::float8 * interval '1 ms')`);
-}
+/** One for each listener of a database, as long as it lives. */
+const known = new WeakMap<Database, WeakMap<Listener, Calls>>();
 
-async function readOutcome(tx: Tx, id: string): Promise<Outcome | undefined> {
-  const { rows } = await tx.execute<Outcome>(
-    sql`select status, result, result_key, error from commands where id = ${id} and status not in ('queued', 'running')`,
-  );
-  return rows[0];
+function callsOf(database: Database, listener: Listener): Calls {
+  const ofDatabase = known.get(database) ?? new WeakMap<Listener, Calls>();
+  known.set(database, ofDatabase);
+  const calls = ofDatabase.get(listener) ?? new Calls(database, listener);
+  ofDatabase.set(listener, calls);
+  return calls;
 }
 
 async function valueOf(outcome: Outcome, bodies: CommandBodies | undefined): Promise<unknown> {
   const { status, result, result_key, error } = outcome;
   if (status === 'succeeded') return readBody(result, result_key, bodies);
-  if (status === 'expired') throw unavailable('no scheduler answered in time');
-  const kind = errorKinds.find((known) => known === error?.kind);
+  if (status === 'expired') throw notInTime();
+  const kind = errorKinds.find((each) => each === error?.kind);
   if (error === null || kind === undefined) throw new Error('the command failed');
   const { message, extra, retry_after_sec } = error;
   throw new ServiceError(kind, message, { extra, retry_after_sec });
@@ -123,42 +96,4 @@ function checked(name: string, row: CommandRow, result: unknown): unknown {
   } catch (cause) {
     throw new Error('the command answered with a result of another shape', { cause });
   }
-}
-
-interface News {
-  /** Resolves at the end of the time. */
-  over: Promise<void>;
-  /** Resolves at once where something came since the last time. */
-  next(): Promise<void>;
-  close(): void;
-}
-
-/** Word of this command, a gap in the news (a reconnection, too much to say), a while without any, or the end of the time. */
-function subscribe(listener: Listener, id: string, givenUp: AbortSignal): News {
-  let news = Promise.withResolvers<void>();
-  const tell = () => news.resolve();
-  const offItems = listener.on('commands', (items) => {
-    if (items.includes(id) || items.includes(WILDCARD)) tell();
-  });
-  const offReconnect = listener.onReconnect(tell);
-  const looks = setInterval(tell, LOOK_EVERY_MS).unref();
-  const over = Promise.withResolvers<void>();
-  const end = () => {
-    tell();
-    over.resolve();
-  };
-  givenUp.addEventListener('abort', end, { once: true });
-  return {
-    over: over.promise,
-    async next() {
-      await news.promise;
-      if (!givenUp.aborted) news = Promise.withResolvers();
-    },
-    close() {
-      offItems();
-      offReconnect();
-      clearInterval(looks);
-      givenUp.removeEventListener('abort', end);
-    },
-  };
 }

@@ -5,7 +5,7 @@ import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { Type } from 'typebox';
 import { callRow } from './call-command.ts';
-import { deleteOldCommands, migrateQueue, openQueue } from './index.ts';
+import { deleteOldCommands, LeaseLost, migrateQueue, openQueue } from './index.ts';
 import type { CommandContext, CommandHandlers, Queue } from './index.ts';
 
 const row = { payload: Type.Any(), result: Type.Any(), deadline_sec: 5, taken_by: 'any', doc: '' } as const;
@@ -36,6 +36,7 @@ const bodies = {
   get: async (key: string) => Promise.resolve(stored.get(key)),
 };
 let leases: string[] = [];
+let moves = 0;
 
 let test: TestDatabase;
 let queue: Queue;
@@ -68,6 +69,7 @@ const handlers: CommandHandlers<typeof table> = {
   // A wrong answer, for the numbers below 0.
   typed: async ({ n }) => Promise.resolve(n < 0 ? ({ total: n } as never) : { sum: n + 1 }),
   leased: async ({ plugin }: { plugin: string }, { signal }) => {
+    if (plugin === 'that moves' && (moves += 1) === 1) throw new LeaseLost();
     if (plugin === 'that hangs') await waitFor(() => signal.aborted, { timeout_ms: 5000 });
     return `done for ${plugin}`;
   },
@@ -171,6 +173,27 @@ describe('a command', () => {
     });
     expect(await call('leased', { plugin: 'd' }, 2000)).toBe('done for d');
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('whose lease was lost before anything was done goes to the next holder', async () => {
+    leases = ['plugin that moves'];
+    expect(await call('leased', { plugin: 'that moves' })).toBe('done for that moves');
+    expect(moves).toBe(2);
+  });
+
+  it('called with many others shares its statements with them, and the refusal of its body with nobody', async () => {
+    leases = Array.from({ length: 16 }, (_, n) => `plugin ${n}`);
+    const ends = await Promise.allSettled(
+      // A body that no database takes is among them.
+      Array.from({ length: 64 }, async (_, n) =>
+        call('leased', n === 7 ? { plugin: '7', said: '\u0000' } : { plugin: `${n % 16}` }),
+      ),
+    );
+    expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    expect(ends[7]).toMatchObject({ status: 'rejected', reason: { kind: 'invalid' } });
+    const before = test.database.statements();
+    await Promise.all(Array.from({ length: 64 }, async (_, n) => call('leased', { plugin: `${n % 16}` })));
+    expect(test.database.statements() - before).toBeLessThan(64);
   });
 
   it('is answered also where word of it, or of its end, is lost', async () => {

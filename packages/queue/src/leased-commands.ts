@@ -2,10 +2,7 @@ import { sql } from 'drizzle-orm';
 import { WILDCARD } from '@acp/db';
 import type { Listener } from '@acp/db';
 import { messageOf } from './completions.ts';
-import { type CommandRunner, runCommand } from './run-command.ts';
-
-/** Item of the `commands` channel: a command waits for the holder of its lease. */
-export const LEASED = 'leased';
+import { claim, type CommandRunner, type Claimed, LEASED, performCommand } from './run-command.ts';
 
 /** Of one lease: a holder that hangs holds up none of its neighbours. */
 const MAX_AT_ONCE = 16;
@@ -22,6 +19,8 @@ export class LeasedCommands {
   readonly #held: () => readonly string[];
   readonly #running = new Map<string, Promise<void>>();
   readonly #busy = new Map<string, number>();
+  /** Leases that took all they could at the last look: more may wait for them. */
+  readonly #more = new Set<string>();
   readonly #stop = new AbortController();
   readonly #off: (() => void)[];
   readonly #looks: NodeJS.Timeout;
@@ -59,15 +58,15 @@ export class LeasedCommands {
     try {
       while (this.#again && !this.#stop.signal.aborted) {
         this.#again = false;
-        const held = this.#held().filter((lease) => this.#roomOf(lease) > 0);
-        if (held.length === 0) return;
-        const { rows } = await this.#runner.database.db.execute<{ id: string; lease: string }>(sql`
-          select id, lease from commands where status = 'queued' and lease = any(${sql.param(held)}::text[])
-          order by created_at limit ${BATCH}`);
-        for (const { id, lease } of rows)
-          if (this.#roomOf(lease) > 0 && !this.#running.has(id)) this.#start(id, lease);
+        const offered = this.#offered();
+        if (offered.size === 0) return;
+        const commands = await this.#claim(offered);
+        for (const command of commands) this.#start(command);
+        for (const [lease, room] of offered)
+          if (commands.filter((each) => each.lease === lease).length >= room) this.#more.add(lease);
+          else this.#more.delete(lease);
         // Those of a lease that is busy now may stand before others'.
-        if (rows.length === BATCH) this.#again = true;
+        if (commands.length === BATCH) this.#again = true;
       }
     } catch (err) {
       // Who waits is told at the deadline; the next word looks again.
@@ -77,22 +76,43 @@ export class LeasedCommands {
     }
   }
 
+  /** How many each lease could take now. */
+  #offered(): Map<string, number> {
+    const held = this.#held();
+    for (const lease of this.#more) if (!held.includes(lease)) this.#more.delete(lease);
+    return new Map(held.map((lease) => [lease, this.#roomOf(lease)] as const).filter(([, room]) => room > 0));
+  }
+
+  async #claim(offered: ReadonlyMap<string, number>): Promise<Claimed[]> {
+    return claim(
+      this.#runner.database.db,
+      sql`
+        select c.id from unnest(${sql.param([...offered.keys()])}::text[], ${sql.param([...offered.values()])}::int[]) as held(lease, room)
+        cross join lateral (
+          select q.id from commands q where q.status = 'queued' and q.lease = held.lease
+          order by q.created_at limit held.room for no key update skip locked
+        ) c limit ${BATCH}`,
+    );
+  }
+
   #roomOf(lease: string): number {
     return MAX_AT_ONCE - (this.#busy.get(lease) ?? 0);
   }
 
-  #start(id: string, lease: string): void {
+  #start(command: Claimed): void {
+    const { id } = command;
+    const lease = command.lease ?? '';
     this.#busy.set(lease, (this.#busy.get(lease) ?? 0) + 1);
-    const done = runCommand(this.#runner, id, this.#stop.signal)
+    const done = performCommand(this.#runner, command, this.#stop.signal)
       .catch((err: unknown) =>
         this.#runner.logger?.warn('a command could not be run', { command_id: id, error: messageOf(err) }),
       )
       .finally(() => {
         this.#running.delete(id);
         const left = (this.#busy.get(lease) ?? 1) - 1;
-        if (left === 0) this.#busy.delete(lease);
-        else this.#busy.set(lease, left);
-        this.look();
+        if (left > 0) this.#busy.set(lease, left);
+        else this.#busy.delete(lease);
+        if (this.#more.has(lease)) this.look();
       });
     this.#running.set(id, done);
   }

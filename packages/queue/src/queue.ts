@@ -10,7 +10,7 @@ import type { ConsumeOptions, JobHandler } from './consumer.ts';
 import { kickOf, parseKick, setProducer } from './enqueue.ts';
 import { LeasedCommands } from './leased-commands.ts';
 import type { CommandBodies } from './command-bodies.ts';
-import { type CommandContext, runCommand } from './run-command.ts';
+import { type CommandContext, commandEnds, runCommand } from './run-command.ts';
 
 export interface QueueOptions {
   database: Database;
@@ -90,7 +90,7 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
     serveCommands: (serveOptions) => queue.serveTable(commandCatalogue, serveOptions),
     serveTable(table, { handlers, bodies, concurrency = 16, leases }) {
       assertComplete(table, handlers);
-      const runner = { database, table, handlers, bodies, logger };
+      const runner = { database, table, handlers, bodies, logger, ends: commandEnds(database) };
       queue.consume('run-command', { concurrency }, async ({ command_id }, { signal }) =>
         runCommand(runner, command_id, signal),
       );

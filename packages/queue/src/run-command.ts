@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { hostname } from 'node:os';
 import { checkCommandBody } from '@acp/contract';
 import type { CommandRow, CommandTable } from '@acp/contract';
 import { signal as signalAfterCommit, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
-import { ServiceError } from '@acp/kernel';
+import { Batches, ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { type CommandBodies, readBody, storeBody, type StoredBody } from './command-bodies.ts';
 
@@ -25,8 +25,13 @@ export interface CommandRunner {
   table: CommandTable;
   handlers: Readonly<Record<string, Handler>>;
   bodies?: CommandBodies | undefined;
+  /** Where the ends of its commands are stored. */
+  ends: Batches<CommandEnd, void>;
   logger?: Logger | undefined;
 }
+
+/** Item of the `commands` channel: a command waits for the holder of its lease. */
+export const LEASED = 'leased';
 
 /** The `error` column; kind null: a failure whose message is not for callers. */
 export interface CommandError {
@@ -36,41 +41,69 @@ export interface CommandError {
   retry_after_sec?: number | undefined;
 }
 
-type Claimed = {
+/** One that is ours from now on until its end is stored. */
+export interface Claimed extends Record<string, unknown> {
+  id: string;
   name: string;
   company_id: string | null;
   actor: unknown;
   payload: unknown;
   payload_key: string | null;
-  status: string;
+  lease: string | null;
+  /** `expired`: its deadline was over. */
+  status: 'running' | 'expired';
   left_ms: number;
-};
+}
+
+/** How a command ends here; `queued` again for who holds its lease by now. */
+export interface CommandEnd {
+  id: string;
+  status: 'succeeded' | 'failed' | 'queued';
+  result: StoredBody | null;
+  error: CommandError | null;
+}
+
+/** A handler of a leased command: it was taken for a lease that is not held here any more. Nothing was done. */
+export class LeaseLost extends Error {}
 
 const claimant = `${hostname()}:${process.pid}`;
 
 /** Claims the command, has its handler do it, and stores the outcome. Who waits for one that is not ours has been told. */
 export async function runCommand(runner: CommandRunner, id: string, stopping: AbortSignal): Promise<void> {
-  const { database, bodies, logger } = runner;
-  const command = await claim(database.db, id);
-  if (command?.status !== 'running') return;
+  const [command] = await claim(runner.database.db, sql`select ${id}::uuid as id`);
+  if (command !== undefined) await performCommand(runner, command, stopping);
+}
+
+/** The same of one that was claimed. */
+export async function performCommand(
+  runner: CommandRunner,
+  command: Claimed,
+  stopping: AbortSignal,
+): Promise<void> {
+  if (command.status !== 'running') return;
   const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(command.left_ms)));
   const signal = AbortSignal.any([stopping, deadline]);
-  let result: StoredBody | null = null;
-  let error: CommandError | null = null;
+  await runner.ends.add(await endOf(runner, command, signal));
+}
+
+async function endOf(runner: CommandRunner, command: Claimed, signal: AbortSignal): Promise<CommandEnd> {
+  const { id, name, lease } = command;
   try {
-    result = await storeBody(await handle(runner, id, command, signal), bodies);
+    const result = await storeBody(await handle(runner, command, signal), runner.bodies);
+    return { id, status: 'succeeded', result, error: null };
   } catch (err) {
-    error = describe(err);
+    if (err instanceof LeaseLost && lease !== null)
+      return { id, status: 'queued', result: null, error: null };
+    const error = describe(err);
     if (error.kind === null)
-      logger?.error('a command failed', { command: command.name, command_id: id, error: err });
+      runner.logger?.error('a command failed', { command: name, command_id: id, error: err });
+    return { id, status: 'failed', result: null, error };
   }
-  await transaction(database, async (tx) => finish(tx, id, result, error));
 }
 
 async function handle(
   { table, handlers, bodies }: CommandRunner,
-  command_id: string,
-  { name, company_id, actor, payload, payload_key }: Claimed,
+  { id: command_id, name, company_id, actor, payload, payload_key }: Claimed,
   signal: AbortSignal,
 ): Promise<unknown> {
   const row: CommandRow | undefined = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -90,34 +123,49 @@ async function handle(
   }
 }
 
-// One statement decides: not started after its deadline, and by one scheduler only.
-async function claim(tx: Tx, id: string): Promise<Claimed | undefined> {
+/**
+ * One statement decides: not started after its deadline, and by one scheduler only.
+ * @param wanted a query of their `id`s
+ */
+export async function claim(tx: Tx, wanted: SQL): Promise<Claimed[]> {
   const { rows } = await tx.execute<Claimed>(sql`
-    update commands set
-      status = case when deadline > now() then 'running' else 'expired' end,
-      finished_at = case when deadline > now() then null else now() end,
+    with wanted as materialized (${wanted})
+    update commands c set
+      status = case when c.deadline > now() then 'running' else 'expired' end,
+      finished_at = case when c.deadline > now() then null else now() end,
       claimed_by = ${claimant}
-    where id = ${id} and status = 'queued'
-    returning name, company_id, actor, payload, payload_key, status,
-      (extract(epoch from deadline - now()) * 1000)::float8 as left_ms`);
-  return rows[0];
+    from wanted where c.id = wanted.id and c.status = 'queued'
+    returning c.id, c.name, c.company_id, c.actor, c.payload, c.payload_key, c.lease, c.status,
+      (extract(epoch from c.deadline - now()) * 1000)::float8 as left_ms`);
+  return rows;
 }
 
-async function finish(
-  tx: Tx,
-  id: string,
-  result: StoredBody | null,
-  error: CommandError | null,
-): Promise<void> {
+/** Bounded by what the results of one statement may come to, 64 KB each. */
+const MOST_ENDS = 64;
+
+/** Ends of many commands are stored together, and who waits for them is told by one message. */
+export function commandEnds(database: Database): CommandRunner['ends'] {
+  return new Batches<CommandEnd, void>({
+    most: MOST_ENDS,
+    on_failure: 'alone',
+    perform: async (ends) => {
+      await transaction(database, async (tx) => storeEnds(tx, ends));
+      return ends.map(() => undefined);
+    },
+  });
+}
+
+async function storeEnds(tx: Tx, ends: readonly CommandEnd[]): Promise<void> {
+  const column = (read: (end: CommandEnd) => string | null) => sql.param(ends.map(read));
   await tx.execute(sql`
-    update commands set
-      status = ${error === null ? 'succeeded' : 'failed'},
-      result = ${result?.json ?? null}::jsonb,
-      result_key = ${result?.key ?? null},
-      error = ${error === null ? null : JSON.stringify(error)}::jsonb,
-      finished_at = now()
-    where id = ${id} and status = 'running'`);
-  signalAfterCommit(tx, 'commands', id);
+    update commands c set status = e.status, result = e.result::jsonb, result_key = e.result_key, error = e.error::jsonb,
+      finished_at = case when e.status = 'queued' then null else now() end
+    from unnest(${column(({ id }) => id)}::uuid[], ${column(({ status }) => status)}::text[],
+      ${column(({ result }) => result?.json ?? null)}::text[], ${column(({ result }) => result?.key ?? null)}::text[],
+      ${column(({ error }) => (error === null ? null : JSON.stringify(error)))}::text[])
+      as e(id, status, result, result_key, error)
+    where c.id = e.id and c.status = 'running'`);
+  for (const { id, status } of ends) signalAfterCommit(tx, 'commands', status === 'queued' ? LEASED : id);
 }
 
 function describe(err: unknown): CommandError {

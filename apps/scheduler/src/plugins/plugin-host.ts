@@ -10,7 +10,8 @@ import {
   takeDueJobs,
 } from '@acp/core';
 import { type Database, type Listener, transaction, WILDCARD } from '@acp/db';
-import { type Config, createGuardedFetch, type Logger, notFound, type Vault } from '@acp/kernel';
+import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { LeaseLost } from '@acp/queue';
 import { pluginLease } from '@acp/contract';
 import type { Storage } from '@acp/storage';
 import { PluginMetrics } from './plugin-metrics.ts';
@@ -92,10 +93,10 @@ export class PluginHost {
       .map(([plugin_id]) => pluginLease({ plugin_id }));
   }
 
-  /** @throws notFound where it does not run here */
+  /** @throws LeaseLost where it does not run here, or not any more: a command for it is its next holder's */
   runner(plugin_id: string): PluginRunner {
     const runner = this.#runners.get(plugin_id);
-    if (runner?.isReady !== true) throw notFound('the plugin does not run');
+    if (runner?.isReady !== true) throw new LeaseLost('the plugin does not run here');
     return runner;
   }
 

@@ -33,7 +33,9 @@ export type { DueJob } from './jobs.ts';
 export { nextRun } from './register.ts';
 export { manifestOf } from './manifest.ts';
 export {
+  anyPluginComing,
   countPluginSandboxes,
+  isComing,
   listPluginAudit,
   listPluginEvents,
   listPluginJobs,

@@ -90,6 +90,19 @@ export async function listPluginTools(tx: Tx, company_id: string): Promise<Plugi
   return (await runningPlugins(tx, company_id)).flatMap(toolsOf);
 }
 
+/** It is to run and does not: it was just started, is between two schedulers, or rests after a crash. */
+export function isComing({ wanted, state }: Pick<PluginRow, 'wanted' | 'state'>): boolean {
+  return wanted && state !== 'running';
+}
+
+/** Of any plugin of the company: what such a one brings is not known until it runs. */
+export async function anyPluginComing(tx: Tx, company_id: string): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from plugins where company_id = ${company_id} and wanted and state <> 'running' limit 1`,
+  );
+  return rows.length > 0;
+}
+
 async function runningPlugins(tx: Tx, company_id: string): Promise<PluginRow[]> {
   return tx
     .select()

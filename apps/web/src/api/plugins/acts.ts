@@ -1,9 +1,11 @@
 import type { CommandPayload, Plugin, pluginEndpoints, PluginTool } from '@acp/contract';
 import {
+  anyPluginComing,
   banPlugin,
   type Decision,
   deletePlugin,
   findPlugin,
+  isComing,
   listPluginTools,
   type PluginRow,
   presentPlugin,
@@ -85,25 +87,34 @@ async function ended(c: OnPlugin, row: PluginRow): Promise<Plugin> {
 
 export async function invokeTool(c: Context<Rows['invokeTool']>) {
   const tools = await listPluginTools(c.tx, c.company_id);
-  return invoke(
-    c,
-    tools.find(({ tool }) => tool === c.body.tool),
-  );
+  const found = tools.find(({ tool }) => tool === c.body.tool);
+  if (found === undefined) throw await missing(c, 'there is no such tool');
+  return invoke(c, found);
 }
 
 export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
-  return invoke(
-    c,
-    toolsOf(c.subject).find(({ name }) => name === c.body.tool),
-  );
+  const found = toolsOf(c.subject).find(({ name }) => name === c.body.tool);
+  if (found === undefined) throw isComing(c.subject) ? comesSoon() : notFound('there is no such tool');
+  return invoke(c, found);
 }
+
+/** Of plugins that are just being taken over nothing is known: a caller is to come again, not to be told that it is gone. */
+async function missing(
+  { tx, company_id }: Pick<Context<Rows['invokeTool']>, 'tx' | 'company_id'>,
+  what: string,
+): Promise<ServiceError> {
+  return (await anyPluginComing(tx, company_id)) ? comesSoon() : notFound(what);
+}
+
+const COMING_SEC = 2;
+const comesSoon = () =>
+  new ServiceError('unavailable', 'the plugin is being started', { retry_after_sec: COMING_SEC });
 
 /** The input is checked where the schema is compiled, in the scheduler that runs the plugin. */
 async function invoke(
   c: Pick<Context<Rows['invokeTool']>, 'actor' | 'company_id' | 'services' | 'body'>,
-  found: PluginTool | undefined,
+  found: PluginTool,
 ) {
-  if (found === undefined) throw notFound('there is no such tool');
   const { plugin_id, namespace, name } = found;
   const input = c.body.input ?? {};
   return c.services.command('invoke-plugin-tool', { plugin_id, namespace, name, input }, c);
@@ -115,7 +126,7 @@ const PRIVATE = new Set(['authorization', 'proxy-authorization', 'cookie']);
 export async function deliverWebhook(c: Context<Rows['deliverWebhook']>) {
   const path = c.params.path ?? '';
   const plugin = await webhookOwner(c.tx, c.company_id, path);
-  if (plugin === undefined) throw notFound();
+  if (plugin === undefined) throw await missing(c, 'not found');
   const headers = Object.fromEntries(
     Object.entries(c.request.headers).flatMap(([name, value]) =>
       value === undefined || PRIVATE.has(name) ? [] : [[name, String(value)]],

@@ -1,0 +1,150 @@
+import { sql } from 'drizzle-orm';
+import { type Database, type Listener, signal, transaction, WILDCARD } from '@acp/db';
+import { Batches } from '@acp/kernel';
+import { enqueue } from './enqueue.ts';
+import { type CommandError, LEASED } from './run-command.ts';
+
+export interface NewCommand {
+  id: string;
+  name: string;
+  company_id: string | null;
+  actor: unknown;
+  /** JSON. */
+  payload: string;
+  payload_key: string | null;
+  /** Null: any scheduler takes it. */
+  lease: string | null;
+  timeout_ms: number;
+}
+
+export interface Outcome extends Record<string, unknown> {
+  id: string;
+  status: string;
+  result: unknown;
+  result_key: string | null;
+  error: CommandError | null;
+}
+
+/** Word may be lost with a connection; the row is not. */
+const LOOK_EVERY_MS = 2000;
+/** Bounded by what the bodies of one statement may come to, 64 KB each. */
+const MOST_AT_ONCE = 64;
+
+/** The commands that one process waits for: many calls share their statements and one subscription. */
+export class Calls {
+  readonly #database: Database;
+  readonly #listener: Listener;
+  readonly #tell = new Map<string, () => void>();
+  readonly #inserts: Batches<NewCommand, void>;
+  readonly #reads: Batches<string, Outcome | undefined>;
+
+  constructor(database: Database, listener: Listener) {
+    this.#database = database;
+    this.#listener = listener;
+    this.#inserts = new Batches({
+      most: MOST_AT_ONCE,
+      on_failure: 'alone',
+      perform: async (commands) => insertLeased(database, commands),
+    });
+    this.#reads = new Batches({
+      most: MOST_AT_ONCE,
+      on_failure: 'together',
+      perform: async (ids) => readOutcomes(database, ids),
+    });
+    const tellAll = () => {
+      for (const tell of this.#tell.values()) tell();
+    };
+    listener.onReconnect(tellAll);
+    listener.on('commands', (items) => {
+      if (items.includes(WILDCARD)) tellAll();
+      else for (const item of items) this.#tell.get(item)?.();
+    });
+  }
+
+  /** @returns undefined where nobody has ended it until `givenUp` aborts */
+  async outcomeOf(command: NewCommand, givenUp: AbortSignal): Promise<Outcome | undefined> {
+    // Waited for before the command exists, so that no answer is missed.
+    const news = this.#newsOf(command.id, givenUp);
+    try {
+      await Promise.race([this.#listener.ready(), news.over]);
+      await this.#insert(command);
+      for (;;) {
+        await news.next();
+        const outcome = await this.#reads.add(command.id);
+        if (outcome !== undefined || givenUp.aborted) return outcome;
+      }
+    } finally {
+      news.close();
+    }
+  }
+
+  async #insert(command: NewCommand): Promise<void> {
+    if (command.lease !== null) return this.#inserts.add(command);
+    await transaction(this.#database, async (tx) => {
+      await tx.execute(insertOf([command]));
+      await enqueue(tx, 'run-command', { command_id: command.id });
+    });
+  }
+
+  /** Word of this command, a gap in the news (a reconnection, too much to say), a while without any, or the end of the time. */
+  #newsOf(id: string, givenUp: AbortSignal): News {
+    let news = Promise.withResolvers<void>();
+    const tell = () => news.resolve();
+    const looks = setInterval(tell, LOOK_EVERY_MS).unref();
+    const over = Promise.withResolvers<void>();
+    const end = () => {
+      tell();
+      over.resolve();
+    };
+    this.#tell.set(id, tell);
+    givenUp.addEventListener('abort', end, { once: true });
+    return {
+      over: over.promise,
+      async next() {
+        await news.promise;
+        if (!givenUp.aborted) news = Promise.withResolvers();
+      },
+      close: () => {
+        this.#tell.delete(id);
+        clearInterval(looks);
+        givenUp.removeEventListener('abort', end);
+      },
+    };
+  }
+}
+
+interface News {
+  /** Resolves at the end of the time. */
+  over: Promise<void>;
+  /** Resolves at once where something came since the last time. */
+  next(): Promise<void>;
+  close(): void;
+}
+
+async function insertLeased(database: Database, commands: readonly NewCommand[]): Promise<void[]> {
+  await transaction(database, async (tx) => {
+    await tx.execute(insertOf(commands));
+    signal(tx, 'commands', LEASED);
+  });
+  return commands.map(() => undefined);
+}
+
+/** One text however many there are: the statement keeps its plan. */
+function insertOf(commands: readonly NewCommand[]) {
+  const column = <K extends keyof NewCommand>(name: K) => sql.param(commands.map((each) => each[name]));
+  const actors = sql.param(commands.map(({ actor }) => JSON.stringify(actor ?? null)));
+  return sql`
+    insert into commands (id, name, company_id, actor, payload, payload_key, lease, status, deadline)
+    select id, name, company_id, actor::jsonb, payload::jsonb, payload_key, lease, 'queued', now() + timeout_ms * interval '1 ms'
+    from unnest(${column('id')}::uuid[], ${column('name')}::text[], ${column('company_id')}::uuid[], ${actors}::text[],
+      ${column('payload')}::text[], ${column('payload_key')}::text[], ${column('lease')}::text[], ${column('timeout_ms')}::float8[])
+      as c(id, name, company_id, actor, payload, payload_key, lease, timeout_ms)`;
+}
+
+async function readOutcomes(database: Database, ids: readonly string[]): Promise<(Outcome | undefined)[]> {
+  const { rows } = await database.db.execute<Outcome>(sql`
+    select id, status, result, result_key, error from commands
+    where id = any(${sql.param(ids)}::uuid[]) and status not in ('queued', 'running')`);
+  const known = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => known.get(id));
+}
