@@ -13,6 +13,11 @@ export const LONGEST_SCHEMA = 32_768;
 const LONGEST_INPUT = 100_000;
 const TIME_LIMIT_MS = 200;
 
+/** What takes longer than by the lengths of schema and input: patterns, comparing all with all, going round in circles. */
+const MAY_EXPLODE = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
+/** Of the lengths, for a few milliseconds at most. */
+const LARGEST_PRODUCT = 5_000_000;
+
 const place = createContext({ work: undefined as unknown });
 const script = new Script('work()');
 
@@ -47,6 +52,8 @@ export function outsideValidator(
   { at_once = false } = {},
 ): (input: unknown) => unknown {
   let compiled: ValidateFunction | undefined;
+  const text = JSON.stringify(schema);
+  const mayExplode = MAY_EXPLODE.test(text);
   if (at_once)
     try {
       compiled = withinTime(() => compile(schema));
@@ -54,13 +61,14 @@ export function outsideValidator(
       throw invalid('the input schema can’t be used');
     }
   return (input) => {
-    if ((JSON.stringify(input) ?? '').length > LONGEST_INPUT) throw invalid('input is too long');
+    const length = (JSON.stringify(input) ?? '').length;
+    if (length > LONGEST_INPUT) throw invalid('input is too long');
     let isValid: boolean;
     try {
-      isValid = withinTime(() => {
-        compiled ??= compile(schema);
-        return compiled(input);
-      });
+      const validate = (compiled ??= withinTime(() => compile(schema)));
+      const check = () => validate(input);
+      // A limit in time costs more than most inputs.
+      isValid = mayExplode || text.length * length > LARGEST_PRODUCT ? withinTime(check) : check();
     } catch {
       throw invalid('the input schema of the tool can’t be used: its provider has to mend it');
     }

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { outsideValidator } from './outside-schema.ts';
+
+const broken = 'the input schema of the tool can’t be used: its provider has to mend it';
+
+describe('an outside schema', () => {
+  it('lets through what it describes and says of other input where it is wrong', () => {
+    const validate = outsideValidator({
+      type: 'object',
+      properties: { n: { type: 'integer' }, pattern: { type: 'string' } },
+      required: ['n'],
+    });
+    expect(validate({ n: 1, pattern: 'p' })).toEqual({ n: 1, pattern: 'p' });
+    expect(() => validate({ n: 'one' })).toThrow('input.n must be integer');
+    expect(() => validate({})).toThrow("input must have required property 'n'");
+  });
+
+  it.each([
+    ['a pattern that backtracks', { pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`],
+    [
+      'patterns of names that backtrack',
+      { patternProperties: { '^(a+)+$': true } },
+      { [`${'a'.repeat(40)}!`]: 1 },
+    ],
+    [
+      'references that multiply',
+      {
+        $ref: '#/$defs/a',
+        $defs: Object.fromEntries(
+          Array.from({ length: 26 }, (_each, at) => String.fromCodePoint(97 + at)).map((name, at, all) => {
+            const next = { $ref: `#/$defs/${all[at + 1] ?? 'z'}` };
+            return [name, name === 'z' ? { type: 'string' } : { anyOf: [next, next, next] }];
+          }),
+        ),
+      },
+      1,
+    ],
+  ])('with %s is given up in time', (_, schema, input) => {
+    expect(() => outsideValidator(schema)(input)).toThrow(broken);
+  });
+
+  it('that holds long input against many values is done in time, or given up', () => {
+    const items = { enum: Array.from({ length: 2000 }, (_, n) => `value ${n}`) };
+    const validate = outsideValidator({ type: 'array', items });
+    const input = Array.from({ length: 5000 }, () => 'value 1999');
+    const outcome = () => {
+      try {
+        return validate(input) === input;
+      } catch (err) {
+        return (err as Error).message;
+      }
+    };
+    expect([true, broken]).toContain(outcome());
+  });
+});
