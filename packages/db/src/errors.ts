@@ -103,6 +103,11 @@ export function asServiceError(err: unknown): ServiceError | null {
   return null;
 }
 
+/** The database was there and did not take what it was given: something else may still be taken. */
+export function isRefusal(err: unknown): boolean {
+  return asServiceError(err)?.kind !== 'unavailable';
+}
+
 function withCause(error: ServiceError, cause: unknown): ServiceError {
   error.cause = cause;
   return error;

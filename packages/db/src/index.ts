@@ -13,7 +13,7 @@ export type { Listener, ListenerOptions } from './listener.ts';
 export { migrate, migrationHashes, migrationsFolder, migrationStatus } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
-export { asServiceError, isConnectionError, isUniqueViolation } from './errors.ts';
+export { asServiceError, isConnectionError, isRefusal, isUniqueViolation } from './errors.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
 export { rowReader } from './row-reader.ts';

@@ -6,7 +6,6 @@ function byHand(most = 10) {
   const begun: { items: number[]; answer: PromiseWithResolvers<number[]> }[] = [];
   const batches = new Batches<number, number>({
     most,
-    on_failure: 'together',
     perform: async (items) => {
       const answer = Promise.withResolvers<number[]>();
       begun.push({ items, answer });
@@ -52,7 +51,6 @@ describe('Batches', () => {
     const answers = [async () => Promise.reject(new Error('no')), async () => [], async () => [7]];
     const batches = new Batches<number, number>({
       most: 1,
-      on_failure: 'together',
       perform: async () => answers.shift()!(),
     });
     const all = await Promise.allSettled([batches.add(1), batches.add(2), batches.add(3)]);
@@ -66,7 +64,7 @@ describe('Batches', () => {
   it('of which one item can’t be done fail that one alone where they are told to', async () => {
     const batches = new Batches<number, number>({
       most: 10,
-      on_failure: 'alone',
+      tries_alone: (error) => String(error) === 'Error: bad',
       perform: async (items) => (items.includes(2) ? Promise.reject(new Error('bad')) : items),
     });
     const all = await Promise.allSettled([1, 2, 3].map(async (n) => batches.add(n)));

@@ -6,10 +6,10 @@ interface BatchOptions<T, R> {
   /** One answer for each item, in order; nothing was done where it throws. */
   perform: (items: T[]) => Promise<readonly R[]>;
   /**
-   * What becomes of a batch of several that throws: `together`, all of its callers get what was thrown; `alone`, each is
-   * tried by itself, for items of strangers, of which one may be what nobody can store.
+   * Whether each item of a batch that threw is tried by itself, for items of strangers, of which one may be what nobody can
+   * store. Else all callers get what was thrown.
    */
-  on_failure: 'together' | 'alone';
+  tries_alone?: (error: unknown) => boolean;
 }
 
 interface Waiting<T, R> {
@@ -60,7 +60,7 @@ export class Batches<T, R> {
       if (answers.length !== batch.length) throw new Error('a batch was not answered in full');
       for (const [place, { done }] of batch.entries()) done.resolve(answers[place]!);
     } catch (error) {
-      if (batch.length > 1 && this.#options.on_failure === 'alone')
+      if (batch.length > 1 && this.#options.tries_alone?.(error) === true)
         for (const each of batch) await this.#perform([each]);
       else for (const { done } of batch) done.reject(error);
     }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { type Database, type Listener, signal, transaction, WILDCARD } from '@acp/db';
+import { type Database, isRefusal, type Listener, signal, transaction, WILDCARD } from '@acp/db';
 import { Batches } from '@acp/kernel';
 import { enqueue } from './enqueue.ts';
 import { type CommandError, LEASED } from './run-command.ts';
@@ -43,12 +43,11 @@ export class Calls {
     this.#listener = listener;
     this.#inserts = new Batches({
       most: MOST_AT_ONCE,
-      on_failure: 'alone',
+      tries_alone: isRefusal,
       perform: async (commands) => insertLeased(database, commands),
     });
     this.#reads = new Batches({
       most: MOST_AT_ONCE,
-      on_failure: 'together',
       perform: async (ids) => readOutcomes(database, ids),
     });
     const tellAll = () => {

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { hostname } from 'node:os';
 import { checkCommandBody } from '@acp/contract';
 import type { CommandRow, CommandTable } from '@acp/contract';
-import { signal as signalAfterCommit, transaction } from '@acp/db';
+import { isRefusal, signal as signalAfterCommit, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { Batches, ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
@@ -147,7 +147,7 @@ const MOST_ENDS = 64;
 export function commandEnds(database: Database): CommandRunner['ends'] {
   return new Batches<CommandEnd, void>({
     most: MOST_ENDS,
-    on_failure: 'alone',
+    tries_alone: isRefusal,
     perform: async (ends) => {
       await transaction(database, async (tx) => storeEnds(tx, ends));
       return ends.map(() => undefined);

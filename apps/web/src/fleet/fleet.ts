@@ -45,12 +45,10 @@ export function createFleet({ database, logger, listener, registration, claims }
   const queued = new QueuedTasks({ database, logger, listener });
   const desk = new Batches<TaskClaim, ClaimOutcome>({
     most: MOST_CLAIMS,
-    on_failure: 'together',
     perform: async (asked) => transaction(database, async (tx) => claimTasks(tx, asked, claims)),
   });
   const beats = new Batches<WorkerBeat, void>({
     most: MOST_BEATS,
-    on_failure: 'together',
     rest_ms: BEATS_REST_MS,
     perform: async (noted) => {
       // Of two heartbeats of one worker the later one counts.

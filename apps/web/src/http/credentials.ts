@@ -54,7 +54,6 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   const workers = new CredentialCache<WorkerActor>(WORKER_CACHE);
   const lookUps = new Batches<string, WorkerActor | undefined>({
     most: MOST_KEYS,
-    on_failure: 'together',
     perform: async (hashes) => resolveWorkers(database.db, hashes),
   });
   const drop = (items: readonly string[]) => {
