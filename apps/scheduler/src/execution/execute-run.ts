@@ -41,12 +41,12 @@ export async function endWithResult(
 }
 
 function partsOf(
-  { database, logger }: ExecutionSettings,
+  { transcripts: writer, logger }: ExecutionSettings,
   held: HeldRun,
   options: { first_seq?: number; awaited?: boolean },
 ): RunParts {
   const scrubber = new Scrubber();
-  return { held, scrubber, transcript: new Transcript({ database, held, scrubber, logger, ...options }) };
+  return { held, scrubber, transcript: new Transcript({ writer, held, scrubber, logger, ...options }) };
 }
 
 async function logUnlessWritten(

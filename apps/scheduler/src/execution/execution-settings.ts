@@ -5,6 +5,7 @@ import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import type { Recall } from './kinds/execution-kind.ts';
+import type { TranscriptWriter } from './transcript-writer.ts';
 
 /** What a scheduler executes all its runs with. */
 export interface ExecutionSettings {
@@ -20,6 +21,8 @@ export interface ExecutionSettings {
   storage: Storage;
   /** What `/mcp:` lines call. */
   tools: ToolRegistry;
+  /** Where all its runs' transcripts go. */
+  transcripts: TranscriptWriter;
   /** What prompts are told of the company's knowledge. */
   recall: Recall;
 }

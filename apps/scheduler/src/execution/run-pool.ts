@@ -8,8 +8,9 @@ import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { HeldRun } from './held-run.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import { TranscriptWriter } from './transcript-writer.ts';
 
-interface RunPoolSettings extends ExecutionSettings {
+interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts'> {
   leases: LeaseKeeper;
   claimed_by: string;
   /** Looks for jobs: called when a slot of a full pool got free. */
@@ -18,7 +19,7 @@ interface RunPoolSettings extends ExecutionSettings {
 
 /** The runs that this process executes, at most WORKER_POOL_SIZE at once. */
 export class RunPool {
-  readonly #set: RunPoolSettings;
+  readonly #set: RunPoolSettings & ExecutionSettings;
   readonly #size: number;
   readonly #runs = new Set<Promise<void>>();
   /** Under way: each may yet become a run. */
@@ -28,7 +29,7 @@ export class RunPool {
   #closed = false;
 
   constructor(settings: RunPoolSettings) {
-    this.#set = settings;
+    this.#set = { ...settings, transcripts: new TranscriptWriter(settings.database) };
     this.#size = settings.config.worker_pool_size;
   }
 

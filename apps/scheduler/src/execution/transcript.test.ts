@@ -3,13 +3,16 @@ import { listRunEvents } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { newId, Scrubber } from '@acp/kernel';
-import { createAgent, createCompany, testDatabase, testLogger } from '@acp/testkit';
+import { createAgent, createCompany, testDatabase, testLogger, waitFor } from '@acp/testkit';
 import { HeldRun } from './held-run.ts';
 import { Transcript } from './transcript.ts';
+import { TranscriptWriter } from './transcript-writer.ts';
 
 let database: Database;
+let writer: TranscriptWriter;
 beforeAll(async () => {
   ({ database } = await testDatabase());
+  writer = new TranscriptWriter(database);
 });
 
 async function scene() {
@@ -29,7 +32,7 @@ async function scene() {
     performance.now(),
   );
   const scrubber = new Scrubber(['top-secret-key']);
-  const transcript = new Transcript({ database, held, scrubber, logger: testLogger() });
+  const transcript = new Transcript({ writer, held, scrubber, logger: testLogger() });
   const events = async () => {
     const rows = await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.id, {});
     return rows.map(({ seq, kind, payload }) => [seq, kind, payload]);
@@ -77,5 +80,34 @@ describe('a transcript', () => {
     expect(await events()).toEqual([[1, 'log', { message: 'mine' }]]);
     expect(held.stopped).toBe('lost');
     expect(held.signal.aborted).toBe(true);
+  });
+
+  it('goes together with those of the other runs of the process, past one that somebody has locked', async () => {
+    const scenes = await Promise.all(Array.from({ length: 20 }, async () => scene()));
+    const before = database.statements();
+    const say = async (message: string) =>
+      Promise.all(
+        scenes.map(async ({ transcript }) => {
+          transcript.add('log', { message });
+          await transcript.flush();
+        }),
+      );
+    await say('one');
+    expect(database.statements() - before).toBe(1);
+    const [locked, free] = scenes as [(typeof scenes)[number], (typeof scenes)[number]];
+    const client = await database.pool.connect();
+    await client.query('begin');
+    await client.query('select 1 from heartbeat_runs where id = $1 for no key update', [locked.run.id]);
+    const said = say('two');
+    await waitFor(async () => (await free.events()).length === 2);
+    expect(await locked.events()).toHaveLength(1);
+    await client.query('commit');
+    client.release();
+    await said;
+    expect(await locked.events()).toEqual([
+      [1, 'log', { message: 'one' }],
+      [2, 'log', { message: 'two' }],
+    ]);
+    expect(scenes.every(({ held }) => !held.signal.aborted)).toBe(true);
   });
 });

@@ -1,15 +1,14 @@
 import type { RunEventKind } from '@acp/contract';
-import { storeRunEvents } from '@acp/core';
 import type { NewRunEvent, TranscriptBatch } from '@acp/core';
-import type { Database } from '@acp/db';
 import { scrubbedJson, storableText } from '@acp/kernel';
 import type { Logger, Scrubber, ScrubberStream } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { persist } from './persist.ts';
+import type { TranscriptWriter } from './transcript-writer.ts';
 
 interface TranscriptSettings {
-  database: Database;
+  writer: TranscriptWriter;
   held: HeldRun;
   scrubber: Scrubber;
   logger: Logger;
@@ -26,7 +25,8 @@ const FIRST_FLUSH_MS = 5;
 
 /**
  * The run's transcript on its way to the database: numbered here, because there is one lease holder, scrubbed, and
- * batched: about every 100 ms or 16 KB, never per token. What comes within one batch travels as one statement.
+ * batched: about every 100 ms or 16 KB, never per token. What comes within one batch travels as one statement, with that of
+ * the other runs of the process.
  */
 export class Transcript {
   readonly #set: TranscriptSettings;
@@ -100,13 +100,12 @@ export class Transcript {
 
   async #write(): Promise<void> {
     this.#takeText(false);
-    const { first_seq: first, events } = this.#take();
+    const { first_seq, events } = this.#take();
     if (events.length === 0) return;
-    const { database, held, logger } = this.#set;
+    const { writer, held, logger } = this.#set;
+    const batch = { lease: held, first_seq, events };
     try {
-      const told = await persist(held, logger, async () => storeRunEvents(database.db, held, first, events));
-      if (told === undefined) held.stop('lost');
-      else database.notifier?.push('transcripts', [told]);
+      if (!(await persist(held, logger, async () => writer.store(batch)))) held.stop('lost');
     } catch (err) {
       if (err instanceof RunStopped) return;
       // A transcript with a gap is better than a run that fails for its transcript.

@@ -179,7 +179,11 @@ describe('retention', () => {
   it('forgets runs that ended long ago, with their transcripts, some at a time', async () => {
     const { run } = await queued();
     const claimed = (await claim())!;
-    await storeRunEvents(database.db, claimed, 1, [{ kind: 'output', payload: {} }]);
+    await storeRunEvents(database.db, {
+      lease: claimed,
+      first_seq: 1,
+      events: [{ kind: 'output', payload: {} }],
+    });
     const outcome = { failure: null, text: null, usage: null, changed: true };
     await transaction(database, async (tx) => finishRun(tx, claimed, outcome));
     const live = await queued();

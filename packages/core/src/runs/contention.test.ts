@@ -39,7 +39,11 @@ async function lapse(run_id: string | null): Promise<void> {
 
 /** What a scheduler does with a claimed run. Every seventh is lost half-way. @returns whether it was ours to the end. */
 async function execute(run: ClaimedRun, round: number, mention: string): Promise<boolean> {
-  await storeRunEvents(database.db, run, 1, [{ kind: 'output', payload: { text: 'hello' } }]);
+  await storeRunEvents(database.db, {
+    lease: run,
+    first_seq: 1,
+    events: [{ kind: 'output', payload: { text: 'hello' } }],
+  });
   if (round % 7 === 3) {
     await lapse(run.run_id);
     return false;

@@ -25,32 +25,64 @@ function signalOf(
   return JSON.stringify(item);
 }
 
+/** A part of one run's transcript, on its way. */
+export interface RunEventBatch {
+  lease: RunLease;
+  first_seq: number;
+  events: readonly NewRunEvent[];
+}
+
 /**
- * Adds to the transcript by one statement, which may stand alone on the plain database: it is called ten times a
- * second and run. The lease holder numbers the events; the same numbers sent again (an answer was lost) change nothing.
- * @returns the item for the notifier's `transcripts` channel; undefined when the fence is lost: nothing was written.
+ * Adds to the transcripts of many runs by one statement, which may stand alone on the plain database: it is called as
+ * often as their models say something. The lease holders number the events; the same numbers sent again (an answer was
+ * lost) change nothing. A run whose row is locked is passed over, so that no run waits for another, nor in a circle.
+ * @param batches at most one of each run
+ * @returns for each the item for the notifier's `transcripts` channel; undefined where nothing was written: the fence is
+ *   lost, or somebody has the run just now, which `storeRunEvents` tells apart.
  */
-export async function storeRunEvents(
+export async function storeManyRunEvents(
   db: Tx,
-  lease: RunLease,
-  first_seq: number,
-  events: readonly NewRunEvent[],
-): Promise<string | undefined> {
-  const numbered = events.map(({ kind, payload }, index) => ({ seq: first_seq + index, kind, payload }));
-  // The lock makes the check hold: without it a sweep could end the run between our snapshot and our insert.
-  const { rows } = await db.execute(sql`
-    with held as materialized (
-      select r.id from heartbeat_runs r
-      where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+  batches: readonly RunEventBatch[],
+): Promise<(string | undefined)[]> {
+  const held = await insertHeld(db, batches, sql`skip locked`);
+  return batches.map((batch) => (held.has(batch.lease.run_id) ? itemOf(batch) : undefined));
+}
+
+/** The same of one run; waits for who has its row. Undefined: the fence is lost. */
+export async function storeRunEvents(db: Tx, batch: RunEventBatch): Promise<string | undefined> {
+  const held = await insertHeld(db, [batch], sql``);
+  return held.has(batch.lease.run_id) ? itemOf(batch) : undefined;
+}
+
+const itemOf = ({ lease, first_seq, events }: RunEventBatch): string =>
+  signalOf(lease, first_seq, first_seq + events.length - 1);
+
+/** @returns the runs that their lease still holds */
+async function insertHeld(
+  db: Tx,
+  batches: readonly RunEventBatch[],
+  whenLocked: SQL,
+): Promise<ReadonlySet<string>> {
+  const leases = batches.map(({ lease: { run_id, fence } }) => ({ run_id, fence }));
+  const entries = batches.flatMap(({ lease: { run_id }, first_seq, events }) =>
+    events.map(({ kind, payload }, place) => ({ run_id, seq: first_seq + place, kind, payload })),
+  );
+  // The lock makes the check hold: without it a sweep could end a run between our snapshot and our insert.
+  const { rows } = await db.execute<{ id: string }>(sql`
+    with lease as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(leases)}::jsonb) as l(run_id uuid, fence bigint)
+    ), held as materialized (
+      select r.id from lease join heartbeat_runs r on r.id = lease.run_id
+      where r.fence = lease.fence and r.status = 'running' for no key update of r ${whenLocked}
     ), entry as (
       insert into run_events (run_id, seq, kind, payload)
       select held.id, e.seq, e.kind, e.payload
-      from held, jsonb_to_recordset(${storableJson(numbered)}::jsonb) as e(seq int, kind text, payload jsonb)
+      from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, seq int, kind text, payload jsonb)
+      join held on held.id = e.run_id
       on conflict (run_id, seq) do nothing
     )
     select id from held`);
-  if (rows.length === 0) return undefined;
-  return signalOf(lease, first_seq, first_seq + events.length - 1);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
@@ -61,7 +93,7 @@ export async function appendRunEvents(
   events: readonly NewRunEvent[],
 ): Promise<boolean> {
   if (events.length === 0) return true;
-  const item = await storeRunEvents(tx, lease, first_seq, events);
+  const item = await storeRunEvents(tx, { lease, first_seq, events });
   if (item === undefined) return false;
   signal(tx, 'transcripts', item);
   return true;

@@ -219,7 +219,9 @@ describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kin
     const before = await rowOf(run.run_id);
     expect(await claim()).toBeUndefined();
     expect(await recordAction(database.db, run, verb(2))).toBe(false);
-    expect(await storeRunEvents(database.db, run, 9, [{ kind: 'log', payload: {} }])).toBeUndefined();
+    expect(
+      await storeRunEvents(database.db, { lease: run, first_seq: 9, events: [{ kind: 'log', payload: {} }] }),
+    ).toBeUndefined();
     expect(await finish(run)).toBe(false);
     expect(await rowOf(run.run_id)).toEqual(before);
   });
@@ -282,7 +284,11 @@ describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kin
       act(async (tx) => takeBackRun(tx, run.run_id, { claimed_by, lease_sec: 30 }));
     async function handedOver() {
       const set = await running();
-      await storeRunEvents(database.db, set.run, 1, [{ kind: 'log', payload: {} }]);
+      await storeRunEvents(database.db, {
+        lease: set.run,
+        first_seq: 1,
+        events: [{ kind: 'log', payload: {} }],
+      });
       await act(async (tx) => handOverRun(tx, set.run));
       return set;
     }
@@ -361,7 +367,11 @@ describe('a kind', () => {
       ]),
     );
     const run = (await claim())!;
-    const item = await storeRunEvents(database.db, run, 1, [{ kind: 'log', payload: {} }]);
+    const item = await storeRunEvents(database.db, {
+      lease: run,
+      first_seq: 1,
+      events: [{ kind: 'log', payload: {} }],
+    });
     expect(JSON.parse(item!)).toMatchObject({ topic: `chat:${subject.id}`, admins_only: true });
     await lapse();
     await sweep();

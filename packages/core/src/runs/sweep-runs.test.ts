@@ -199,7 +199,7 @@ describe('a scheduler that slept past its lease', () => {
     const before = await runsOf(agent.id);
     expect(await renewLeases(database.db, 'scheduler', [run], 30)).toEqual({ held: [], lost: [run.run_id] });
     const said = [{ kind: 'output', payload: { text: 'late' } }] as const;
-    expect(await storeRunEvents(database.db, run, 2, said)).toBeUndefined();
+    expect(await storeRunEvents(database.db, { lease: run, first_seq: 2, events: said })).toBeUndefined();
     expect(await transaction(database, async (tx) => appendRunEvents(tx, run, 2, said))).toBe(false);
     expect(await recordAction(database.db, run, verb(1))).toBe(false);
     const outcome = { failure: null, text: null, usage: null, changed: true };
@@ -244,7 +244,7 @@ describe('the transcript', () => {
       { kind: 'output', payload: { text: 'nul \0 half \uD83D' } },
     ] as const;
     const before = database.statements();
-    const item = await storeRunEvents(database.db, run, 1, batch);
+    const item = await storeRunEvents(database.db, { lease: run, first_seq: 1, events: batch });
     expect(database.statements() - before).toBe(1);
     expect(JSON.parse(item!)).toEqual({
       run_id: run.run_id,
@@ -255,7 +255,7 @@ describe('the transcript', () => {
       from: 1,
       to: 2,
     });
-    expect(await storeRunEvents(database.db, run, 1, batch)).toBe(item);
+    expect(await storeRunEvents(database.db, { lease: run, first_seq: 1, events: batch })).toBe(item);
     await transaction(database, async (tx) => appendRunEvents(tx, run, 3, batch));
     const events = await listRunEvents(database.db, { kind: 'system', name: 'tests' }, run.run_id);
     expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
