@@ -128,6 +128,12 @@ export const a2a_delegations = pgTable(
     failing_since: instant(),
     /** Null: over. Put ahead by whoever takes it, for as long as a step may take. */
     next_attempt_at: instant(),
+    /** Since when somebody takes a step; null: nobody. */
+    claimed_at: instant(),
+    /** With which the peer proves its notifications; null: it was not asked for any, or refused. */
+    push_token_sealed: text(),
+    /** When the last of them came. */
+    notified_at: instant(),
     created_at: createdAt(),
     changed_at: createdAt(),
   },

@@ -90,5 +90,8 @@ export const webhook_deliveries = pgTable(
       .on(t.finished_at)
       .where(sql`finished_at is not null`),
     index('webhook_deliveries_company').on(t.company_id),
+    index('webhook_deliveries_tasks')
+      .on(t.company_id, t.created_at.desc(), t.id.desc())
+      .where(sql`event_type = 'a2a.task'`),
   ],
 );
