@@ -50,6 +50,23 @@ describe('an agent’s settings', () => {
     expect(seen.text).not.toContain('<form method="post" action="/agents');
   });
 
+  it('say whether agents of elsewhere may call it; a form without the box leaves that as it is', async () => {
+    const own = `/agents/${cast.agent_id}/edit`;
+    const read = async () =>
+      (await request(app).get(`/api/agents/${cast.agent_id}`).set(cast.member.headers)).body as {
+        name: string;
+        externally_available: boolean;
+      };
+    const { name } = await read();
+    const is = async () => (await read()).externally_available;
+    expect((await post(own, { name, externally_available: 'on' })).status).toBe(303);
+    expect(await is()).toBe(true);
+    await post(own, { name });
+    expect(await is()).toBe(true);
+    await post(own, { name, externally_available: '' });
+    expect(await is()).toBe(false);
+  });
+
   it('offer a test of the adapter, and say it beside where no scheduler answers', async () => {
     expect((await get(settings())).text).toContain(`action="/agents/${cast.agent_id}/test-adapter"`);
     expect((await get(settings(), 'viewer')).text).not.toContain('/test-adapter');

@@ -102,6 +102,7 @@ const readAgent = (form: FormValues) => ({
   system_prompt: form.cleared('system_prompt'),
   adapter_config: form.json('adapter_config'),
   heartbeat_enabled: form.checked('heartbeat_enabled'),
+  externally_available: form.has('externally_available') ? form.checked('externally_available') : undefined,
   heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
 });
 
