@@ -1,6 +1,7 @@
 /** Push notifications of agent-to-agent tasks: asked for by the official clients, sent by a scheduler's sender. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
+import type { PushDelivery } from '@acp/contract';
 import { type Database, type Listener, schema } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, Vault } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
@@ -175,6 +176,57 @@ it('a receiver that fails is tried again; its configuration is none of the compa
   expect(await own.json()).toEqual([]);
   await database.db.delete(schema.issues);
   expect(await database.db.$count(schema.webhooks)).toBe(0);
+});
+
+it('a notification that is given up after a day is a dead letter, which an admin has sent again', async () => {
+  const company = `${server.url}/api/companies/${cast.company_id}`;
+  const list = async (query: string, headers = cast.board_admin.headers) => {
+    const response = await fetch(`${company}/a2a/push-deliveries${query}`, { headers });
+    return { status: response.status, body: (await response.json()) as PushDelivery[] };
+  };
+  status = 500;
+  const id = await send({ taskPushNotificationConfig: { url: hook, token: 't' } });
+  await agent.finish(id, 'Done.');
+  await told(id, 1);
+  const again = 'update webhooks set next_attempt_at = now() where next_attempt_at is not null';
+  const failed = async () => (await list('?status=failed')).body;
+  // Its day is over.
+  await waitFor(async () => {
+    await database.pool.query(`update webhook_deliveries set queued_at = now() - interval '25 hours'`);
+    await database.pool.query(again);
+    sender.kick();
+    return (await failed()).length === 1;
+  });
+  const [letter] = await failed();
+  expect(letter).toMatchObject({
+    issue_id: id,
+    config_id: id,
+    host: new URL(hook).host,
+    enabled: true,
+    status: 'failed',
+    response_status: 500,
+    finished_at: expect.any(String),
+  });
+  expect(JSON.stringify(letter)).not.toContain('/hook');
+  expect((await list('', cast.board_member.headers)).status).toBe(403);
+  expect((await list('', cast.foreign_board.headers)).status).toBe(404);
+  expect((await list('?status=odd')).status).toBe(400);
+  // After days without any success it was switched off as well.
+  await database.db.update(schema.webhooks).set({ enabled: false, disabled_reason: 'gone' });
+  status = 204;
+  const before = received.length;
+  const sent = await fetch(`${server.url}/api/webhook-deliveries/${letter!.id}/redeliver`, {
+    method: 'POST',
+    headers: cast.board_admin.headers,
+  });
+  expect(sent.status).toBe(200);
+  await waitFor(async () => {
+    sender.kick();
+    return (await list('?status=delivered')).body.some((each) => each.id === letter!.id);
+  });
+  expect(JSON.parse(received[before]!.text)).toMatchObject({ task: { id } });
+  expect(await failed()).toEqual([]);
+  await database.db.delete(schema.issues);
 });
 
 it.each([

@@ -138,3 +138,45 @@ it('an admin adds a program of the operator’s, with variables, from a form tha
   expect((await admin.get(own)).text).not.toContain('Try a tool');
   expect((await admin.post(`${own}/try`, { tool: 'find', input: '{' })).text).toContain('no valid JSON');
 });
+
+it('an admin sees which push notifications were given up, and has one sent again', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const { body } = await admin.api('post', `/api/companies/${cast.company_id}/issues`, { title: 'Told' });
+  const issue_id = (body as { id: string }).id;
+  const [webhook] = await database.db
+    .insert(schema.webhooks)
+    .values({
+      company_id: cast.company_id,
+      issue_id,
+      config_id: 'mine',
+      url: 'https://client.example/secret-path',
+      events: [],
+      secret_sealed: '',
+      from_seq: 0,
+      enabled: false,
+    })
+    .returning();
+  const [delivery] = await database.db
+    .insert(schema.webhook_deliveries)
+    .values({
+      company_id: cast.company_id,
+      webhook_id: webhook!.id,
+      seq: 1,
+      event_id: issue_id,
+      event_type: 'a2a.task',
+      body: '{}',
+      status: 'failed',
+      error: 'it answered <500>',
+      attempts: 9,
+    })
+    .returning();
+  const path = `${base}/push-deliveries`;
+  const shown = plain((await admin.get(`${path}?status=failed`)).text);
+  for (const part of ['client.example', 'it answered', 'Send again']) expect(shown).toContain(part);
+  expect(shown).not.toContain('secret-path');
+  const again = await admin.post(`/push-deliveries/${delivery!.id}/redeliver`);
+  expect(again.headers.location).toBe(`${path}?done=queued`);
+  expect((await admin.get(`${path}?status=failed`)).text).toContain('None was given up');
+  expect((await admin.get(path)).text).toContain('pending');
+  expect((await Browser.of(app, cast.member).get(path)).status).toBe(403);
+});

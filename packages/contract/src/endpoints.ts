@@ -16,7 +16,7 @@ import { companyEndpoints } from './companies.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
 import type { EndpointRow } from './endpoint.ts';
-import { federationEndpoints } from './federation.ts';
+import { federationEndpoints, pushEndpoints } from './federation.ts';
 import { goalEndpoints } from './goals.ts';
 import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
@@ -85,6 +85,7 @@ export const endpoints: readonly EndpointRow[] = [
   pluginEndpoints,
   mcpServerEndpoints,
   federationEndpoints,
+  pushEndpoints,
   liveEndpoints,
   inboxEndpoints,
   adminEndpoints,

@@ -1,6 +1,7 @@
 /** Peers: others whose agents a company's own may call by the agent-to-agent protocol (specification, A2A peer). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
+import { deliveryStatuses } from './webhooks.ts';
 import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 /** An agent on a peer's card. */
@@ -160,6 +161,56 @@ export const federationEndpoints = {
   }),
 };
 
+/** A push notification of a task that was sent, waits to be, or could not be. */
+export const PushDelivery = Type.Object({
+  id: Uuid,
+  /** The task: the issue that a client is told of. */
+  issue_id: Uuid,
+  /** The client's name for where it wants to be told. */
+  config_id: Type.String(),
+  /** Of the URL the host only: the rest may hold tokens. */
+  host: Type.String(),
+  /** False: nothing is sent there any more, unless one is sent again by hand. */
+  enabled: Type.Boolean(),
+  status: OneOf(deliveryStatuses),
+  attempts: Type.Integer(),
+  response_status: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  created_at: Timestamp,
+  finished_at: Nullable(Timestamp),
+});
+export type PushDelivery = Static<typeof PushDelivery>;
+
+export const pushEndpoints = {
+  listDeliveries: endpoint({
+    ...ofCompany,
+    path: '/api/companies/{companyId}/a2a/push-deliveries',
+    id: 'peers.list-pushes',
+    method: 'GET',
+    role: 'admin',
+    query: Type.Object({ ...PageQuery, status: Type.Optional(OneOf(deliveryStatuses)) }),
+    response: Type.Array(PushDelivery),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Push notifications of tasks, newest first; with `status=failed` those that were given up, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.',
+  }),
+  notify: endpoint({
+    path: '/api/a2a/notifications/{issueId}',
+    id: 'peers.notify',
+    method: 'POST',
+    auth: [],
+    role: 'none',
+    scope: { by: 'none' },
+    feature: 'a2a',
+    body_kind: 'raw',
+    response: null,
+    status: 204,
+    tx: 'none',
+    doc: 'Where a peer says that a task given to it has changed, with the token that it was given (`X-A2A-Notification-Token`), and signed where it signs. The task is then asked for; what stands in the body is not read.',
+  }),
+};
+
 /** Awaited by the refresh. */
 export const federationCommands = {
   'refresh-peer': {
@@ -191,6 +242,7 @@ export const PeerTask = Type.Object({
     state: Type.String({ maxLength: 100 }),
     message: Type.Optional(Nullable(PeerMessage)),
   }),
+  metadata: Type.Optional(Nullable(Type.Object({ usage: Type.Optional(Type.Unknown()) }))),
   artifacts: Type.Optional(
     Nullable(
       Type.Array(
@@ -205,6 +257,14 @@ export const PeerTask = Type.Object({
   ),
 });
 export type PeerTask = Static<typeof PeerTask>;
+
+/** What the work on a task has cost, as a service like this one says it in the `metadata` of the task. */
+export const TaskUsage = Type.Object({
+  cost_usd: Type.Number({ minimum: 0 }),
+  input_tokens: Type.Number({ minimum: 0 }),
+  output_tokens: Type.Number({ minimum: 0 }),
+});
+export type TaskUsage = Static<typeof TaskUsage>;
 export const PeerAnswer = Type.Object({
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.Object({ code: Type.Number(), message: Type.Optional(Type.String()) })),

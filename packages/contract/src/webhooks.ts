@@ -25,7 +25,7 @@ export type Webhook = Static<typeof Webhook>;
 export const NewWebhook = Type.Object({ ...Webhook.properties, secret: Type.String() });
 export type NewWebhook = Static<typeof NewWebhook>;
 
-const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 
 export const WebhookDelivery = Type.Object({
   id: Uuid,

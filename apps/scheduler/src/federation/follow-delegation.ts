@@ -1,9 +1,12 @@
+import { endedTaskStates } from '@acp/contract';
 import {
   applyRemote,
+  closeNotifications,
   type DelegationRow,
   endDelegation,
   findIssue,
   findPeer,
+  openNotifications,
   peerKey,
   type PeerRow,
   recordCall,
@@ -15,7 +18,7 @@ import { transaction } from '@acp/db';
 import { newId, ServiceError } from '@acp/kernel';
 import { fetchJson } from './fetch-json.ts';
 import type { PeerParts } from './refresh-peer.ts';
-import { readRemote } from './remote-task.ts';
+import { readAnswer, readRemote } from './remote-task.ts';
 
 /** One step of a delegation: sends it, sends on what was written, asks how it stands, or calls it off. */
 export async function followDelegation(
@@ -56,7 +59,10 @@ async function step(
   if (remote_task_id === null) {
     const text = issue.body_markdown ?? issue.title;
     const remote = await call(SEND, message(isFirst, delegation.message_id, text, {}));
-    return transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+    await transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+    if (!endedTaskStates.includes(remote.state))
+      await askForNotifications(parts, peer, delegation, remote.task_id, signal);
+    return;
   }
   const words = await wordsToForward(database.db, delegation);
   const remote =
@@ -71,6 +77,41 @@ async function step(
         );
   await transaction(database, async (tx) => applyRemote(tx, delegation, remote, words?.up_to));
 }
+
+/**
+ * Asks the peer to say when the task changes. It is polled all the same, and asked once: many a peer has no notifications,
+ * or can't reach this place.
+ */
+async function askForNotifications(
+  parts: PeerParts,
+  peer: PeerRow,
+  delegation: DelegationRow,
+  task_id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, vault, public_url } = parts;
+  if (!vault.available || !mayReach(public_url, delegation.remote_url)) return;
+  const { issue_id, dialect } = delegation;
+  const token = await openNotifications(database.db, delegation, vault);
+  const config = { url: `${public_url}/api/a2a/notifications/${issue_id}`, token };
+  const [method, params] =
+    dialect === '1.0'
+      ? ['CreateTaskPushNotificationConfig', { taskId: task_id, id: issue_id, ...config }]
+      : ['tasks/pushNotificationConfig/set', { taskId: task_id, pushNotificationConfig: config }];
+  try {
+    const { error } = readAnswer(await request(parts, peer, delegation, method, params, signal));
+    if (error !== undefined) await closeNotifications(database.db, delegation);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await closeNotifications(database.db, delegation);
+  }
+}
+
+/** From elsewhere this machine's own loopback is another one. */
+const mayReach = (public_url: string, remote_url: string): boolean =>
+  !isLoopback(public_url) || isLoopback(remote_url);
+const isLoopback = (url: string): boolean =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 
 const SEND = ['message/send', 'SendMessage'] as const;
 

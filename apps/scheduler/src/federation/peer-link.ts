@@ -8,7 +8,7 @@ interface PeerLinkOptions {
   database: Database;
   vault: Vault;
   logger: Logger;
-  config: Pick<Config, 'provider_egress'>;
+  config: Pick<Config, 'provider_egress' | 'public_url'>;
 }
 
 /** Cards and delegations that one process looks after at once. */
@@ -23,7 +23,8 @@ export class PeerLink {
 
   constructor({ database, vault, logger, config }: PeerLinkOptions) {
     // Requests to peers may go where those to providers may (decisions 7.30).
-    this.#parts = { database, vault, fetch: createGuardedFetch({ egress: config.provider_egress }) };
+    const send = createGuardedFetch({ egress: config.provider_egress });
+    this.#parts = { database, vault, fetch: send, public_url: config.public_url };
     this.#logger = logger;
   }
 

@@ -8,6 +8,8 @@ export interface PeerParts {
   vault: Vault;
   /** Guarded (SERVICE_PROVIDER_EGRESS). */
   fetch: typeof fetch;
+  /** Where peers reach this service. */
+  public_url: string;
 }
 
 /** A card is small: the time of a call may be long. */

@@ -6,13 +6,16 @@ import {
   PeerReply,
   PeerTask,
   type TaskState,
+  TaskUsage,
 } from '@acp/contract';
 import { type RemoteState, stateNamed } from '@acp/core';
 import { invalid, notFound, unavailable } from '@acp/kernel';
 
-const readAnswer = createValidator(PeerAnswer, 'its answer');
+/** The result or the error, as they are. @throws invalid */
+export const readAnswer = createValidator(PeerAnswer, 'its answer');
 const readTask = createValidator(PeerTask, 'its task');
 const readReply = createValidator(PeerReply, 'its message');
+const readUsage = createValidator(TaskUsage, 'its usage');
 const readBare = createValidator(PeerBareMessage, 'its message');
 
 const TASK_NOT_FOUND = -32_001;
@@ -38,6 +41,7 @@ export function readRemote(answer: unknown): RemoteState {
     said: message
       ? { id: storable(message.messageId ?? textOf(message.parts)), text: textOf(message.parts) }
       : null,
+    usage: usageOf(task.metadata?.usage),
     artifacts: (task.artifacts ?? []).map(({ artifactId, name, parts }, index) => ({
       id: storable(artifactId ?? String(index)),
       name: storable(name || 'Artifact'),
@@ -54,7 +58,17 @@ const said = ({ messageId, contextId, parts }: PeerMessage): RemoteState => ({
   state: 'completed',
   said: { id: storable(messageId ?? 'message'), text: textOf(parts) },
   artifacts: [],
+  usage: null,
 });
+
+/** Of another shape it says nothing. */
+function usageOf(value: unknown): TaskUsage | null {
+  try {
+    return readUsage(value);
+  } catch {
+    return null;
+  }
+}
 
 const textOf = (parts: readonly Part[]): string =>
   storable(

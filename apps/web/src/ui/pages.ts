@@ -19,6 +19,7 @@ import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { peerRoutes } from './federation/peer-routes.ts';
+import { pushRoutes } from './federation/push-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
@@ -72,6 +73,7 @@ export const uiPages: readonly UiRoute[] = [
   approvalRoutes,
   secretRoutes,
   peerRoutes,
+  pushRoutes,
   providerRoutes,
   inboxRoutes,
   projectRoutes,

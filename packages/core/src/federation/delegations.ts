@@ -1,10 +1,11 @@
 /** The steps by which a delegation follows the task at the peer. Schedulers take them; the network is theirs. */
-import { endedTaskStates, type TaskState } from '@acp/contract';
+import { endedTaskStates, type TaskState, type TaskUsage } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { findAgent } from '../agents/index.ts';
+import { reportCost } from '../budgets/index.ts';
 import { createComment } from '../comments/index.ts';
 import { awaitInput, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
 import { createWorkProduct } from '../work-products/index.ts';
@@ -20,6 +21,8 @@ export interface RemoteState {
   state: TaskState;
   said: { id: string; text: string } | null;
   artifacts: readonly { id: string; name: string; text: string; url: string | null }[];
+  /** What the peer says that it has cost so far; null where it says nothing. */
+  usage: TaskUsage | null;
 }
 
 /** Longer than any call: whoever takes a step and dies loses it then. */
@@ -28,7 +31,7 @@ const STEP_SEC = 660;
 export async function claimDelegations(tx: Tx, limit: number): Promise<DelegationRow[]> {
   return tx
     .update(a2a_delegations)
-    .set({ next_attempt_at: sql`now() + make_interval(secs => ${STEP_SEC})` })
+    .set({ next_attempt_at: sql`now() + make_interval(secs => ${STEP_SEC})`, claimed_at: sql`now()` })
     .where(
       sql`issue_id in (
         select d.issue_id from a2a_delegations d
@@ -45,9 +48,12 @@ export async function wordsToForward(
   { issue_id, forwarded_at }: DelegationRow,
 ): Promise<{ text: string; up_to: Date; message_id: string } | null> {
   const { rows } = await tx.execute<{ id: string; text: string; created_at: string }>(sql`
-    select id, left(body_markdown, 100000) as text, created_at from comments
+    select id, left(body_markdown, 100000) as text, created_at from comments c
     where issue_id = ${issue_id} and created_at > ${forwarded_at.toISOString()}::timestamptz
-      and (author_agent_id is not null or author_user_id is not null)
+      -- The peer's own words, and those of the service, are nobody's; those of integrations are told by the activity.
+      and (author_agent_id is not null or author_user_id is not null or exists (
+        select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
+          and a.entity_id = c.id and a.actor_type = 'board_user'))
     order by created_at, id limit 20`);
   const last = rows.at(-1);
   if (last === undefined) return null;
@@ -88,6 +94,7 @@ export async function applyRemote(
     else if (spoke) await say(tx, delegation, issue, remote.said!.text);
     if (ended && remote.state !== 'completed' && !spoke)
       await say(tx, delegation, issue, `The task was ${remote.state}.`);
+    if (ended && remote.usage !== null) await mirrorCost(tx, delegation, remote.usage);
     if (ended)
       await updateIssue(tx, peer, issue, { status: remote.state === 'completed' ? 'done' : 'cancelled' });
   }
@@ -104,12 +111,39 @@ export async function applyRemote(
       failures: 0,
       failing_since: null,
       ...(changed ? { changed_at: sql`now()` } : {}),
-      // The longer nothing has changed, the more rarely it is asked: a minute at most.
+      claimed_at: null,
+      // The longer nothing has changed, the more rarely it is asked: a minute at most, five where the peer gives notice.
       next_attempt_at: ended
         ? null
-        : sql`now() + make_interval(secs => least(60, greatest(2, extract(epoch from now() - ${changed ? sql`now()` : sql`changed_at`}) / 10)))`,
+        : sql`case when notified_at > claimed_at then now() else now() + make_interval(secs => least(
+            case when notified_at is null then 60 else 300 end,
+            greatest(2, extract(epoch from now() - ${changed ? sql`now()` : sql`changed_at`}) / 10))) end`,
     })
     .where(eq(a2a_delegations.issue_id, delegation.issue_id));
+}
+
+/** USD of one task: what a peer says costs a company no more than this. */
+const MOST_USD = 1000;
+const MOST_TOKENS = 2_000_000_000;
+
+/** What the work has cost elsewhere counts towards the budgets of whoever gave it away. */
+async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): Promise<void> {
+  const { issue_id, company_id, agent_id, remote_agent } = delegation;
+  const cost_usd = Math.min(usage.cost_usd, MOST_USD);
+  const [input_tokens, output_tokens] = [usage.input_tokens, usage.output_tokens].map((tokens) =>
+    Math.min(Math.round(tokens), MOST_TOKENS),
+  ) as [number, number];
+  if (cost_usd === 0 && input_tokens + output_tokens === 0) return;
+  const agent = agent_id === null ? undefined : await findAgent(tx, agent_id);
+  await reportCost(tx, systemActor(cutText(remote_agent, 200)), company_id, {
+    agent_id: agent?.id ?? null,
+    issue_id,
+    provider: 'a2a',
+    model: cutText(remote_agent, 200),
+    input_tokens,
+    output_tokens,
+    cost_usd,
+  });
 }
 
 const isOver = ({ status }: IssueRow): boolean => status === 'done' || status === 'cancelled';
@@ -142,6 +176,7 @@ export async function recordFailure(
   const [row] = await tx
     .update(a2a_delegations)
     .set({
+      claimed_at: null,
       failures: sql`failures + 1`,
       failing_since: sql`coalesce(failing_since, now())`,
       next_attempt_at: sql`now() + make_interval(secs => least(3600, 5 * 2 ^ least(failures, 20)))`,

@@ -43,6 +43,7 @@ export function writeTask(writer: Writer, { task, history, artifacts }: ShownTas
     status: writeStatus(writer, task),
     ...(artifacts !== undefined && { artifacts: artifacts.map((each) => writeArtifact(writer, each)) }),
     ...(history !== undefined && { history: history.map((each) => writeMessage(writer, task, each)) }),
+    metadata: { usage: task.usage },
   };
 }
 

@@ -33,3 +33,5 @@ export { putPushConfig, taskSecret } from './push-configs.ts';
 export { pushBodies } from './push-bodies.ts';
 export { receiveMessage } from './receive-message.ts';
 export type { ReceivedMessage, Receipt } from './receive-message.ts';
+export { closeNotifications, openNotifications, takeNotification } from './notifications.ts';
+export type { Notification } from './notifications.ts';

@@ -1,4 +1,4 @@
-import { type TaskState } from '@acp/contract';
+import type { TaskState, TaskUsage } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
@@ -13,6 +13,8 @@ export interface Task {
   changed_at: Date;
   /** What the agent last said, or asks; null before it said anything. */
   said: { id: string; text: string } | null;
+  /** Of the runs that worked on it and have ended. */
+  usage: TaskUsage;
 }
 
 export interface TaskQuery {
@@ -52,12 +54,17 @@ const source = sql`a2a_tasks t
     select id, left(body_markdown, ${LONGEST_SAID}) as text from comments
     where issue_id = i.id and author_agent_id is not null
     order by created_at desc, id desc limit 1
-  ) said on true`;
+  ) said on true
+  left join lateral (
+    select coalesce(sum(cost_usd), 0)::float8 as cost_usd, coalesce(sum(input_tokens), 0)::float8 as input_tokens,
+      coalesce(sum(output_tokens), 0)::float8 as output_tokens
+    from heartbeat_runs where issue_id = i.id
+  ) spent on true`;
 
 const columns = sql`i.id, t.context_id, i.updated_at, i.awaiting_input, i.needs_human_attention, i.blocked_reason,
-  said.id as said_id, said.text as said, ${state} as state`;
+  said.id as said_id, said.text as said, ${state} as state, spent.cost_usd, spent.input_tokens, spent.output_tokens`;
 
-interface TaskRow extends Record<string, unknown> {
+interface TaskRow extends Record<string, unknown>, TaskUsage {
   id: string;
   context_id: string;
   updated_at: string;
@@ -127,6 +134,7 @@ function toTask(row: TaskRow): Task {
     context_id,
     state: now,
     changed_at: new Date(row.updated_at),
+    usage: { cost_usd: row.cost_usd, input_tokens: row.input_tokens, output_tokens: row.output_tokens },
     said: now === 'input_required' ? { id: said_id ?? id, text: question(row) } : spoken(row),
   };
 }

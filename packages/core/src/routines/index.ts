@@ -14,6 +14,8 @@ export { createTrigger, deleteTrigger, findRoutineTrigger, listTriggers, updateT
 export { rotateSecret, rotateUrl, setSigningMode } from './signing.ts';
 export { fireRoutine } from './fire.ts';
 export type { TriggeredRun } from './fire.ts';
+export { verifySignature } from './verify-signature.ts';
+export type { SignedRequest } from './verify-signature.ts';
 export { fireWebhook, openWebhook, webhookAnswer } from './webhooks.ts';
 export { fireDueSchedule } from './due-schedules.ts';
 export type { FiredSchedule } from './due-schedules.ts';

@@ -1,9 +1,10 @@
-import type { Actor, WebhookDelivery } from '@acp/contract';
+import type { Actor, PushDelivery, WebhookDelivery } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { changeOfWebhook, type DeliveryRow, presentDelivery, type WebhookRow } from './present.ts';
+import { TASK } from './fan-out.ts';
+import { changeOfWebhook, type DeliveryRow, hostOf, presentDelivery, type WebhookRow } from './present.ts';
 
 const { companies, webhook_deliveries, webhooks } = schema;
 
@@ -36,7 +37,57 @@ export async function listDeliveries(
   return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentDelivery);
 }
 
-/** Sent again, at once, whatever became of it, with a new day of attempts. @throws conflict where the webhook is off */
+/** Of tasks: push notifications, newest first. */
+export async function listPushDeliveries(
+  tx: Tx,
+  company_id: string,
+  query: PageRequest & { status?: PushDelivery['status'] | undefined },
+): Promise<Page<PushDelivery>> {
+  const page = newestFirst(webhook_deliveries.created_at, webhook_deliveries.id, query, 50);
+  const { status } = query;
+  const rows = await tx
+    .select({
+      ...shown,
+      issue_id: webhooks.issue_id,
+      config_id: webhooks.config_id,
+      url: webhooks.url,
+      enabled: webhooks.enabled,
+    })
+    .from(webhook_deliveries)
+    .innerJoin(webhooks, eq(webhooks.id, webhook_deliveries.webhook_id))
+    .where(
+      and(
+        eq(webhook_deliveries.company_id, company_id),
+        sql`${webhook_deliveries.event_type} = ${sql.raw(`'${TASK}'`)}`,
+        status && eq(webhook_deliveries.status, status),
+        page.where,
+      ),
+    )
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(
+    rows,
+    (row) => ({ at: row.created_at, id: row.id }),
+    (row) => ({
+      id: row.id,
+      issue_id: row.issue_id ?? '',
+      config_id: row.config_id ?? '',
+      host: hostOf(row.url),
+      enabled: row.enabled,
+      status: row.status as PushDelivery['status'],
+      attempts: row.attempts,
+      response_status: row.response_status,
+      error: row.error,
+      created_at: row.created_at,
+      finished_at: row.finished_at,
+    }),
+  );
+}
+
+/**
+ * Sent again, at once, whatever became of it, with a new day of attempts. That of a task switches it on again: nobody
+ * of the company can otherwise. @throws conflict where the webhook is off
+ */
 export async function redeliver(
   tx: Tx,
   actor: Actor,
@@ -44,7 +95,11 @@ export async function redeliver(
 ): Promise<WebhookDelivery> {
   const [webhook] = await tx
     .update(webhooks)
-    .set({ next_attempt_at: sql`case when enabled then now() end` })
+    .set({
+      next_attempt_at: sql`case when enabled or issue_id is not null then now() end`,
+      enabled: sql`enabled or issue_id is not null`,
+      failing_since: sql`case when issue_id is null then failing_since end`,
+    })
     .where(eq(webhooks.id, delivery.webhook_id))
     .returning();
   if (!webhook) throw notFound();

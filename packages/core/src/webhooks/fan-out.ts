@@ -17,7 +17,7 @@ export interface FanOut {
 
 const BATCH = 200;
 /** Type of the deliveries of tasks. */
-const TASK = 'a2a.task';
+export const TASK = 'a2a.task';
 
 /** A task as it stands, to be sent; `told` is the same as long as nothing of it changed that a client cares for. */
 export interface TaskBody {

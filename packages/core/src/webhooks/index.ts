@@ -13,7 +13,7 @@ export {
   webhookSecret,
 } from './webhooks.ts';
 export type { WebhookRules } from './webhooks.ts';
-export { findDelivery, listDeliveries, redeliver } from './deliveries.ts';
+export { findDelivery, listDeliveries, listPushDeliveries, redeliver } from './deliveries.ts';
 export {
   deleteTaskWebhook,
   deleteTaskWebhooksOfEnded,

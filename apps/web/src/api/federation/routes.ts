@@ -1,5 +1,14 @@
-import { federationEndpoints as rows } from '@acp/contract';
-import { createPeer, deletePeer, findPeer, listPeers, presentPeer, updatePeer } from '@acp/core';
+import { federationEndpoints as rows, pushEndpoints as pushes } from '@acp/contract';
+import {
+  createPeer,
+  deletePeer,
+  findPeer,
+  listPeers,
+  listPushDeliveries,
+  presentPeer,
+  takeNotification,
+  updatePeer,
+} from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
@@ -15,5 +24,15 @@ export const federationRoutes: Route[] = [
     const peer = await findPeer(tx, subject.id);
     if (peer === undefined) throw notFound();
     return presentPeer(peer);
+  }),
+  handle(pushes.listDeliveries, async (c) => paged(c, await listPushDeliveries(c.tx, c.company_id, c.query))),
+  handle(pushes.notify, async ({ tx, params, request, body, services }) => {
+    const notification = {
+      body,
+      token: request.get('X-A2A-Notification-Token'),
+      signature: request.get('X-Service-Signature'),
+      timestamp: request.get('X-Service-Timestamp'),
+    };
+    await takeNotification(tx, params.issueId ?? '', notification, services.vault);
   }),
 ];

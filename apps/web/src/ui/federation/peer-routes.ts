@@ -6,6 +6,7 @@ import { html, type Html } from '../kit/html.ts';
 import { emptyState, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { peerTabs } from './push-routes.ts';
 import { deletePeerPart, healthPart, peerColumns, peerForm } from './peer-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -37,7 +38,7 @@ async function peersPage(
           'No peer yet',
           html`Agents of other companies and systems can be given work, by the agent-to-agent protocol.`,
         );
-  const body = html`!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
+  const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
   return companyPage(context, { title: 'Peers', active: path, body });
 }
 

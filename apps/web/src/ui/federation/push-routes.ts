@@ -1,0 +1,75 @@
+import { type PushDelivery, pushEndpoints as pushes, webhookEndpoints } from '@acp/contract';
+import { listPushDeliveries } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { timeAgo } from '../kit/format.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
+const ownPath = (company_id: string): string => `/companies/${company_id}/push-deliveries`;
+
+/** Peers, and what their agents' tasks here have them told. */
+export const peerTabs = (company_id: string, active: string): Html =>
+  tabs(
+    'Peers',
+    [
+      { label: 'Peers', path: peersPath(company_id) },
+      { label: 'Push notifications', path: ownPath(company_id) },
+    ],
+    active,
+  );
+
+const columns: Column<PushDelivery>[] = [
+  { label: 'Task', cell: ({ issue_id, config_id }) => html`<a href="/issues/${issue_id}">${config_id}</a>` },
+  { label: 'To', cell: ({ host }) => html`<code>${host}</code>` },
+  { label: 'State', cell: (delivery) => status(delivery.status) },
+  { label: 'Attempts', kind: 'number', cell: ({ attempts }) => html`${attempts}` },
+  { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
+  { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'Again',
+    kind: 'acts',
+    cell: ({ id }) => postButton(`/push-deliveries/${id}/redeliver`, 'Send again', { class: 'quiet small' }),
+  },
+];
+
+async function pushesPage(context: UiContext, error: string | null = null): Promise<Html> {
+  context.services.instance.requireFeature(pushes.listDeliveries);
+  const { tx, company_id, query } = context;
+  const failed = query.status === 'failed';
+  const path = ownPath(company_id);
+  const { items, next_cursor } = await listPushDeliveries(tx, company_id, {
+    ...pageOf(query),
+    ...(failed && { status: 'failed' as const }),
+  });
+  const own = failed ? `${path}?status=failed` : path;
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Push notifications', columns, items)}!${moreLink(own, next_cursor, 'Older ones')}
+        </div>`
+      : emptyState(
+          failed ? 'None was given up' : 'Nothing was sent yet',
+          html`Clients of the agent-to-agent protocol may ask to be told when their task changes.`,
+        );
+  const filter = failed
+    ? html`<p><a href="${path}">All of them</a></p>`
+    : html`<p><a href="${path}?status=failed">Only those that were given up</a></p>`;
+  return companyPage(context, {
+    title: 'Push notifications',
+    active: peersPath(company_id),
+    trail: [{ label: 'Peers', path: peersPath(company_id) }],
+    body: html`!${peerTabs(company_id, path)}!${notice(query.done === 'queued' ? 'It is sent again.' : null)}!${formError(error)}!${filter}!${list}`,
+  });
+}
+
+export const pushRoutes: UiRoute[] = [
+  page('/companies/{companyId}/push-deliveries', { scope: byCompany, role: 'admin' }, (c) => pushesPage(c)),
+  action('/push-deliveries/{deliveryId}/redeliver', webhookEndpoints.redeliver, {
+    next: (c) => `${ownPath(c.company_id)}?done=queued`,
+    failed: pushesPage,
+  }),
+];

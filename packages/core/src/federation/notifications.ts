@@ -1,0 +1,75 @@
+/** Word of a peer that a task given to it has changed. What changed is asked for: a notification proves no more than its token. */
+import { schema, type Tx } from '@acp/db';
+import { constantTimeEqual, isUuid, newToken, notFound, unauthenticated, type Vault } from '@acp/kernel';
+import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { type SignedRequest, verifySignature } from '../routines/index.ts';
+import type { DelegationRow } from './delegations.ts';
+
+const { a2a_delegations, companies } = schema;
+
+const place = (issue_id: string) => `a2a_delegations/${issue_id}`;
+
+/** Makes the token with which the peer is asked to notify. */
+export async function openNotifications(
+  tx: Tx,
+  { issue_id }: Pick<DelegationRow, 'issue_id'>,
+  vault: Vault,
+): Promise<string> {
+  const token = newToken();
+  await tx
+    .update(a2a_delegations)
+    .set({ push_token_sealed: vault.seal(token, place(issue_id)) })
+    .where(eq(a2a_delegations.issue_id, issue_id));
+  return token;
+}
+
+/** The peer sends none. */
+export async function closeNotifications(
+  tx: Tx,
+  { issue_id }: Pick<DelegationRow, 'issue_id'>,
+): Promise<void> {
+  await tx
+    .update(a2a_delegations)
+    .set({ push_token_sealed: null })
+    .where(eq(a2a_delegations.issue_id, issue_id));
+}
+
+/** A notification as it came. */
+export interface Notification extends SignedRequest {
+  /** `X-A2A-Notification-Token`. */
+  token: string | undefined;
+}
+
+/**
+ * Has the task asked for at once, or as soon as the step under way is over. One that is sent again, by whomever, asks
+ * once more and does nothing else; many in a row are one every five seconds.
+ * @throws notFound for what is not followed (any more), unauthenticated
+ */
+export async function takeNotification(
+  tx: Tx,
+  issue_id: string,
+  { token, ...signed }: Notification,
+  vault: Vault,
+): Promise<void> {
+  if (!isUuid(issue_id)) throw notFound();
+  const [row] = await tx
+    .select({
+      sealed: a2a_delegations.push_token_sealed,
+      now_sec: sql`extract(epoch from clock_timestamp())`.mapWith((text) => Math.floor(Number(text))),
+    })
+    .from(a2a_delegations)
+    .innerJoin(companies, and(eq(companies.id, a2a_delegations.company_id), isNull(companies.deleted_at)))
+    .where(and(eq(a2a_delegations.issue_id, issue_id), isNotNull(a2a_delegations.next_attempt_at)));
+  if (row === undefined || row.sealed === null) throw notFound();
+  const known = vault.unseal(row.sealed, place(issue_id));
+  if (token === undefined || !constantTimeEqual(token, known))
+    throw unauthenticated('wrong notification token');
+  // A service like this one signs, which binds the token to a moment.
+  if (signed.signature !== undefined) verifySignature('hmac_ts', known, signed, row.now_sec);
+  await tx.execute(sql`
+    update a2a_delegations set notified_at = now(), next_attempt_at = case
+      when claimed_at is not null then next_attempt_at
+      when notified_at > now() - interval '5 seconds' then least(next_attempt_at, now() + interval '5 seconds')
+      else now() end
+    where issue_id = ${issue_id} and next_attempt_at is not null`);
+}

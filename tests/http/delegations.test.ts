@@ -1,0 +1,253 @@
+/** Work given to agents of elsewhere: found and delegated by tools, followed by poll and by notification, through both tiers. */
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import type { Comment, CostEvent, Issue, Peer, WorkProduct } from '@acp/contract';
+import { hmacSha256Hex, loadConfig } from '@acp/kernel';
+import { cloneDatabase, type TestDatabase, testLogger, waitFor } from '@acp/testkit';
+import { startScheduler, type RunningScheduler } from '../../apps/scheduler/src/main.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
+import { createServices } from '../../apps/web/src/http/services.ts';
+import { type Cast, createCast } from './cast.ts';
+import { startFormerAgent, startWilfulAgent } from './far-agents.ts';
+import { rpc } from './mcp-messages.ts';
+
+let db: TestDatabase;
+let web: WebServer;
+let config: ReturnType<typeof loadConfig>;
+let scheduler: RunningScheduler;
+let cast: Cast;
+let former: Awaited<ReturnType<typeof startFormerAgent>>;
+let faraday: Awaited<ReturnType<typeof startWilfulAgent>>;
+
+beforeAll(async () => {
+  // The official library tells there of each notification that it sends.
+  jest.spyOn(console, 'info').mockImplementation(() => undefined);
+  [former, faraday] = await Promise.all([startFormerAgent(), startWilfulAgent()]);
+  db = await cloneDatabase('delegations');
+  void db.notifier;
+  const { database, listener } = db;
+  const env = {
+    DATABASE_URL: db.url,
+    RATE_LIMIT_RPM: '0',
+    SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
+    SERVICE_DRAIN_TIMEOUT_SEC: '0',
+  };
+  const logger = testLogger();
+  const first = loadConfig(env);
+  const services = createServices({ database, config: first, logger, listener });
+  const app = createApp({ database, logger, config: first, services, listener, validate_responses: true });
+  web = await listen(app, { host: '127.0.0.1', port: 0 });
+  config = loadConfig({ ...env, SERVICE_PUBLIC_URL: web.url });
+  scheduler = await startScheduler({ config, logger });
+  cast = await createCast(database);
+  // Nobody is to work on what is asked of peers but they.
+  await db.database.pool.query(`update agents set status = 'paused'`);
+  for (const [label, url] of [
+    ['Former', former.url],
+    ['Lab', faraday.url],
+  ]) {
+    const peer = await api<Peer>('POST', ofCompany('a2a/peers'), { label, url, rate_limit_rpm: 10_000 });
+    await waitFor(async () => (await api<Peer>('GET', `/api/a2a/peers/${peer.id}`)).status === 'healthy');
+  }
+});
+
+afterAll(async () => {
+  await scheduler.stop();
+  await web.stop(0);
+  former.close();
+  faraday.close();
+});
+
+const ofCompany = (rest: string) => `/api/companies/${cast.company_id}/${rest}`;
+
+async function send(method: string, path: string, body?: unknown, headers = cast.board_admin.headers) {
+  const response = await fetch(web.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+}
+async function api<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await send(method, path, body);
+  if (answer.status >= 300) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body as T;
+}
+
+/** By the tool that agents have, called as a client of MCP does. */
+async function tool<T>(name: string, args: object): Promise<T> {
+  const { body } = await send(
+    'POST',
+    `/mcp/${cast.company_id}`,
+    rpc('tools/call', { name, arguments: args }),
+    cast.agent.headers,
+  );
+  const { result } = body as { result: { structuredContent?: T; isError?: true; content: object[] } };
+  if (result.isError) throw new Error(JSON.stringify(result.content));
+  return result.structuredContent as T;
+}
+async function delegated(agent: string, task: string): Promise<{ id: string; parent: Issue }> {
+  const parent = await api<Issue>('POST', ofCompany('issues'), { title: task });
+  const { id } = await tool<{ id: string }>('peers__delegate', { agent, issue: parent.identifier, task });
+  return { id, parent };
+}
+const issue = async (id: string) => api<Issue>('GET', `/api/issues/${id}`);
+const words = async (id: string) =>
+  (await api<Comment[]>('GET', `/api/issues/${id}/comments`)).map(({ body_markdown }) => body_markdown);
+/** Not to be asked again for a while, unless by a notification. */
+const putOff = async (id: string) =>
+  db.database.pool.query(
+    `update a2a_delegations set next_attempt_at = now() + interval '5 minutes', changed_at = now() - interval '1 day'
+     where issue_id = $1 and claimed_at is null`,
+    [id],
+  );
+
+it('an agent finds who fits a need, its own company first by as much as the peer’s bias says', async () => {
+  const bias = async (local_preference_bias: number) => {
+    const peers = await api<Peer[]>('GET', ofCompany('a2a/peers'));
+    const { id } = peers.find(({ label }) => label === 'Lab')!;
+    await api('PATCH', `/api/a2a/peers/${id}`, { local_preference_bias });
+  };
+  await db.database.pool.query(
+    `update agents set status = 'idle', description = 'Knows magnets' where id = $1`,
+    [cast.agent_id],
+  );
+  const first = async () => {
+    const { agents } = await tool<{ agents: { agent: string; score: number }[] }>('peers__find', {
+      need: 'electricity and magnets',
+    });
+    return agents[0]!.agent;
+  };
+  await bias(0);
+  expect(await first()).toBe('Lab:Faraday');
+  await bias(0.9);
+  expect(await first()).not.toBe('Lab:Faraday');
+  await db.database.pool.query(`update agents set status = 'paused'`);
+  await expect(tool('peers__delegate', { agent: 'Lab:Nobody', issue: 'X-1', task: 'a' })).rejects.toThrow(
+    'there is no agent Lab:Nobody',
+  );
+});
+
+it('an agent of the official 0.3 library is asked, answered and heard, and its notifications come', async () => {
+  const { id, parent } = await delegated('Former:Surveyor', 'How far is it?');
+  await waitFor(async () => (await words(id)).some((text) => text.includes('Metric or imperial?')));
+  await waitFor(async () => (await putOff(id)).rowCount === 1);
+  await api('POST', `/api/issues/${id}/comments`, { body_markdown: 'In metric, please.' });
+  await db.database.pool.query('update a2a_delegations set next_attempt_at = now() where issue_id = $1', [
+    id,
+  ]);
+  await waitFor(async () => (await issue(id)).status === 'done');
+  expect((await words(id)).at(-1)).toBe('It is 42 km.');
+  expect(await api<WorkProduct[]>('GET', `/api/issues/${id}/work-products`)).toMatchObject([
+    { title: 'Distance', summary: '42' },
+  ]);
+  const { rows } = await db.database.pool.query(
+    'select notified_at, push_token_sealed from a2a_delegations where issue_id = $1',
+    [id],
+  );
+  expect(rows).toEqual([{ notified_at: expect.any(Date), push_token_sealed: expect.any(String) }]);
+  expect((await issue(parent.id)).status).toBe('todo');
+});
+
+it('a notification has the task asked for at once, if it has the token; what it cost is the company’s cost', async () => {
+  const done = { state: 'TASK_STATE_COMPLETED', message: { messageId: 'm', parts: [{ text: 'Ready.' }] } };
+  let status: object = { state: 'TASK_STATE_WORKING' };
+  const usage = { cost_usd: 0.25, input_tokens: 1000, output_tokens: 50 };
+  let told: { url: string; token: string } | undefined;
+  faraday.behave(({ method, params }) => {
+    if (method === 'CreateTaskPushNotificationConfig') {
+      told = { url: String(params.url), token: String(params.token) };
+      return { result: params };
+    }
+    const task = { id: 'far-1', contextId: 'c', status, metadata: { usage } };
+    return { result: method === 'SendMessage' ? { task } : task };
+  });
+  const { id } = await delegated('Lab:Faraday', 'Charge it');
+  const { url, token } = await waitFor(() => told);
+  expect(url).toBe(`${web.url}/api/a2a/notifications/${id}`);
+  await waitFor(async () => (await putOff(id)).rowCount === 1);
+  const notify = async (headers: Record<string, string>, to = url) =>
+    (await fetch(to, { method: 'POST', headers, body: '{"task":{}}' })).status;
+  const now = String(Math.floor(Date.now() / 1000));
+  const signed = (timestamp: string, key: string) => ({
+    'x-a2a-notification-token': token,
+    'x-service-timestamp': timestamp,
+    'x-service-signature': hmacSha256Hex(key, `${timestamp}.{"task":{}}`),
+  });
+  expect(await notify({})).toBe(401);
+  expect(await notify({ 'x-a2a-notification-token': 'x'.repeat(64) })).toBe(401);
+  expect(await notify(signed(now, 'another key'))).toBe(401);
+  expect(await notify(signed(String(Number(now) - 3600), token))).toBe(401);
+  expect(await notify(signed(now, token), url.replace(id, cast.agent_id))).toBe(404);
+  status = done;
+  expect((await issue(id)).status).toBe('in_progress');
+  expect(await notify(signed(now, token))).toBe(204);
+  await waitFor(async () => (await issue(id)).status === 'done');
+  expect(await notify(signed(now, token))).toBe(404);
+  const costs = await api<CostEvent[]>('GET', ofCompany('cost-events'));
+  expect(costs).toMatchObject([
+    {
+      issue_id: id,
+      agent_id: cast.agent_id,
+      provider: 'a2a',
+      model: 'Faraday',
+      cost_usd: 0.25,
+      input_tokens: 1000,
+    },
+  ]);
+});
+
+it('a peer without notifications is asked again and again; one that says it cost a fortune costs its bound', async () => {
+  let asked = 0;
+  const usage = { cost_usd: 1e12, input_tokens: 1e300, output_tokens: 0 };
+  faraday.behave(({ method }) => {
+    if (method === 'CreateTaskPushNotificationConfig')
+      return { error: { code: -32_003, message: 'no notifications' } };
+    if (method === 'GetTask') asked += 1;
+    const state = asked < 2 ? 'TASK_STATE_WORKING' : 'TASK_STATE_FAILED';
+    const task = { id: 'far-2', status: { state }, metadata: { usage } };
+    return { result: method === 'SendMessage' ? { task } : task };
+  });
+  const { id } = await delegated('Lab:Faraday', 'Slowly');
+  await waitFor(async () => (await issue(id)).status === 'cancelled');
+  expect(await words(id)).toEqual(['The task was failed.']);
+  expect((await api<CostEvent[]>('GET', ofCompany('cost-events')))[0]).toMatchObject({
+    issue_id: id,
+    cost_usd: 1000,
+    input_tokens: 2_000_000_000,
+  });
+  const { rows } = await db.database.pool.query(
+    'select push_token_sealed from a2a_delegations where issue_id = $1',
+    [id],
+  );
+  expect(rows).toEqual([{ push_token_sealed: null }]);
+});
+
+it('a scheduler that ends while the peer has the work has another send the same message, and nothing twice', async () => {
+  let isThere = false;
+  faraday.behave(({ method, params }) => {
+    if (!isThere) return 'silence';
+    const status = {
+      state: 'TASK_STATE_COMPLETED',
+      message: { messageId: 'once', parts: [{ text: 'Once.' }] },
+    };
+    const artifacts = [{ artifactId: 'a', name: 'Plan', parts: [{ text: 'p' }] }];
+    const task = { id: 'far-3', status, artifacts };
+    return { result: method === 'SendMessage' ? { task } : params };
+  });
+  const { id } = await delegated('Lab:Faraday', 'Once only');
+  await waitFor(() => faraday.journal.length === 1);
+  await scheduler.stop();
+  isThere = true;
+  scheduler = await startScheduler({ config, logger: testLogger() });
+  // What its claim would have put off lapses.
+  await db.database.pool.query('update a2a_delegations set next_attempt_at = now() where issue_id = $1', [
+    id,
+  ]);
+  await waitFor(async () => (await issue(id)).status === 'done');
+  const ids = faraday.journal.map(({ params }) => params.message?.messageId);
+  expect(ids).toEqual([ids[0], ids[0]]);
+  expect(await words(id)).toEqual(['Once.']);
+  expect(await api('GET', `/api/issues/${id}/work-products`)).toHaveLength(1);
+});

@@ -1,0 +1,140 @@
+/** Agents of elsewhere: one of the official library of the 0.3 generation, and one that answers as each test says. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import {
+  type AgentExecutor,
+  DefaultExecutionEventBusManager,
+  DefaultPushNotificationSender,
+  DefaultRequestHandler,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+} from 'a2a-sdk-0.3/server';
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from 'a2a-sdk-0.3/server/express';
+import { newId } from '@acp/kernel';
+
+async function serve(listener: Parameters<typeof createServer>[1]): Promise<{ url: string; close(): void }> {
+  const server: Server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Asks for a unit, and answers when it was told one. */
+const surveyor: AgentExecutor = {
+  async execute({ userMessage, taskId, contextId, task }, bus) {
+    const words = userMessage.parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join(' ');
+    const said = (text: string) => ({
+      kind: 'message' as const,
+      messageId: newId(),
+      role: 'agent' as const,
+      taskId,
+      contextId,
+      parts: [{ kind: 'text' as const, text }],
+    });
+    const about = { taskId, contextId };
+    if (task === undefined)
+      bus.publish({
+        kind: 'task',
+        id: taskId,
+        contextId,
+        status: { state: 'submitted' },
+        history: [userMessage],
+      });
+    if (!/metric/.test(words)) {
+      const status = { state: 'input-required' as const, message: said('Metric or imperial?') };
+      bus.publish({ kind: 'status-update', ...about, status, final: true });
+    } else {
+      const parts = [{ kind: 'text' as const, text: '42' }];
+      bus.publish({
+        kind: 'artifact-update',
+        ...about,
+        artifact: { artifactId: 'd', name: 'Distance', parts },
+      });
+      const status = { state: 'completed' as const, message: said('It is 42 km.') };
+      bus.publish({ kind: 'status-update', ...about, status, final: true });
+    }
+    bus.finished();
+    return Promise.resolve();
+  },
+  cancelTask: async () => Promise.resolve(),
+};
+
+/** As its library serves it, notifications included. */
+export async function startFormerAgent() {
+  const app = express();
+  const server = await serve(app);
+  const card = {
+    name: 'Surveyor',
+    description: 'Measures distances',
+    url: `${server.url}/rpc`,
+    version: '1',
+    protocolVersion: '0.3.0',
+    preferredTransport: 'JSONRPC',
+    capabilities: { pushNotifications: true },
+    defaultInputModes: ['text'],
+    defaultOutputModes: ['text'],
+    skills: [],
+  };
+  const store = new InMemoryPushNotificationStore();
+  const requestHandler = new DefaultRequestHandler(
+    card,
+    new InMemoryTaskStore(),
+    surveyor,
+    new DefaultExecutionEventBusManager(),
+    store,
+    new DefaultPushNotificationSender(store),
+  );
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+  return server;
+}
+
+export interface Asked {
+  method: string;
+  params: Record<string, unknown> & { message?: { messageId: string }; token?: string; url?: string };
+}
+
+/** What a method is answered: a result, or nothing at all. */
+export type Behaviour = (asked: Asked) => object | 'silence';
+
+/** Of 1.0, called Faraday, with a card that is always there. */
+export async function startWilfulAgent() {
+  const journal: Asked[] = [];
+  let behave: Behaviour = () => 'silence';
+  const answer = (request: IncomingMessage, response: ServerResponse, text: string): void => {
+    const json = (value: object) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    if (request.method === 'GET')
+      return json({
+        name: 'Faraday',
+        description: 'Knows electricity, currents and magnets',
+        supportedInterfaces: [
+          { url: `${server.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        ],
+      });
+    const asked = JSON.parse(text) as Asked & { id: string };
+    journal.push(asked);
+    const result = behave(asked);
+    if (result !== 'silence') json({ jsonrpc: '2.0', id: asked.id, ...result });
+  };
+  const server = await serve((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => answer(request, response, text));
+  });
+  return {
+    ...server,
+    journal,
+    behave(next: Behaviour) {
+      behave = next;
+      journal.length = 0;
+    },
+  };
+}
