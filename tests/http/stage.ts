@@ -80,6 +80,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['routineId', 'triggerId', 'publicId'], stageRoutine],
   [['webhookId', 'deliveryId', 'peerId'], stageWebhook],
   [['chatId', 'messageId'], stageChat],
+  [['councilSessionId'], stageCouncil],
   [['serverId'], stageMcpServer],
   [['workerId', 'taskId'], stageFleet],
   [['pluginId'], stagePlugin],
@@ -195,6 +196,16 @@ async function stagePlugin(tx: Tx, { company_id }: Cast): Promise<Stage> {
     .onConflictDoUpdate({ target: [schema.plugins.company_id, schema.plugins.slug], set })
     .returning();
   return { pluginId: plugin!.id };
+}
+
+/** Under way on an issue of its own; nobody takes its turns. */
+async function stageCouncil(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  const { id: issue_id } = await createIssue(tx, director, company_id, { title: 'Deliberated on' });
+  const [session] = await tx
+    .insert(schema.council_sessions)
+    .values({ company_id, issue_id, question: 'Staged?', rounds: 2, depth: 0 })
+    .returning();
+  return { councilSessionId: session!.id };
 }
 
 /** Open to the company, with a message that nobody answered. */

@@ -9,7 +9,13 @@ import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { childEnvironment, ConfigError, loadConfig, newToken, ONE_WISH_MS, type Config } from '@acp/kernel';
 import { Client } from './demo/client.ts';
-import { createDemoCompany, createDemoIssues, listDemoIssues, type DemoCompany } from './demo/company.ts';
+import {
+  conveneDemoCouncil,
+  createDemoCompany,
+  createDemoIssues,
+  listDemoIssues,
+  type DemoCompany,
+} from './demo/company.ts';
 import { Narrator } from './demo/narrator.ts';
 import { Stage, TierEnded } from './demo/stage.ts';
 
@@ -117,6 +123,7 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
     for await (const event of client.events(company.id, over)) narrator.tell(event);
   })();
   await createDemoIssues(client, company);
+  await conveneDemoCouncil(client, company);
   const done = await untilDone(
     client,
     company,

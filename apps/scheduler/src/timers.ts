@@ -31,6 +31,7 @@ import {
   startDueHeartbeats,
   storeTicks,
   sweepBudgets,
+  sweepCouncils,
   sweepLostRun,
   sweepPendingTexts,
   sweepQueuedRuns,
@@ -88,6 +89,13 @@ export const timerTable: readonly TimerRow[] = [
     interval_sec: 10,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepWaitingChats(tx));
+    },
+  },
+  {
+    name: 'councils',
+    interval_sec: 15,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepCouncils(tx));
     },
   },
   {

@@ -38,6 +38,7 @@ export type ScopeEntity =
   | 'mcp_server'
   | 'plugin'
   | 'chat'
+  | 'council_session'
   | 'peer';
 
 /**

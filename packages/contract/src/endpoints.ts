@@ -12,6 +12,7 @@ import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
 import { chatEndpoints } from './chats.ts';
+import { councilEndpoints } from './councils.ts';
 import { companyEndpoints } from './companies.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
@@ -80,6 +81,7 @@ export const endpoints: readonly EndpointRow[] = [
   routineEndpoints,
   routineTriggerEndpoints,
   chatEndpoints,
+  councilEndpoints,
   subagentEndpoints,
   webhookEndpoints,
   pluginEndpoints,

@@ -5,6 +5,7 @@ import { ApprovalSummary } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
 import { ChatMessageEvent } from './chats.ts';
 import { Comment } from './comments.ts';
+import { CouncilSummary } from './councils.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
 import { PluginSummary } from './plugins.ts';
@@ -142,6 +143,12 @@ export const eventTable = {
     private_to: ({ private_to_user_id }: ChatMessageEvent) => private_to_user_id,
     plugin_type: null,
     doc: 'A message of a chat, or what became of it; for those who may see the chat. Its text is cut at 2 KB.',
+  },
+  council_updated: {
+    data: CouncilSummary,
+    topics: ({ id, issue_id }: CouncilSummary) => [`council:${id}`, ...issueTopic(issue_id)],
+    plugin_type: null,
+    doc: 'A council began, went on, or ended; without what was said.',
   },
   notification: {
     data: Notification,

@@ -65,6 +65,7 @@ export * from './workers.ts';
 export * from './worker-endpoints.ts';
 export * from './worker-files.ts';
 export * from './chats.ts';
+export * from './councils.ts';
 export * from './subagents.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';

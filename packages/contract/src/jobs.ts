@@ -85,6 +85,15 @@ const rows = {
       'subagents: trees in which a sub-agent has nothing left to do, or nobody is left to wait for, are settled again',
     doc: 'Ends the sub-agents of a tree whose work is over and wakes those who waited for the last of theirs. The agent is any of the tree.',
   },
+  'advance-council': {
+    payload: Type.Object({ session_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep: 'councils: running ones without a turn under way, or whose issue is over, are moved on',
+    doc: 'Moves a council on after a turn: the next round, the ranking, the conclusion.',
+  },
   'extract-text': {
     payload: Type.Object({ attachment_id: Uuid }),
     retry_limit: 2,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.ts';
 
 describe('rows that answer a list', () => {
-  it('are paged, but for what is one whole: the flags, one’s own sessions, the trees, transcripts, which count by seq, and what plugins and MCP servers have', () => {
+  it('are paged, but for what is one whole: the best matches, the flags, one’s own sessions, the trees, transcripts, which count by seq, and what plugins and MCP servers have', () => {
     const whole = endpoints.filter(
       ({ method, response, paged }) =>
         method === 'GET' &&
@@ -15,6 +15,7 @@ describe('rows that answer a list', () => {
       'settings.list-flags',
       'sessions.list',
       'agents.org-tree',
+      'knowledge.search',
       'runs.events',
       'runs.events-alias',
       'subagents.of-agent',
@@ -24,6 +25,7 @@ describe('rows that answer a list', () => {
       'plugins.list-events',
       'plugins.list-jobs',
       'plugins.list-webhooks',
+      'mcp-servers.list-commands',
       'mcp-servers.list-tools',
     ]);
   });

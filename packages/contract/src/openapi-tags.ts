@@ -13,6 +13,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   chats: 'Conversations with agents.',
   comments: 'The conversation on an issue.',
   companies: 'Tenants and their members.',
+  councils: 'Agents that deliberate on an issue.',
   docs: 'This document.',
   documents: 'Texts of an issue, with every revision.',
   'execution-decisions': 'Why an agent went which way.',

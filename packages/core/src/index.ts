@@ -30,6 +30,7 @@ export * from './workers/index.ts';
 export * from './routines/index.ts';
 export * from './webhooks/index.ts';
 export * from './chats/index.ts';
+export * from './councils/index.ts';
 export * from './subagents/index.ts';
 export * from './plugins/index.ts';
 export * from './mcp-servers/index.ts';

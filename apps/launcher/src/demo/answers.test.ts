@@ -165,3 +165,25 @@ describe('the scripted colleague', () => {
     expect(answer(prompt(part))).toMatch(/^\/status in_progress\n[\s\S]*\n\/status done$/);
   });
 });
+
+describe('the scripted participant of a council', () => {
+  const system = {
+    role: 'system',
+    content: 'You are Ada (role: ceo), an agent of X.\n\nYou take part in a council: …',
+  };
+  const asked = (now: string): string =>
+    answer([system, { role: 'user', content: `# The issue\nHAR-9: Why?\n\n# Now\n${now}` }]);
+
+  it('answers, keeps its answer, ranks by the letters that it is shown, and concludes as the chair', () => {
+    expect(asked('Answer the question.')).toContain('second shop');
+    expect(asked('write the one word KEEP and nothing else')).toBe('KEEP');
+    expect(asked('Rank the answers of the others.\nRANKING: A > B\nThen say')).toMatch(/^RANKING: A > B\n/);
+    expect(asked('You have the chair. Write')).toContain('## Dissent');
+  });
+
+  it('goes by what the council has concluded', () => {
+    const below =
+      'Comments, oldest first:\n<comment author="Ada">\nWe do.\n\n_Council of Ada, Grace._\n</comment>';
+    expect(answer(prompt({ status: 'blocked', body: 'No parts.', below }))).toMatch(/\/status done$/);
+  });
+});

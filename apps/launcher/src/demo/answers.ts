@@ -1,4 +1,5 @@
 /** How the scripted model behaves: as a chief who breaks work down, or as a colleague who does a part of it. */
+import { councilAnswer } from './council-answers.ts';
 import {
   readPrompt,
   type ChatMessage,
@@ -20,8 +21,12 @@ const isOver = (status: string): boolean => status === 'done' || status === 'can
 /** The answer to a chat: what the agent says and the verbs it writes. */
 export function answer(messages: readonly ChatMessage[]): string {
   const reading = readPrompt(messages);
+  const said = councilAnswer(messages, reading.agent);
+  if (said !== undefined) return said;
   const { issue } = reading;
   if (issue === null) return 'There is nothing on my desk.';
+  if (issue.decided && !isOver(issue.status))
+    return 'The council has decided, and I go by it: the pick-up point is in the plan for spring.\n\n/status done';
   if (isOver(issue.status)) return `${issue.identifier} is closed; there is nothing left to do on it.`;
   return ROUTING_ROLES.includes(reading.agent.role) ? lead(reading, issue) : work(reading, issue);
 }

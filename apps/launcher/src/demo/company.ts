@@ -79,6 +79,27 @@ export async function createDemoIssues(client: Client, company: DemoCompany): Pr
   }
 }
 
+export interface DemoCouncil {
+  id: string;
+  status: string;
+  participants: { agent_id: string; name: string }[];
+  conclusion: string | null;
+}
+
+/** A question that is not one agent's to answer. Blocked until a council has concluded, which wakes the chief. */
+export async function conveneDemoCouncil(client: Client, company: DemoCompany): Promise<DemoCouncil> {
+  const issue = await client.post<DemoIssue>(`/api/companies/${company.id}/issues`, {
+    title: 'Do we open a second shop on the quay?',
+    body_markdown: 'The lease is offered until the end of the month.',
+    status: 'blocked',
+    assignee_agent_id: company.agents[0]!.id,
+  });
+  return client.post<DemoCouncil>(`/api/issues/${issue.id}/convene-council`, {
+    question: 'Do we open a second shop on the quay, and if so, when?',
+    agent_ids: company.agents.map(({ id }) => id),
+  });
+}
+
 export async function listDemoIssues(client: Client, company: DemoCompany): Promise<DemoIssue[]> {
   const issues = await client.get<DemoIssue[]>(`/api/companies/${company.id}/issues?limit=200`);
   return issues.toReversed();

@@ -26,6 +26,21 @@ interface RunEvent {
 
 type LiveIssue = DemoIssue & { checked_out_by_agent_id: string | null };
 
+interface LiveCouncil {
+  id: string;
+  issue_id: string;
+  status: string;
+  phase: 'answer' | 'ranking' | 'conclusion';
+  round: number;
+  participants: { name: string }[];
+}
+
+const phases = {
+  answer: (round: number) => (round === 1 ? 'each answers apart' : 'each weighs the answers of the others'),
+  ranking: () => 'each ranks the others',
+  conclusion: () => 'the chair concludes',
+} as const;
+
 /** What the runs came to. */
 export interface Totals {
   runs: number;
@@ -45,6 +60,8 @@ export class Narrator {
   readonly #begin = Date.now();
   readonly #issues = new Map<string, LiveIssue>();
   readonly #runs = new Map<string, LiveRun>();
+  /** What was said of a council last. */
+  readonly #councils = new Map<string, string>();
   /** What a run has written of a line that is not complete yet. */
   readonly #unfinished = new Map<string, string>();
   /** Runs that are writing the body of a verb: what becomes of it is told instead. */
@@ -60,6 +77,7 @@ export class Narrator {
     if (type === 'heartbeat_started') this.#started(data as unknown as LiveRun);
     else if (type === 'heartbeat_completed') this.#completed(data as unknown as LiveRun);
     else if (type === 'issue_created' || type === 'issue_updated') this.#issue(data as unknown as LiveIssue);
+    else if (type === 'council_updated') this.#council(data as unknown as LiveCouncil);
     else if (type === 'comment_created') this.#comment(data);
     else if (type === 'run_event') this.#transcript(data as unknown as RunEvent);
   }
@@ -86,6 +104,15 @@ export class Narrator {
     const error = run.error === null ? '' : `: ${run.error}`;
     const style = run.status === 'succeeded' ? 'dim' : 'red';
     this.#say(run.agent_id, `run ${run.status}${error} (${figures})`, style);
+  }
+
+  /** A line for each phase of a council. */
+  #council({ id, issue_id, status, phase, round, participants }: LiveCouncil): void {
+    const now = status === 'running' ? phases[phase](round) : status;
+    if (this.#councils.get(id) === now) return;
+    this.#councils.set(id, now);
+    const names = participants.map(({ name }) => name).join(', ');
+    this.#say(null, `council on ${this.#name(issue_id)} (${names}): ${now}`, 'magenta');
   }
 
   /** Says what has changed since the issue was seen last. */

@@ -23,6 +23,8 @@ export interface PromptIssue {
   title: string;
   status: string;
   body: string;
+  /** A council has said in a comment how to go about it. */
+  decided: boolean;
   parent: NamedIssue | null;
   children: NamedIssue[];
 }
@@ -91,6 +93,7 @@ function readIssue(text: string): PromptIssue | null {
     title: head[2]!,
     status: /^Status: ([a-z_]+)$/m.exec(text)?.[1] ?? 'todo',
     body,
+    decided: /^_Council of .+_$/m.test(text),
     parent: readNamed(/^Parent: (.+)$/m.exec(below)?.[1] ?? ''),
     children: list(below, 'Children').flatMap((line) => readNamed(line) ?? []),
   };

@@ -21,6 +21,7 @@ const NAMES = [
   'plugin_state',
   'worker_updated',
   'chat_message',
+  'council_updated',
 ];
 
 const LONGEST_WAIT_MS = 60_000;

@@ -6,6 +6,7 @@ import { agentFileRoutes } from './agents/file-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { chatRoutes } from './chats/routes.ts';
+import { councilRoutes } from './councils/routes.ts';
 import { subagentRoutes } from './subagents/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
@@ -73,6 +74,7 @@ export const apiRoutes: readonly Route[] = [
   adminWorkerRoutes,
   routineRoutes,
   chatRoutes,
+  councilRoutes,
   subagentRoutes,
   webhookRoutes,
   pluginRoutes,

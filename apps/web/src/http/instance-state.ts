@@ -11,10 +11,14 @@ import { forbidden, type Logger, notFound } from '@acp/kernel';
 const REFRESH_MS = 10_000;
 
 /** What the rows are held against. */
-export type InstanceGate = Pick<InstanceState, 'read_only' | 'requireFeature' | 'requireEntitlement'>;
+export type InstanceGate = Pick<
+  InstanceState,
+  'read_only' | 'hasFeature' | 'requireFeature' | 'requireEntitlement'
+>;
 
 export const UNRESTRICTED: InstanceGate = {
   read_only: false,
+  hasFeature: () => true,
   requireFeature: () => undefined,
   requireEntitlement: () => undefined,
 };
@@ -61,6 +65,11 @@ export class InstanceState {
     } catch (error) {
       this.#logger.warn('flags and license could not be read, and are read again', { error });
     }
+  }
+
+  /** Whether the feature is there: for parts of pages. */
+  hasFeature(feature: FlagName): boolean {
+    return !this.#disabled.has(feature);
   }
 
   /** @throws notFound while the flag of the row's feature is off */

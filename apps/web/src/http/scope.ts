@@ -13,6 +13,7 @@ import {
   findBudgetPolicy,
   findChat,
   findCompany,
+  findCouncil,
   findDelivery,
   findIssue,
   findJoinRequest,
@@ -67,6 +68,7 @@ const loaders = {
   mcp_server: findMcpServer,
   plugin: findPlugin,
   chat: findChat,
+  council_session: findCouncil,
   peer: findPeer,
 } satisfies Record<ScopeEntity, Loader>;
 

@@ -14,6 +14,7 @@ import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
+import { councilUiRoutes } from './councils/council-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
@@ -70,6 +71,7 @@ export const uiPages: readonly UiRoute[] = [
   materialRoutes,
   runsRoutes,
   chatRoutes,
+  councilUiRoutes,
   approvalRoutes,
   secretRoutes,
   peerRoutes,

@@ -3,10 +3,13 @@ import { bounded } from '@acp/kernel';
 const tags = [
   'issue_body',
   'comment',
+  'answer',
   'attachment',
   'goal',
   'project',
+  'own_answer',
   'payload',
+  'question',
   'result',
   'profile',
   'note',

@@ -8,7 +8,7 @@ import {
   checkoutForRun,
   type IssueRow,
   releaseAfterRun,
-  tellSubagents,
+  tellLaterSlices,
   toIssueRow,
 } from '../issues/index.ts';
 import {
@@ -49,7 +49,7 @@ export const heartbeatKind: RunKind = {
       tx,
       runs.map(({ id }) => id),
     );
-    await tellSubagents(
+    await tellLaterSlices(
       tx,
       runs.map(({ issue_id }) => issue_id),
     );

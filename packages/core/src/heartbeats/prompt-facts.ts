@@ -89,7 +89,7 @@ const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'arg
 export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts | undefined> {
   // The run before this one on the same issue: what it did must not be done again when it was lost half-way.
   const previous = sql`(select r.id from heartbeat_runs r
-    where r.issue_id = i.id and r.agent_id = a.id and r.finished_at is not null and r.id <> ${run.run_id}
+    where r.issue_id = i.id and r.agent_id = a.id and r.kind = 'heartbeat' and r.finished_at is not null and r.id <> ${run.run_id}
     order by r.created_at desc, r.id desc limit 1)`;
   const { rows } = await tx.execute<StoredFacts>(sql`
     select

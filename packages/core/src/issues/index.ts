@@ -27,7 +27,7 @@ export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
 export type { HumanReply } from './attention.ts';
-export { parkIssue, tellSubagents, unparkIssue } from './parking.ts';
+export { parkIssue, tellLaterSlices, unparkIssue } from './parking.ts';
 export {
   addLabel,
   createLabel,

@@ -46,8 +46,11 @@ export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | 
   return [issueUpdated(after!, 'issue.unblocked', { changes: { status: { from: 'blocked', to: 'todo' } } })];
 }
 
-/** Something happened to the issues that may end sub-agents, or the wait for them: the trees are settled anew. */
-export async function tellSubagents(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
+/**
+ * Something happened to the issues that may end sub-agents, the wait for them, or a council: what later slices make of it
+ * they do by their jobs.
+ */
+export async function tellLaterSlices(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
   const ids = sql`(select value::uuid from jsonb_array_elements_text(${JSON.stringify(
     issue_ids.filter((id) => id !== null),
   )}::jsonb))`;
@@ -57,4 +60,8 @@ export async function tellSubagents(tx: Tx, issue_ids: readonly (string | null)[
     union
     select root_agent_id from subagent_waits where issue_id in ${ids}`);
   await enqueueMany(tx, 'settle-subagents', rows);
+  const councils = await tx.execute<{ session_id: string }>(
+    sql`select id as session_id from council_sessions where issue_id in ${ids} and status = 'running'`,
+  );
+  await enqueueMany(tx, 'advance-council', councils.rows);
 }

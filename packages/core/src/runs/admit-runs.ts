@@ -13,6 +13,8 @@ import type { RunRow } from './types.ts';
 
 /** A run that somebody wants. */
 export interface Proposal {
+  /** Known before, where something else refers to it: a second run of that id is none. */
+  id?: string;
   kind: string;
   /** What it is about, in the table that the kind names. */
   subject_id: string | null;
@@ -70,7 +72,7 @@ export async function admitRuns<P extends Proposal>(
   const passed = new Map<string, P>();
   for (const proposal of proposals) {
     const reason = admissionRefusal(agent, proposal);
-    if (reason === null) passed.set(crypto.randomUUID(), proposal);
+    if (reason === null) passed.set(proposal.id ?? crypto.randomUUID(), proposal);
     else refused.push({ proposal, reason });
   }
   if (passed.size === 0) return { admitted: [], refused };

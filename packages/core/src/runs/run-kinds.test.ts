@@ -1,6 +1,7 @@
 /** What the kernel promises is promised of every kind: each test runs over the table, and over a kind of its own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
+import { newId } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
 import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
@@ -30,7 +31,17 @@ import {
   takeBackRun,
 } from '../index.ts';
 
-const { agents, chat_messages, chats, cost_events, heartbeat_runs, outbox } = schema;
+const {
+  agents,
+  chat_messages,
+  chats,
+  cost_events,
+  council_participants,
+  council_sessions,
+  council_turns,
+  heartbeat_runs,
+  outbox,
+} = schema;
 
 /** The smallest kind there is: it notes what the kernel asks of it. */
 const asked: string[] = [];
@@ -99,6 +110,7 @@ async function subjectOf(
   payload: Record<string, unknown>;
   answers: (tx: Tx, run_id: string | undefined) => Promise<void>;
 }> {
+  if (kind === 'council_turn') return councilOf(company, agent);
   if (!kind.startsWith('chat_')) {
     const { id } = await createIssue(database.db, company, { assignee_agent_id: agent.id });
     return { subject: { type: 'issue', id }, payload: { round: 1 }, answers: async () => Promise.resolve() };
@@ -122,6 +134,26 @@ async function subjectOf(
       .where(eq(chat_messages.id, question!.id));
   };
   return { subject: { type: 'chat', id: chat!.id }, payload, answers };
+}
+
+async function councilOf(company: { id: string }, agent: { id: string }): ReturnType<typeof subjectOf> {
+  const { id: issue_id } = await createIssue(database.db, company);
+  const [session] = await database.db
+    .insert(council_sessions)
+    .values({ company_id: company.id, issue_id, question: 'Why?', rounds: 2, depth: 0 })
+    .returning();
+  const of = { session_id: session!.id, company_id: company.id, agent_id: agent.id };
+  await database.db.insert(council_participants).values({ ...of, place: 0, name: 'Ada', role: 'ceo' });
+  const planned = { ...of, kind: 'answer', round: 1, run_id: newId() };
+  await database.db.insert(council_turns).values(planned);
+  const answers = async (tx: Tx, run_id: string | undefined) => {
+    if (run_id === undefined) return;
+    await tx
+      .update(council_turns)
+      .set({ run_id, status: 'asked' })
+      .where(eq(council_turns.session_id, session!.id));
+  };
+  return { subject: { type: 'council_session', id: session!.id }, payload: {}, answers };
 }
 
 describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kind %s', (kind) => {

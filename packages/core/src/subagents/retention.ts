@@ -4,6 +4,9 @@ import { purgeAgent } from '../agents/index.ts';
 import { clearIssueReference } from '../issues/index.ts';
 import { purgeOldTrash } from '../trash/index.ts';
 
+/** Of the agent `a`: nobody has taken it up again since. */
+const isOver = sql`(a.status = 'terminated' or a.deleted_at is not null)`;
+
 /**
  * Removes one sub-agent that ended so many days ago, for good: with its runs, keys, files and session. What it wrote and
  * what it cost stays. @returns false where there is none any more
@@ -11,7 +14,7 @@ import { purgeOldTrash } from '../trash/index.ts';
 export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boolean> {
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
     select s.agent_id from subagents s join agents a on a.id = s.agent_id
-    where s.ended_at < now() - make_interval(days => ${days})
+    where s.ended_at < now() - make_interval(days => ${days}) and ${isOver}
       and not exists (select from agents below where below.parent_agent_id = s.agent_id)
     order by s.ended_at limit 1 for update of s skip locked`);
   const [outlived] = rows;
@@ -39,7 +42,7 @@ export async function outlivedHomes(tx: Tx, after: string | null, limit: number)
   const { rows } = await tx.execute<OutlivedHome>(sql`
     select s.agent_id, s.company_id, c.home_dir as company_home_dir
     from subagents s join agents a on a.id = s.agent_id join companies c on c.id = s.company_id
-    where s.ended_at < now() - make_interval(days => ${HOME_KEPT_DAYS}) and a.home_dir is null
+    where s.ended_at < now() - make_interval(days => ${HOME_KEPT_DAYS}) and a.home_dir is null and ${isOver}
       and (${after}::uuid is null or s.agent_id > ${after}::uuid)
     order by s.agent_id limit ${limit}`);
   return rows;

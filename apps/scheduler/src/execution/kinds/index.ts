@@ -1,5 +1,6 @@
 // The scheduler's half of the table of kinds (docs/adding-a-kind.md); a test compares it with core's.
 import { chatReply, chatSummary } from './chat/index.ts';
+import { councilTurn } from './council/index.ts';
 import type { ExecutionKind } from './execution-kind.ts';
 import { heartbeat } from './heartbeat/index.ts';
 
@@ -10,7 +11,7 @@ export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 
-for (const kind of [heartbeat, chatReply, chatSummary]) registerExecutionKind(kind);
+for (const kind of [heartbeat, chatReply, chatSummary, councilTurn]) registerExecutionKind(kind);
 
 export function kindOfRun(name: string): ExecutionKind {
   const kind = table.get(name);

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type CouncilSession,
   type IssueDetail,
   issueStatuses,
   priorities,
@@ -8,6 +9,7 @@ import {
   type Subagent,
 } from '@acp/contract';
 import type { RelatedIssue, Relative } from '@acp/core';
+import { councilsPart } from '../councils/council-pages.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -24,6 +26,8 @@ export interface IssueView {
   family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
   /** Spawned for it, and those below them. */
   subagents: readonly Subagent[];
+  /** Null while the feature is switched off. */
+  councils: readonly CouncilSession[] | null;
   runs: readonly Run[];
   /** Of the newest run. */
   events: readonly RunEvent[];
@@ -50,6 +54,16 @@ export function issueBody(view: IssueView): Html {
         <div data-live="issue:${issue.id} agents" data-source="/issues/${issue.id}/part/subagents">
           !${subagentTree(view.subagents)}
         </div>
+        !${when(
+          view.councils,
+          (councils) =>
+            html`<div
+              data-live="council_sessions:${issue.id}"
+              data-source="/issues/${issue.id}/part/councils"
+            >
+              !${councilsPart(issue, councils, view.agents, view.can_write)}
+            </div>`,
+        )}
         <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
           !${runPart(view)}
         </div>

@@ -1,8 +1,16 @@
-import { type BodyOf, commentEndpoints, issueEndpoints, routineEndpoints, runEndpoints } from '@acp/contract';
+import {
+  type BodyOf,
+  commentEndpoints,
+  councilEndpoints,
+  issueEndpoints,
+  routineEndpoints,
+  runEndpoints,
+} from '@acp/contract';
 import {
   issueActivity,
   issueDetail,
   listAgents,
+  listCouncils,
   listProjects,
   listRunEvents,
   listRuns,
@@ -18,6 +26,7 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 import { readPromotion } from '../routines/promote-form.ts';
 import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
+import { councilsPart } from '../councils/council-pages.ts';
 import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
@@ -44,10 +53,12 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
   const { items: runs } = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 10 });
   const events = runs[0] ? await listRunEvents(tx, user, runs[0].id, { limit: FIRST_ENTRIES }) : [];
   const can_write = roleIn(user, company_id) !== 'viewer';
+  const councilsOn = context.services.instance.hasFeature('councils');
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     issue,
     family,
+    councils: councilsOn ? (await listCouncils(tx, subject, { limit: 20 })).items : null,
     subagents: await listSubagents(tx, { issue_id: subject.id }),
     runs,
     events,
@@ -93,6 +104,8 @@ const parts: Record<string, (view: IssueView) => Html> = {
   run: runPart,
   properties: propertiesPart,
   subagents: ({ subagents }) => subagentTree(subagents),
+  councils: ({ issue, councils, agents, can_write }) =>
+    councils === null ? '' : councilsPart(issue, councils, agents, can_write),
   timeline: (view) => timeline(view.timeline),
 };
 
@@ -161,6 +174,18 @@ export const issueRoutes: UiRoute[] = [
   }),
   action('/issues/{issueId}/comments/{commentId}/pin', commentEndpoints.pin, {
     next: back,
+  }),
+  action('/issues/{issueId}/convene-council', councilEndpoints.convene, {
+    read: (form) => {
+      const agent_ids = form.all('agent_ids').filter((id) => id !== '');
+      return {
+        question: form.cleared('question'),
+        rounds: form.number('rounds'),
+        ...(agent_ids.length === 0 ? {} : { agent_ids: [...agent_ids] }),
+      };
+    },
+    next: (_, { id }) => `/councils/${id}`,
+    failed: (c, error) => issuePage(c, { error }),
   }),
   action('/issues/{issueId}/trigger', runEndpoints.triggerIssue, {
     next: back,

@@ -1,0 +1,161 @@
+import type { Agent, CouncilSession, CouncilTurn } from '@acp/contract';
+import { timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { markdown } from '../kit/markdown.ts';
+import { avatar, formError, input, postButton, status, textarea } from '../kit/parts.ts';
+
+type Participant = CouncilSession['participants'][number];
+
+const phases = {
+  answer: (session: CouncilSession) => `round ${session.round} of at most ${session.rounds}`,
+  ranking: () => 'the ranking',
+  conclusion: () => 'the conclusion',
+} as const;
+
+/** The councils of an issue, and the form that convenes one. */
+export function councilsPart(
+  issue: { id: string; status: string },
+  councils: readonly CouncilSession[],
+  agents: readonly Agent[],
+  can_write: boolean,
+): Html {
+  const running = councils.some(({ status: now }) => now === 'running');
+  const over = issue.status === 'done' || issue.status === 'cancelled';
+  return html`!${when(
+    councils.length > 0,
+    () =>
+      html`<section class="card" aria-label="Councils">
+        <h2>Councils</h2>
+        <ul class="list">
+          !${each(councils, line)}
+        </ul>
+      </section>`,
+  )}!${when(can_write && !running && !over && agents.length > 1, () => conveneForm(issue.id, agents))}`;
+}
+
+function line(session: CouncilSession): Html {
+  return html`<li>
+    !${status(session.status)}
+    <a class="grow" href="/councils/${session.id}">${session.question}</a>
+    <span class="soft small">!${timeAgo(session.created_at)}</span>
+  </li>`;
+}
+
+function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
+  const able = agents
+    .filter(({ status: now }) => now !== 'terminated')
+    .toSorted((a, b) => a.name.localeCompare(b.name));
+  return html`<details class="card edit">
+    <summary>Convene a council</summary>
+    <form method="post" action="/issues/${issue_id}/convene-council">
+      !${textarea({ name: 'question', id: 'council-question', label: 'Question', rows: 3, hint: 'Empty: how to go about this issue' })}
+      !${input({ name: 'rounds', id: 'council-rounds', label: 'Rounds, at most', type: 'number', min: 1, value: 2, hint: '1 to 5; fewer where nobody changes an answer' })}
+      <fieldset>
+        <legend>Participants (none ticked: the assignee, its manager, and those whose roles fit)</legend>
+        !${each(
+          able,
+          ({ id, name, role }) =>
+            html`<label class="check"
+              ><input type="checkbox" name="agent_ids" value="${id}" /> <span>${name} (${role})</span></label
+            >`,
+        )}
+      </fieldset>
+      <button>Convene</button>
+    </form>
+  </details>`;
+}
+
+/** A council: what it is about, its rounds side by side, its conclusion. Renews itself while it runs. */
+export function councilBody(session: CouncilSession, can_write: boolean, error: string | null): Html {
+  return html`!${formError(error)}
+    <div data-live="council:${session.id}" data-source="/councils/${session.id}/part/rounds">
+      !${councilPart(session, can_write)}
+    </div>`;
+}
+
+export function councilPart(session: CouncilSession, can_write: boolean): Html {
+  const running = session.status === 'running';
+  return html`<section class="card" aria-label="Question">
+      <div class="comment-head">
+        !${status(session.status)}
+        <span class="soft small">!${timeAgo(session.created_at)}</span>
+        !${when(running, () => html`<span class="soft small">${phases[session.phase](session)}</span>`)}
+        <span class="grow"></span>
+        !${when(running && can_write, () => postButton(`/councils/${session.id}/cancel`, 'End it', { class: 'quiet small', confirm: 'End the council without a conclusion?' }))}
+      </div>
+      !${markdown(session.question)} !${when(session.error, (text) => html`<p class="error">${text}</p>`)}
+      <ul class="list">
+        !${each(session.participants, participant)}
+      </ul>
+    </section>
+    !${when(
+      session.conclusion,
+      (text) =>
+        html`<section class="card" aria-label="Conclusion">
+          <h2>Conclusion</h2>
+          !${markdown(text)}
+        </section>`,
+    )}
+    !${each(roundsOf(session), (round) => roundSection(session, round))}`;
+}
+
+function participant({ agent_id, name, role, is_chair, left_out_reason: reason }: Participant): Html {
+  return html`<li>
+    !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
+    <span class="soft">${role}${is_chair ? ', has the chair' : ''}</span>
+    !${when(reason, (why) => html`<span class="grow soft small">left out: ${why}</span>`)}
+  </li>`;
+}
+
+/** Rounds of answers, then the ranking, as far as they have come. The conclusion stands by itself. */
+function roundsOf({ turns, status: now, phase, round }: CouncilSession): number[] {
+  const known = turns.filter(({ kind }) => kind !== 'conclusion').map((turn) => turn.round);
+  return [...new Set([...known, ...(now === 'running' && phase !== 'conclusion' ? [round] : [])])];
+}
+
+function roundSection(session: CouncilSession, round: number): Html {
+  const turns = session.turns.filter((turn) => turn.round === round && turn.kind !== 'conclusion');
+  const ranks = round > session.rounds;
+  const waits = session.status === 'running' && session.round === round;
+  const shown = session.participants.filter(
+    ({ agent_id, left_out_reason: reason }) =>
+      turns.some((turn) => turn.agent_id === agent_id) || (waits && reason === null),
+  );
+  return html`<section aria-label="${ranks ? 'Ranking' : `Round ${round}`}">
+    <h2>${ranks ? 'Ranking' : `Round ${round}`}</h2>
+    !${when(ranks && session.ranking, (order) => html`<p>${namesOf(session, order)}</p>`)}
+    <div class="side-by-side scroll-x" tabindex="0">
+      !${each(shown, (who) =>
+        turnCard(
+          session,
+          who,
+          turns.find(({ agent_id }) => agent_id === who.agent_id),
+        ),
+      )}
+    </div>
+  </section>`;
+}
+
+function turnCard(
+  session: CouncilSession,
+  { agent_id, name }: Participant,
+  turn: CouncilTurn | undefined,
+): Html {
+  return html`<article class="card" aria-label="${name}">
+    <div class="comment-head">
+      !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
+      !${when(turn && !turn.is_revised, () => html`<span class="soft small">keeps the answer</span>`)}
+      <span class="grow"></span>
+      !${when(turn, ({ run_id }) => html`<a class="small" href="/runs/${run_id}">Run</a>`)}
+    </div>
+    !${turn === undefined ? html`<p class="soft">thinks …</p>` : said(session, turn)}
+  </article>`;
+}
+
+function said(session: CouncilSession, { ranking, body_markdown: text }: CouncilTurn): Html {
+  return html`!${when(ranking, (order) => html`<p class="soft small">${namesOf(session, order)}</p>`)}
+  !${markdown(text)}`;
+}
+
+const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>
+  order.map((id) => participants.find(({ agent_id }) => agent_id === id)?.name ?? 'somebody').join(', then ');

@@ -1,0 +1,39 @@
+import { councilEndpoints as rows } from '@acp/contract';
+import { findIssue, presentCouncil } from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import type { Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { councilBody, councilPart } from './council-pages.ts';
+
+const byCouncil = { by: 'council_session', param: 'councilSessionId' } as const;
+type CouncilContext = UiContext<'council_session'>;
+
+async function councilPage(context: CouncilContext, error: string | null = null): Promise<Html> {
+  const { tx, subject, services } = context;
+  services.instance.requireFeature(rows.get);
+  const issue = await findIssue(tx, subject.issue_id);
+  if (issue === undefined) throw notFound();
+  const board = { label: 'Board', path: `/companies/${issue.company_id}/board` };
+  return companyPage(context, {
+    title: `Council on ${issue.identifier}`,
+    active: board.path,
+    trail: [board, { label: issue.identifier, path: `/issues/${issue.id}` }],
+    wide: true,
+    body: councilBody(await presentCouncil(tx, subject), mayWrite(context), error),
+  });
+}
+
+export const councilUiRoutes: UiRoute[] = [
+  page('/councils/{councilSessionId}', { scope: byCouncil, role: 'viewer' }, (c) => councilPage(c)),
+  // What the script asks for when something has changed.
+  page('/councils/{councilSessionId}/part/rounds', { scope: byCouncil, role: 'viewer' }, async (c) => {
+    c.services.instance.requireFeature(rows.get);
+    return councilPart(await presentCouncil(c.tx, c.subject), mayWrite(c));
+  }),
+  action('/councils/{councilSessionId}/cancel', rows.cancel, {
+    next: ({ subject }) => `/councils/${subject.id}`,
+    failed: councilPage,
+  }),
+];

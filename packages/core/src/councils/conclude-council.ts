@@ -1,0 +1,67 @@
+import type { AgentActor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import { recordChanges } from '../activity/index.ts';
+import { writeComment } from '../comments/index.ts';
+import type { IssueRow } from '../issues/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
+import { createExecutionDecision } from '../work-products/index.ts';
+import { endCouncil } from './end-council.ts';
+import type { PlannedTurn } from './next-step.ts';
+import { type CouncilRow, type ParticipantRow, rankingOf, readParts } from './read-councils.ts';
+
+// In bytes.
+const REASON = 2000;
+
+/**
+ * What the chair wrote is the council's conclusion: a comment and an execution decision in the chair's name. The assignee
+ * is woken, also where it is the chair.
+ */
+export async function concludeCouncil(
+  tx: Tx,
+  session: CouncilRow,
+  issue: IssueRow,
+  { agent_id, run_id, body_markdown }: PlannedTurn,
+): Promise<void> {
+  const { participants, turns } = await readParts(tx, [session]);
+  const chair: AgentActor = {
+    kind: 'agent',
+    agent_id,
+    company_id: session.company_id,
+    name: participants.find((each) => each.agent_id === agent_id)?.name ?? 'the chair',
+    key_id: null,
+    permissions: {},
+    run_id,
+    depth: session.depth,
+  };
+  const conclusion = body_markdown ?? '';
+  await endCouncil(tx, chair, session, { status: 'completed', conclusion });
+  const left_out = participants.filter(({ left_out_reason: reason }) => reason !== null);
+  await createExecutionDecision(tx, chair, issue, {
+    decision_type: 'auto_approve',
+    reason: cutText(conclusion, REASON),
+    metadata: {
+      council_session_id: session.id,
+      question: cutText(session.question, REASON),
+      ranking: rankingOf(turns),
+      left_out: left_out.map(({ agent_id: id }) => id),
+    },
+  });
+  const written = await writeComment(tx, chair, issue, {
+    body_markdown: `${conclusion}\n\n${signature(participants, left_out)}`,
+  });
+  // The council wakes, not the chair: nobody would be woken by himself.
+  await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, written.wakeups);
+  await recordChanges(tx, chair, written.changes);
+}
+
+/** Who has deliberated, and who was left out for what. */
+function signature(participants: readonly ParticipantRow[], left_out: readonly ParticipantRow[]): string {
+  const names = participants.filter((each) => !left_out.includes(each)).map(({ name }) => plain(name));
+  const without = left_out.map(({ name, left_out_reason: why }) => `${plain(name)} (${plain(why ?? '')})`);
+  const line = `Council of ${names.join(', ')}.`;
+  return without.length === 0 ? `_${line}_` : `_${line} Left out: ${without.join('; ')}._`;
+}
+
+/** No mention, and no markup. */
+const plain = (text: string): string => text.replaceAll(/[@_*`[\]<>\n\r]+/g, ' ').trim();

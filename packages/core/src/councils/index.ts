@@ -1,0 +1,15 @@
+/**
+ * Owns `council_sessions`, `council_participants` and `council_turns`: agents who deliberate on an issue. All turns are
+ * planned, and their money is reserved, when the council begins; each is a run of the kind `council_turn` whose id stands in
+ * the plan. Invariants: one running council per issue; `advanceCouncil` alone moves one on, under its row's lock, from what
+ * the rows say, so that it goes on at the first missing turn whoever died; no turn is taken twice; whoever fails is left
+ * out, with the reason.
+ */
+export { advanceCouncil, sweepCouncils } from './advance-council.ts';
+export { cancelCouncil, conveneCouncil } from './convene-council.ts';
+export { councilFacts } from './council-facts.ts';
+export type { CouncilAnswer, CouncilFacts } from './council-facts.ts';
+export { councilTurnKind } from './council-kind.ts';
+export { COUNCIL_TURN } from './turn-proposal.ts';
+export { letter, shuffledFor } from './labels.ts';
+export { findCouncil, listCouncils, presentCouncil } from './read-councils.ts';
