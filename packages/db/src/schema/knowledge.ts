@@ -1,8 +1,21 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  customType,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
-import { id, updatedAt } from './columns.ts';
+import { id, instant, updatedAt } from './columns.ts';
 import { users } from './identity.ts';
+
+const varbit = customType<{ data: string }>({ dataType: () => 'varbit' });
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /** What the agents of a company have learnt of a user who asks them for work. */
 export const user_models = pgTable(
@@ -74,6 +87,53 @@ export const knowledge_chunks = pgTable(
   },
   (t) => [
     index('knowledge_chunks_source').on(t.source_key, t.ordinal),
+    index('knowledge_chunks_company').on(t.company_id, t.id),
     index('knowledge_chunks_heading').using('gin', t.company_id, sql`${t.heading} gin_trgm_ops`),
+  ],
+);
+
+/**
+ * The passages' embeddings. The search reads the signs of all of a company's and the numbers of the nearest: these lie
+ * outside of the row (`toast_tuple_target`), which keeps the table narrow.
+ */
+export const knowledge_vectors = pgTable(
+  'knowledge_vectors',
+  {
+    chunk_id: uuid()
+      .primaryKey()
+      .references(() => knowledge_chunks.id, { onDelete: 'cascade' }),
+    company_id: uuid().notNull(),
+    /** By which endpoint and model it was computed: only what is of one space can be compared. */
+    space: uuid().notNull(),
+    signs: varbit().notNull(),
+    /** Float32, little endian, of length 1. */
+    embedding: bytea().notNull(),
+  },
+  (t) => [index('knowledge_vectors_company').on(t.company_id, t.space)],
+);
+
+/** How far a company's embeddings are: a row where there are passages. */
+export const knowledge_embeddings = pgTable(
+  'knowledge_embeddings',
+  {
+    company_id: uuid()
+      .primaryKey()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    /** There are passages, or a provider, that nobody has looked at since. Null: all is done that can be. */
+    wanted_at: instant(),
+    /** A scheduler is at it, or it failed: nobody begins before. */
+    next_attempt_at: updatedAt(),
+    /** Of the latest vectors, as of `knowledge_vectors`; null: there are none. */
+    space: uuid(),
+    model: text(),
+    dimensions: integer(),
+    failures: integer().notNull().default(0),
+    /** Why the last attempt failed, in words for an admin. */
+    error: text(),
+  },
+  (t) => [
+    index('knowledge_embeddings_due')
+      .on(t.next_attempt_at)
+      .where(sql`wanted_at is not null`),
   ],
 );
