@@ -34,7 +34,7 @@ export interface SchedulerContext {
   /** Outside MCP servers: their tools are listed when it is time to. */
   mcp_servers: Pick<McpServers, 'call' | 'kick' | 'leases' | 'refresh'>;
   /** Cuts what is written down into what the search of knowledge looks at. */
-  knowledge: Pick<KnowledgeKeeper, 'kick'>;
+  knowledge: Pick<KnowledgeKeeper, 'kick' | 'embedQuestion'>;
   /** Of this process, as `claimed_by` names it. */
   claimed_by: string;
   started_at: Date;

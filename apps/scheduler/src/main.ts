@@ -64,7 +64,7 @@ export async function startScheduler({
   const storage = await openInstanceStorage(config, database, logger);
   const shared = { config, logger, database, storage, vault };
   const { tools, mcp_servers } = openTools({ ...shared, listener, name }, tool_providers);
-  const outbound = openOutbound({ ...shared, listener });
+  const outbound = openOutbound({ ...shared, listener, pricing });
   const { webhooks, peers, knowledge } = outbound;
   const pool = new RunPool({
     ...shared,

@@ -1,4 +1,5 @@
 /** What this process does by itself for companies: it sends webhooks, sees to peers, keeps knowledge up to date. */
+import type { Pricing } from '@acp/contract';
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { PeerLink } from './federation/peer-link.ts';
@@ -11,6 +12,7 @@ interface OutboundParts {
   logger: Logger;
   vault: Vault;
   config: Config;
+  pricing: Pricing;
 }
 
 export function openOutbound(parts: OutboundParts) {

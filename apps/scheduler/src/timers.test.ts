@@ -32,7 +32,7 @@ async function contextOf(): Promise<TimerContext> {
     counters,
     webhooks: { kick: () => undefined },
     peers: { kick: () => undefined, refresh: async () => undefined },
-    knowledge: { kick: () => undefined },
+    knowledge: { kick: () => undefined, embedQuestion: async () => null },
     plugins: {
       kick: () => undefined,
       leases: () => [],

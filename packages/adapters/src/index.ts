@@ -15,6 +15,8 @@ export type { ReachConfig } from './operator/provider-fetch.ts';
 export { secretsOf } from './operator/provider-secrets.ts';
 export { inline, quoted } from './words/untrusted.ts';
 export type { Tag } from './words/untrusted.ts';
+export { embedTexts } from './llm/embed.ts';
+export type { Embedded } from './llm/embed.ts';
 export { callLimit } from './llm/usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';

@@ -9,6 +9,7 @@ import { federationCommands } from './federation.ts';
 import { pluginCommands } from './plugin-commands.ts';
 import { mcpServerCommands } from './mcp-server-commands.ts';
 import { InstanceProviderTests, ProviderTest, TestProviderCommand } from './providers.ts';
+import { Uuid } from './schema-kit.ts';
 import { createValidator, type Validator } from './validator.ts';
 
 export interface CommandRow {
@@ -50,6 +51,16 @@ export const commandCatalogue = {
     deadline_sec: 30,
     taken_by: 'any',
     doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
+  },
+  'embed-question': {
+    payload: Type.Object({ question: Type.String({ maxLength: 4000 }) }),
+    /** Base64 of float32, little endian; null where the company has nothing to compare it with. */
+    result: Type.Object({
+      vector: Type.Union([Type.Object({ space: Uuid, numbers: Type.String() }), Type.Null()]),
+    }),
+    deadline_sec: 5,
+    taken_by: 'any',
+    doc: 'Computes the embedding of a question for the search of knowledge.',
   },
   ...pluginCommands,
   ...mcpServerCommands,

@@ -60,6 +60,8 @@ export interface FakeModelOptions {
   models?: string[];
   /** Where set, other bearer tokens get 401. */
   api_key?: string;
+  /** Answers embeddings; without it there is no such route. One that throws answers 500. */
+  embed?: (texts: string[], model: string) => number[][];
   /** The journal keeps the last so many requests (default 10,000). */
   journal_limit?: number;
 }
@@ -208,6 +210,27 @@ async function sendReply(
   else sendPlain(response, request, reply);
 }
 
+async function embed(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  compute: NonNullable<FakeModelOptions['embed']>,
+): Promise<void> {
+  try {
+    const { input, model } = await readJson(incoming);
+    const texts = Array.isArray(input) ? input.map(String) : [String(input)];
+    const data = compute(texts, String(model)).map((embedding, index) => ({
+      object: 'embedding',
+      index,
+      embedding,
+    }));
+    const tokens = Math.ceil(texts.join('').length / 4);
+    const usage = { prompt_tokens: tokens, total_tokens: tokens };
+    sendJson(response, 200, { object: 'list', model, data, usage });
+  } catch (error) {
+    sendJson(response, 500, { error: { message: String(error), type: 'script' } });
+  }
+}
+
 async function readRequest(incoming: IncomingMessage, n: number): Promise<FakeModelRequest> {
   const body = await readJson(incoming);
   const messages = Array.isArray(body['messages']) ? body['messages'] : [];
@@ -249,6 +272,10 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
       return sendJson(response, 401, { error: { message: 'Incorrect API key provided', type: 'auth' } });
     if (incoming.method === 'GET' && path.endsWith('/models')) {
       return sendJson(response, 200, { object: 'list', data: models.map((id) => ({ id, object: 'model' })) });
+    }
+    if (incoming.method === 'POST' && path.endsWith('/embeddings') && options.embed !== undefined) {
+      void embed(incoming, response, options.embed);
+      return;
     }
     if (incoming.method !== 'POST' || !path.endsWith('/chat/completions')) {
       return sendJson(response, 404, { error: { message: `no route ${incoming.method} ${path}` } });

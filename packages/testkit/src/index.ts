@@ -27,6 +27,8 @@ export {
   createMembership,
   createUser,
 } from './factories.ts';
+export { wordEmbeddings } from './word-embeddings.ts';
+export type { Embed } from './word-embeddings.ts';
 export { pendingWakeups } from './pending-wakeups.ts';
 export { createRunningRun } from './running-run.ts';
 export type { RunningRun } from './running-run.ts';

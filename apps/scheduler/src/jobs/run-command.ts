@@ -1,6 +1,7 @@
 import type { CommandCatalogue } from '@acp/contract';
 import type { CommandHandlers } from '@acp/queue';
 import { callToolCommand } from '../commands/call-tool.ts';
+import { embedQuestionCommand } from '../commands/embed-question.ts';
 import { mcpServerCommandHandlers } from '../commands/mcp-servers.ts';
 import { testAdapterCommand } from '../commands/test-adapter.ts';
 import { testInstanceProvidersCommand, testProviderCommand } from '../commands/test-providers.ts';
@@ -16,6 +17,7 @@ export function commandHandlers(context: SchedulerContext): CommandHandlers<Comm
     ...mcpServerCommandHandlers(context),
     'test-instance-providers': testInstanceProvidersCommand(context),
     ...pluginCommandHandlers(context),
+    'embed-question': embedQuestionCommand(context),
     'refresh-peer': async ({ peer_id }, { signal }) => {
       await context.peers.refresh(peer_id, signal);
       return {};

@@ -1,33 +1,45 @@
-import { giveUpSource, indexNextSource, recallKnowledge, SourceNotCut } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
-import type { Logger } from '@acp/kernel';
+import {
+  claimEmbedding,
+  giveUpSource,
+  indexNextSource,
+  type QuestionVector,
+  recallKnowledge,
+  SourceNotCut,
+} from '@acp/core';
+import { transaction } from '@acp/db';
 import type { Recall } from '../execution/kinds/execution-kind.ts';
+import { Embedder, type EmbedderOptions } from './embedder.ts';
 
-interface KeeperOptions {
-  database: Database;
-  logger: Logger;
-}
+/** Companies whose passages one process has embedded at once: a slow provider does not hold up the others. */
+const MAX_AT_ONCE = 4;
+/** A prompt, or a reader, does not wait longer for the embedding of a question. */
+const QUESTION_MS = 4000;
+/** In characters, of a question: models take no more than some thousand tokens. */
+const LONGEST_QUESTION = 4000;
 
 /**
  * Keeps what the search of knowledge looks at in step with what is written down. Any number of processes may: a source
- * is locked while it is cut.
+ * is locked while it is cut, a company's embeddings are claimed.
  */
 export class KnowledgeKeeper {
-  readonly #options: KeeperOptions;
+  readonly #options: EmbedderOptions;
+  readonly #embedder: Embedder;
   readonly #stopping = new AbortController();
+  readonly #embedding = new Set<Promise<void>>();
   #working: Promise<void> | undefined;
   /** The company that had its turn last. */
   #last: string | null = null;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: EmbedderOptions) {
     this.#options = options;
+    this.#embedder = new Embedder(options);
   }
 
   /** Something has changed. What comes while it is at work is seen by the next kick. */
   kick(): void {
     if (this.#working !== undefined || this.#stopping.signal.aborted) return;
-    this.#working = this.#indexAll()
-      // The next kick tries again: a source that can't be cut waits in the table.
+    this.#working = this.#bringUpToDate()
+      // The next kick tries again: what is not done waits in the tables.
       .catch((error: unknown) =>
         this.#options.logger.warn('knowledge could not be brought up to date', { error }),
       )
@@ -35,19 +47,43 @@ export class KnowledgeKeeper {
   }
 
   /** What a prompt is told. */
-  readonly recall: Recall = async (company_id, query) =>
-    recallKnowledge(this.#options.database.db, company_id, query);
+  readonly recall: Recall = async (company_id, query, signal) => {
+    const vector = await this.embedQuestion(company_id, query.question, signal);
+    return recallKnowledge(this.#options.database.db, company_id, { ...query, vector });
+  };
+
+  /** Null where words have to do. */
+  async embedQuestion(
+    company_id: string,
+    question: string,
+    signal: AbortSignal,
+  ): Promise<QuestionVector | null> {
+    const limited = AbortSignal.any([signal, this.#stopping.signal, AbortSignal.timeout(QUESTION_MS)]);
+    const asked = question.slice(0, LONGEST_QUESTION).toWellFormed();
+    return this.#embedder.embedQuestion(company_id, asked, limited);
+  }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
+    await Promise.all(this.#embedding);
   }
 
-  async #indexAll(): Promise<void> {
+  async #bringUpToDate(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const company = await this.#indexNext();
-      if (company === undefined) return;
+      if (company === undefined) break;
       this.#last = company;
+    }
+    while (this.#embedding.size < MAX_AT_ONCE && !this.#stopping.signal.aborted) {
+      const claim = await transaction(this.#options.database, claimEmbedding);
+      if (claim === undefined) return;
+      const done = this.#embedder
+        .embedPassages(claim, this.#stopping.signal)
+        // Its claim lapses: it is tried later.
+        .catch((error: unknown) => this.#options.logger.warn('passages were not embedded', { error }))
+        .finally(() => this.#embedding.delete(done));
+      this.#embedding.add(done);
     }
   }
 

@@ -26,7 +26,7 @@ export {
 export { presentCostEvent, presentIncident, presentPolicy } from './present.ts';
 export { parsePricing, priceOf } from './pricing.ts';
 export type { TokenUsage } from './pricing.ts';
-export { listCostEvents, reportCost } from './report-cost.ts';
+export { isCompanyOverBudget, listCostEvents, recordServiceCost, reportCost } from './report-cost.ts';
 export { reportSpending, reserveCall } from './reserve.ts';
 export type { CallAhead, ReservationOutcome } from './reserve.ts';
 export { projectOfRun, scopesOfRun } from './run-scopes.ts';

@@ -7,6 +7,7 @@ import { findAgent } from '../agents/index.ts';
 import { findIssue } from '../issues/index.ts';
 import { findProject } from '../projects/index.ts';
 import { chargeCost } from './charge.ts';
+import type { RunCost } from './cost-events.ts';
 import { money } from './policies.ts';
 import { presentCostEvent } from './present.ts';
 import { ancestorsOf } from './run-scopes.ts';
@@ -69,6 +70,21 @@ export async function reportCost(
     { company_id, action: 'cost.reported', entity_type: 'cost_event', entity_id: row!.id, details },
   ]);
   return presentCostEvent(row!);
+}
+
+/** What the service spends for a company beside runs: it counts towards the company's budgets alone. */
+export async function recordServiceCost(tx: Tx, company_id: string, cost: RunCost): Promise<void> {
+  await chargeCost(tx, { company_id, agent_id: null, project_id: null }, cost.cost_usd);
+  await tx.insert(cost_events).values({ company_id, ...cost });
+}
+
+/** A budget of the whole company that pauses is spent. */
+export async function isCompanyOverBudget(tx: Tx, company_id: string): Promise<boolean> {
+  const { rows } = await tx.execute<{ over: boolean }>(sql`
+    select exists (select from budget_incidents i join budget_policies p on p.id = i.policy_id
+      where i.company_id = ${company_id} and i.kind = 'breach' and i.status = 'open' and p.enabled and p.action = 'pause'
+        and p.scope_id = ${company_id}::uuid) as over`);
+  return rows[0]?.over === true;
 }
 
 const OLDEST_DAYS = 90;

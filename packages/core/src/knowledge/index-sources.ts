@@ -128,7 +128,11 @@ async function replaceChunks(
     update knowledge_chunks c set ordinal = m.ordinal
     from jsonb_to_recordset(${JSON.stringify(moved)}::jsonb) as m (id uuid, ordinal int)
     where c.id = m.id and c.ordinal <> m.ordinal`);
-  if (fresh.length > 0) await tx.insert(knowledge_chunks).values(fresh);
+  if (fresh.length === 0) return;
+  await tx.insert(knowledge_chunks).values(fresh);
+  await tx.execute(sql`
+    insert into knowledge_embeddings (company_id, wanted_at) values (${company_id}, now())
+    on conflict (company_id) do update set wanted_at = now()`);
 }
 
 function keyOf({ heading, text }: Chunk): string {
@@ -147,12 +151,15 @@ export interface KnowledgeState {
   waiting: number;
   /** Sources of which not all is in passages. */
   cut: number;
+  /** Of the embeddings: why the last attempt failed. */
+  error: string | null;
 }
 
 export async function knowledgeState(tx: Tx, company_id: string): Promise<KnowledgeState> {
   const { rows } = await tx.execute<{ [K in keyof KnowledgeState]: KnowledgeState[K] }>(sql`
     select count(*)::int as sources, coalesce(sum(chunk_count), 0)::int as passages,
-      (count(*) filter (where chunked_revision <> revision))::int as waiting, (count(*) filter (where cut))::int as cut
+      (count(*) filter (where chunked_revision <> revision))::int as waiting, (count(*) filter (where cut))::int as cut,
+      (select e.error from knowledge_embeddings e where e.company_id = ${company_id}) as error
     from knowledge_sources where company_id = ${company_id}`);
-  return rows[0] ?? { sources: 0, passages: 0, waiting: 0, cut: 0 };
+  return rows[0] ?? { sources: 0, passages: 0, waiting: 0, cut: 0, error: null };
 }

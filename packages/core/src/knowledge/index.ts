@@ -6,6 +6,17 @@
 export { knownUser, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
 export type { UserModel } from './user-models.ts';
 export {
+  claimEmbedding,
+  type EmbeddingClaim,
+  OtherDimensions,
+  type Passage,
+  passagesToEmbed,
+  postponeEmbedding,
+  releaseEmbedding,
+  storeVectors,
+} from './embed-passages.ts';
+export { bytesOf, embeddingModel, type QuestionVector, spaceOf, vectorOf, vectorSpace } from './vectors.ts';
+export {
   giveUpSource,
   hasKnowledge,
   indexNextSource,

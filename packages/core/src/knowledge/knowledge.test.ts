@@ -222,7 +222,7 @@ describe('the cutting of what has changed', () => {
     expect(after.map(({ heading }) => heading)).toEqual(['S › beta', 'S › gamma']);
     expect(after[0]?.id).toBe(beta?.id);
     const state = await knowledgeState(database.db, company.id);
-    expect(state).toEqual({ sources: 1, passages: 2, waiting: 0, cut: 0 });
+    expect(state).toEqual({ sources: 1, passages: 2, waiting: 0, cut: 0, error: null });
   });
 
   it('gives up a source that can’t be cut, until it changes again', async () => {

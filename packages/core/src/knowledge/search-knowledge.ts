@@ -2,6 +2,7 @@ import { type KnowledgePassage, knowledgeTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
+import { byMeaning, type QuestionVector } from './vectors.ts';
 import { telling, termsOf, weighed, type WeighedTerm } from './query-terms.ts';
 
 export interface KnowledgeQuery {
@@ -9,6 +10,8 @@ export interface KnowledgeQuery {
   limit?: number | undefined;
   /** What came of this issue is left out: whoever asks has it before their eyes. */
   except_issue_id?: string | null;
+  /** Of the question; without it passages are found by their words alone. */
+  vector?: QuestionVector | null;
 }
 
 const DEFAULT_LIMIT = 10;
@@ -37,8 +40,8 @@ const RRF = 60;
 type Ranking = readonly string[];
 
 /**
- * Passages that fit the question, best first: by their words, each worth more the rarer it is, and by headings that
- * resemble it; the two are merged by rank. What lies in the trash or has changed since it was cut is not among them. Text of
+ * Passages that fit the question, best first: by their words, each worth more the rarer it is, by headings that resemble
+ * it, and by their meaning; the rankings are merged. What lies in the trash or has changed since it was cut is not among them. Text of
  * others: in a prompt it is data.
  */
 export async function searchKnowledge(
@@ -51,7 +54,11 @@ export async function searchKnowledge(
   if (asked.length === 0) return [];
   const { terms, passages: known } = await weighTerms(tx, company_id, asked);
   if (known === 0) return [];
-  const rankings = [await byWords(tx, company_id, terms), await byHeading(tx, company_id, question)];
+  const rankings = [
+    await byWords(tx, company_id, terms),
+    await byHeading(tx, company_id, question),
+    ...(query.vector ? [await byMeaning(tx, company_id, query.vector)] : []),
+  ];
   const merged = mergeRankings(rankings);
   if (merged.size === 0) return [];
   const passages = await readPassages(tx, company_id, [...merged.keys()], query.except_issue_id ?? null);

@@ -23,7 +23,7 @@ export interface DueWork {
   mcp_servers: boolean;
   /** `claimDuePeers` would find a peer, or `claimDelegations` a delegation. */
   peers: boolean;
-  /** `indexNextSource` would find a source that has changed. */
+  /** `indexNextSource` would find a source that has changed, or `claimEmbedding` a company. */
   knowledge: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
@@ -74,7 +74,8 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from mcp_servers where next_refresh_at is not null and next_refresh_at <= now()) as mcp_servers,
       exists (select from a2a_peers where enabled and next_refresh_at <= now())
         or exists (select from a2a_delegations where next_attempt_at is not null and next_attempt_at <= now()) as peers,
-      exists (select from knowledge_sources where chunked_revision <> revision) as knowledge,
+      exists (select from knowledge_sources where chunked_revision <> revision)
+        or exists (select from knowledge_embeddings where wanted_at is not null and next_attempt_at <= now()) as knowledge,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

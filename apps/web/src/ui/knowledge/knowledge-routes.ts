@@ -1,5 +1,7 @@
 import type { KnowledgePassage } from '@acp/contract';
-import { knowledgeState, type KnowledgeState, searchKnowledge } from '@acp/core';
+import { knowledgeState, type KnowledgeState } from '@acp/core';
+import { searchFor } from '../../knowledge/search.ts';
+import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -21,14 +23,14 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
   const { tx, company_id, query } = context;
   const path = `/companies/${company_id}/knowledge`;
   const q = query.q?.replaceAll('\0', '').trim().slice(0, 2000) ?? '';
-  const found = q === '' ? [] : await searchKnowledge(tx, company_id, { question: q, limit: SHOWN });
+  const found = await searchFor({ ...context, actor: context.user }, q, SHOWN);
   const state = await knowledgeState(tx, company_id);
   const body = html`<form class="filters row" method="get" action="${path}" role="search">
       !${input({ name: 'q', label: 'Search all that is known', type: 'search', value: q, hint: 'A question or words' })}
       <button>Search</button>
     </form>
     !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`No passage fits that. Other words may help.`)}
-    !${extent(state)}`;
+    !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Passages are found by their words alone until embeddings are computed again: ${error}.</p>`)}`;
   return companyPage(context, { title: 'Search', active: path, body });
 }
 

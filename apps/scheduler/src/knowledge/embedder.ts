@@ -1,0 +1,188 @@
+import { AdapterError, embedTexts, secretsOf } from '@acp/adapters';
+import type { Pricing, Provider } from '@acp/contract';
+import {
+  embeddingModel,
+  type EmbeddingClaim,
+  embeddingsProvider,
+  isCompanyOverBudget,
+  openProvider,
+  OtherDimensions,
+  type Passage,
+  passagesToEmbed,
+  pauseProvider,
+  postponeEmbedding,
+  priceOf,
+  type QuestionVector,
+  recordServiceCost,
+  releaseEmbedding,
+  spaceOf,
+  storeVectors,
+  vectorSpace,
+} from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { type Config, type Logger, Scrubber, ServiceError, type Vault } from '@acp/kernel';
+import { specOf } from '../execution/provider.ts';
+
+export interface EmbedderOptions {
+  database: Database;
+  logger: Logger;
+  vault: Vault;
+  config: Config;
+  pricing: Pricing;
+}
+
+/** Texts of one call; more go in the next. */
+const BATCH = 96;
+/** Then another company has its turn. */
+const BATCHES = 20;
+/** Of models that the pricing file does not know: far below that of models that write, as vendors have it. */
+const DEFAULT_RATES = { InputPer1K: 0.0001, OutputPer1K: 0 };
+const CACHED_QUESTIONS = 500;
+
+/** A provider that may be called now, and what for. */
+interface Opened {
+  provider: Provider;
+  space: string;
+  embed: (texts: readonly string[], signal: AbortSignal) => ReturnType<typeof embedTexts>;
+}
+
+/** Has embeddings computed by the companies' own providers (specification, Providers). */
+export class Embedder {
+  readonly #options: EmbedderOptions;
+  /** By space and question; the longest unused are first. */
+  readonly #questions = new Map<string, Float32Array>();
+
+  constructor(options: EmbedderOptions) {
+    this.#options = options;
+  }
+
+  /** Some batches of a claimed company; what goes wrong stands in its row. @param signal broken off, it is claimed again later */
+  async embedPassages(claim: EmbeddingClaim, signal: AbortSignal): Promise<void> {
+    const { database } = this.#options;
+    try {
+      const done = await this.#embedBatches(claim, signal);
+      await transaction(database, async (tx) => releaseEmbedding(tx, claim, done));
+    } catch (error) {
+      if (signal.aborted) return;
+      await this.#postpone(claim, error);
+    }
+  }
+
+  /** Null where there is nothing to compare it with, or the provider does not answer: words have to do. */
+  async embedQuestion(
+    company_id: string,
+    question: string,
+    signal: AbortSignal,
+  ): Promise<QuestionVector | null> {
+    const { db } = this.#options.database;
+    try {
+      const space = await vectorSpace(db, company_id);
+      if (space === null) return null;
+      const opened = await this.#open(company_id);
+      if (opened === null || opened.space !== space) return null;
+      const key = `${space} ${question}`;
+      const known = this.#questions.get(key);
+      const vector = known ?? (await opened.embed([question], signal)).vectors[0]!;
+      this.#keep(key, vector);
+      return { space, vector };
+    } catch (error) {
+      // A search without it is worth more than none.
+      if (!(error instanceof AdapterError)) throw error;
+      this.#options.logger.warn('a question could not be embedded', { company_id, reason: error.message });
+      return null;
+    }
+  }
+
+  /** @returns whether nothing is left */
+  async #embedBatches(claim: EmbeddingClaim, signal: AbortSignal): Promise<boolean> {
+    const { database } = this.#options;
+    const { company_id } = claim;
+    const opened = await this.#open(company_id);
+    // A provider that is added says so itself.
+    if (opened === null) return true;
+    let after: string | null = null;
+    for (let batch = 0; batch < BATCHES; batch += 1) {
+      const passages: Passage[] = await passagesToEmbed(
+        database.db,
+        { company_id, space: opened.space },
+        after,
+        BATCH,
+      );
+      if (passages.length === 0) return true;
+      if (await isCompanyOverBudget(database.db, company_id))
+        throw new AdapterError('quota', 'budget exceeded');
+      const texts = passages.map(({ text }) => text);
+      const { vectors, tokens } = await opened.embed(texts, signal);
+      const rows = passages.map(({ id }, at) => ({ chunk_id: id, vector: vectors[at]! }));
+      await transaction(database, async (tx) => {
+        await storeVectors(tx, claim, opened.provider, rows);
+        await recordServiceCost(tx, company_id, this.#costOf(opened.provider, tokens));
+      });
+      after = passages.at(-1)!.id;
+    }
+    return false;
+  }
+
+  #costOf(provider: Provider, input_tokens: number) {
+    const model = embeddingModel(provider);
+    const usage = { input_tokens, output_tokens: 0, cached_tokens: 0 };
+    const cost_usd = priceOf({ [model]: DEFAULT_RATES, ...this.#options.pricing }, model, usage);
+    return { provider: provider.adapter_type, model, ...usage, cost_usd };
+  }
+
+  /** Null without a provider that can. @throws AdapterError while it is paused, or its key can't be opened */
+  async #open(company_id: string): Promise<Opened | null> {
+    const { database, vault, config } = this.#options;
+    const provider = await embeddingsProvider(database.db, company_id);
+    if (provider === null) return null;
+    const own = await this.#unsealed(company_id, provider, vault);
+    if (own.paused_until !== null)
+      throw new AdapterError('quota', `provider ${own.name} is paused`, { reset_at: own.paused_until });
+    const spec = specOf(own, config);
+    const scrubber = new Scrubber();
+    for (const secret of secretsOf(spec)) scrubber.addSecret(secret);
+    const embed: Opened['embed'] = async (texts, signal) => {
+      try {
+        return await embedTexts(spec, embeddingModel(provider), texts, signal);
+      } catch (error) {
+        if (error instanceof AdapterError && error.category === 'quota')
+          await transaction(database, async (tx) =>
+            pauseProvider(tx, provider.id, {
+              reset_at: error.reset_at,
+              reason: scrubber.scrub(error.message),
+            }),
+          );
+        throw error;
+      }
+    };
+    return { provider, space: spaceOf(provider), embed };
+  }
+
+  async #unsealed(company_id: string, provider: Provider, vault: Vault) {
+    try {
+      const own = await openProvider(this.#options.database.db, company_id, provider.id, vault);
+      if (own !== undefined) return own;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      throw new AdapterError('config', error.message);
+    }
+    throw new AdapterError('config', 'the provider is gone');
+  }
+
+  async #postpone(claim: EmbeddingClaim, error: unknown): Promise<void> {
+    const { database, logger } = this.#options;
+    const known = error instanceof AdapterError || error instanceof OtherDimensions ? error.message : null;
+    if (known === null)
+      logger.error('passages could not be embedded', { company_id: claim.company_id, error });
+    const why = known ?? 'internal error';
+    const retry_at = error instanceof AdapterError ? error.reset_at : null;
+    await transaction(database, async (tx) => postponeEmbedding(tx, claim, { error: why, retry_at }));
+  }
+
+  #keep(key: string, vector: Float32Array): void {
+    this.#questions.delete(key);
+    this.#questions.set(key, vector);
+    const [oldest] = this.#questions.keys();
+    if (this.#questions.size > CACHED_QUESTIONS && oldest !== undefined) this.#questions.delete(oldest);
+  }
+}
