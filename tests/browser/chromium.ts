@@ -68,11 +68,27 @@ interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string }[] }[];
 }
 
-/** Accessibility faults that axe calls serious or critical. Run by the debugger, which the page's policy does not bind. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** The rules of axe whose outcome colours or sizes decide, and not the document alone. */
+export const RULES_OF_LOOKS: readonly string[] = [
+  'color-contrast',
+  'link-in-text-block',
+  'scrollable-region-focusable',
+  'target-size',
+];
+
+/**
+ * Accessibility faults that axe calls serious or critical. Run by the debugger, which the page's policy does not bind.
+ * @param rules these alone
+ */
+export async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(readFileSync(axe, 'utf8'));
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const result = await page.evaluate(
-    async () => (await (globalThis as unknown as { axe: { run(): Promise<unknown> } }).axe.run()) as never,
+    async (set) =>
+      (await (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run(
+        set,
+      )) as never,
+    options,
   );
   return (result as AxeResult).violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
