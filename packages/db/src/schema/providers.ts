@@ -18,6 +18,8 @@ export const providers = pgTable(
     enabled: boolean().notNull().default(true),
     embeddings: boolean().notNull().default(false),
     embedding_model: text(),
+    default_model: text(),
+    is_default: boolean().notNull().default(false),
     /** After a quota error: no call is made before this instant. */
     paused_until: instant(),
     pause_reason: text(),
@@ -30,5 +32,8 @@ export const providers = pgTable(
     uniqueIndex('providers_embeddings')
       .on(t.company_id)
       .where(sql`${t.embeddings}`),
+    uniqueIndex('providers_default')
+      .on(t.company_id)
+      .where(sql`${t.is_default}`),
   ],
 );
