@@ -86,8 +86,8 @@ async function scene(input: { model?: string | null } = {}) {
   const { model = 'own-model' } = input;
   const agent = await createAgent(tx, company, { provider_id: provider.id, model });
   await createIssue(tx, company, { assignee_agent_id: agent.id });
-  const run = async (): Promise<RunRow> => {
-    const { id } = await transaction(db.database, async (each) => invokeAgent(each, human, agent));
+  const run = async (of = agent): Promise<RunRow> => {
+    const { id } = await transaction(db.database, async (each) => invokeAgent(each, human, of));
     return waitFor(
       async () => {
         const found = await findRun(tx, id);
@@ -160,6 +160,22 @@ describe('a run of an agent that names a provider', () => {
   });
 });
 
+describe('a run of an agent that names no provider', () => {
+  it('goes to its company’s default and takes its model, until that is disabled', async () => {
+    await start();
+    const s = await scene();
+    await s.update({ is_default: true, default_model: 'company-model' });
+    const agent = await createAgent(db.database.db, s.company, { model: null });
+    await createIssue(db.database.db, s.company, { assignee_agent_id: agent.id });
+    const before = own.count();
+    expect(await s.run(agent)).toMatchObject({ status: 'succeeded', model: 'company-model' });
+    expect(own.count()).toBe(before + 1);
+    await s.update({ enabled: false });
+    expect(await s.run(agent)).toMatchObject({ status: 'succeeded', model: 'instance-model' });
+    expect(own.count()).toBe(before + 1);
+  });
+});
+
 describe('a probe', () => {
   const call = async <N extends CommandName>(
     name: N,
@@ -167,13 +183,14 @@ describe('a probe', () => {
     s: Awaited<ReturnType<typeof scene>>,
   ) => callCommand(db.database, listener, name, payload, { actor: s.human, company_id: s.company.id });
 
-  it('of a provider counts its models with the stored key, and leaves it enabled when it fails', async () => {
+  it('of a provider names its models with the stored key, and leaves it enabled when it fails', async () => {
     await start();
     const s = await scene();
     const test = async () => call('test-provider', { provider_id: s.provider.id }, s);
     expect(await test()).toEqual({
       ok: true,
       model_count: 3,
+      models: ['a', 'b', 'c'],
       latency_ms: expect.any(Number),
       error: null,
     });

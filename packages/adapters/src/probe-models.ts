@@ -4,7 +4,7 @@ import type { CallWatch } from './llm/call-watch.ts';
 import { signingKeys } from './llm/cloud-credentials.ts';
 import type { Connection } from './llm/connection.ts';
 import { watchedFetch } from './llm/watched-fetch.ts';
-import { type Probe, probed } from './probed.ts';
+import { type ListedModels, type Probe, probed } from './probed.ts';
 import type { ProviderSpec } from './task.ts';
 
 interface ProbeRequest {
@@ -44,21 +44,37 @@ async function requestsFor(connection: Connection): Promise<ProbeRequest[]> {
   return paths.map((path) => ({ url: `${base}${path}${suffix}`, headers: authorized }));
 }
 
-function countModels(body: unknown): number {
+function readModels(body: unknown): ListedModels {
   const fields: Record<string, unknown> = typeof body === 'object' && body !== null ? { ...body } : {};
   for (const list of [body, fields['data'], fields['models'], fields['modelSummaries']]) {
-    if (Array.isArray(list)) return list.length;
+    if (Array.isArray(list)) return { count: list.length, ids: idsOf(list) };
   }
   throw new AdapterError('config', 'the endpoint answered without a list of models');
 }
 
-async function listModels(connection: Connection, watch: CallWatch): Promise<number> {
+const MOST_IDS = 500;
+const LONGEST_ID = 200;
+
+/** What the vendors call an id. */
+function idsOf(models: readonly unknown[]): string[] {
+  const ids = models.map((model) => {
+    const fields: Record<string, unknown> = typeof model === 'object' && model !== null ? { ...model } : {};
+    return fields['id'] ?? fields['modelId'] ?? fields['model'] ?? fields['name'] ?? model;
+  });
+  const usable = ids.filter(
+    (id): id is string =>
+      typeof id === 'string' && id !== '' && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id),
+  );
+  return [...new Set(usable)].toSorted().slice(0, MOST_IDS);
+}
+
+async function listModels(connection: Connection, watch: CallWatch): Promise<ListedModels> {
   const requests = await requestsFor(connection);
   for (const [index, { url, headers }] of requests.entries()) {
     const request = watchedFetch({ base_url: url, watch, fetch: connection.fetch, stream: false });
     try {
       const response = await request(url, { headers: { ...headers, accept: 'application/json' } });
-      return countModels(await watch.unlessOver(response.json()));
+      return readModels(await watch.unlessOver(response.json()));
     } catch (error) {
       // The list has moved between releases of that API.
       const elsewhere = error instanceof AdapterError && error.status === 404 && index < requests.length - 1;

@@ -8,9 +8,16 @@ export interface Probe {
   ok: boolean;
   /** Null where it failed, or counts no models. */
   model_count: number | null;
+  /** Their ids, sorted, at most 500; null as above. */
+  models: string[] | null;
   latency_ms: number;
   /** As it may be shown: without the provider's secrets. */
   error: string | null;
+}
+
+export interface ListedModels {
+  count: number;
+  ids: string[];
 }
 
 // Below the 30 s in which the caller's command must be answered (decisions 6).
@@ -20,12 +27,13 @@ const timeouts = { idle_sec: 20, total_sec: 20 };
 export async function probed(
   provider: ProviderSpec,
   signal: AbortSignal,
-  work: (connection: Connection, watch: CallWatch) => Promise<number | null>,
+  work: (connection: Connection, watch: CallWatch) => Promise<ListedModels | null>,
 ): Promise<Probe> {
   const started = performance.now();
-  const result = (count: number | null, error: string | null): Probe => ({
+  const result = (listed: ListedModels | null, error: string | null): Probe => ({
     ok: error === null,
-    model_count: count,
+    model_count: listed?.count ?? null,
+    models: listed?.ids ?? null,
     latency_ms: Math.round(performance.now() - started),
     error,
   });

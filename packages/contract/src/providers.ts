@@ -29,6 +29,10 @@ export const Provider = Type.Object({
   embeddings: Type.Boolean(),
   /** Null: the engine's default. */
   embedding_model: Nullable(Type.String()),
+  /** Of agents that use the provider and name no model. */
+  default_model: Nullable(Type.String()),
+  /** Used by agents that name no provider: at most one of a company. */
+  is_default: Type.Boolean(),
   /** After a quota error: no call is made before this instant. */
   paused_until: Nullable(Timestamp),
   pause_reason: Nullable(Type.String()),
@@ -55,6 +59,10 @@ const settable = {
   embeddings: Type.Boolean(),
   /** Blank means the engine's default. */
   embedding_model: Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })),
+  /** Blank means none. */
+  default_model: Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })),
+  /** Needs a `default_model`. */
+  is_default: Type.Boolean(),
 };
 
 export const CreateProvider = Type.Object({
@@ -71,6 +79,8 @@ export const ProviderTest = Type.Object({
   ok: Type.Boolean(),
   /** Null where the probe failed or lists no models. */
   model_count: Nullable(Type.Integer()),
+  /** The ids of at most 500 of them, sorted; null as above. */
+  models: Nullable(Type.Array(Type.String())),
   latency_ms: Type.Integer(),
   error: Nullable(Type.String()),
 });

@@ -55,7 +55,8 @@ export function testInstanceProvidersCommand(context: SchedulerContext): Handler
         if (provider?.family !== family)
           return { ...about, configured: false, ok: null, model_count: null, latency_ms: null, error: null };
         const model = config.default_llm_model;
-        return { ...about, configured: true, ...(await probe(provider, signal, { model, ...config })) };
+        const { models: _, ...came } = await probe(provider, signal, { model, ...config });
+        return { ...about, configured: true, ...came };
       }),
     ),
   });
@@ -101,5 +102,5 @@ async function sendMessage(
     },
     signal,
   );
-  return { ok, model_count: null, latency_ms, error };
+  return { ok, model_count: null, models: null, latency_ms, error };
 }

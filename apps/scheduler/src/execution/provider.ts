@@ -40,19 +40,19 @@ interface ModelSources {
 
 /**
  * Where the run's turns are computed (specification, behaviour rule 2): by the provider that the agent names and no
- * other, else by the instance's own. Throws RunFailure `config`, or `quota` while a provider is paused, in words for
+ * other, else by its company's default, else by the instance's own. Throws RunFailure `config`, or `quota` while a provider is paused, in words for
  * the agent's owner.
  */
 export async function chooseModel(
   { tx, config, vault, provider }: ModelSources,
   company_id: string,
-  agent: Pick<PromptAgent, 'provider_id' | 'model'>,
+  agent: Pick<PromptAgent, 'provider_id' | 'default_provider_id' | 'model'>,
 ): Promise<ModelChoice> {
-  const { provider_id } = agent;
-  if (provider_id !== null) {
-    const own = await openNamed(tx, company_id, provider_id, vault);
-    if (agent.model === null) throw new RunFailure('config', 'the agent names a provider, but no model');
-    return { provider: specOf(own, config), model: agent.model, provider_id };
+  const own = await openOwn(tx, company_id, agent, vault);
+  if (own !== undefined) {
+    const model = agent.model ?? own.default_model;
+    if (model === null) throw new RunFailure('config', 'the agent names a provider, but no model');
+    return { provider: specOf(own, config), model, provider_id: own.id };
   }
   if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
   const model = agent.model ?? config.default_llm_model;
@@ -60,14 +60,25 @@ export async function chooseModel(
   return { provider, model, provider_id: null };
 }
 
-async function openNamed(tx: Tx, company_id: string, id: string, vault: Vault): Promise<UsableProvider> {
+/** The company's provider for the agent; undefined where it is the instance's. */
+async function openOwn(
+  tx: Tx,
+  company_id: string,
+  { provider_id, default_provider_id }: Pick<PromptAgent, 'provider_id' | 'default_provider_id'>,
+  vault: Vault,
+): Promise<UsableProvider | undefined> {
+  if (provider_id === null && default_provider_id === null) return undefined;
   let own: UsableProvider | undefined;
   try {
-    own = await openProvider(tx, company_id, id, vault);
+    own = await openProvider(tx, company_id, provider_id ?? default_provider_id ?? null, vault);
   } catch (err) {
     throw err instanceof ServiceError ? new RunFailure('config', err.message) : err;
   }
-  if (own === undefined) throw new RunFailure('config', 'the agent’s provider does not exist');
+  if (own === undefined) {
+    // A default may have ceased to be one meanwhile.
+    if (provider_id === null) return undefined;
+    throw new RunFailure('config', 'the agent’s provider does not exist');
+  }
   if (!own.enabled) throw new RunFailure('config', `provider ${own.name} is disabled`);
   const { paused_until: until, pause_reason: reason } = own;
   if (until === null) return own;

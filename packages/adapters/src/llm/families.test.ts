@@ -234,7 +234,14 @@ describe('the models probe', () => {
     cleanups.push(() => model.close());
     for (const family of ['family_compat', 'family_chat_a', 'family_search'] as const) {
       const probe = await probeModels({ family, api_key: key, base_url: model.url }, signal);
-      expect(probe).toEqual({ ok: true, model_count: 3, latency_ms: expect.any(Number), error: null });
+      expect(probe).toEqual({
+        ok: true,
+        model_count: 3,
+        models: expect.any(Array),
+        latency_ms: expect.any(Number),
+        error: null,
+      });
+      expect(probe.models).toHaveLength(3);
     }
     expect(
       await probeModels({ family: 'family_compat', api_key: 'other-key', base_url: model.url }, signal),

@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
 import { hasKnowledge, knownUser } from '../knowledge/index.ts';
-import { type ClaimedRun, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
+import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
 import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import { CHAT_REPLY } from './answer-next.ts';
 import { summaryPayload } from './summary.ts';
@@ -52,7 +52,7 @@ export interface SummaryFacts {
 
 const agentColumns = sql`jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title,
   'description', a.description, 'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type,
-  'adapter_config', a.adapter_config, 'provider_id', a.provider_id, 'model', a.model) as agent`;
+  'adapter_config', a.adapter_config, 'provider_id', a.provider_id, 'default_provider_id', ${companyDefaultProvider}, 'model', a.model) as agent`;
 
 const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
 

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { goalChain } from '../goals/index.ts';
 import { hasKnowledge, requesterOf } from '../knowledge/index.ts';
-import { type ClaimedRun, LOST_CATEGORY } from '../runs/index.ts';
+import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY } from '../runs/index.ts';
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import type { PromptFacts } from './prompt-types.ts';
 
@@ -95,7 +95,7 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
     select
       jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
         'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
-        'provider_id', a.provider_id, 'model', a.model) as agent,
+        'provider_id', a.provider_id, 'default_provider_id', ${companyDefaultProvider}, 'model', a.model) as agent,
       (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
         where m.id = a.reports_to and m.deleted_at is null) as manager,
       jsonb_build_object('id', c.id, 'name', c.name) as company,

@@ -54,6 +54,8 @@ export interface PromptAgent {
   adapter_type: string;
   adapter_config: Record<string, unknown>;
   provider_id: string | null;
+  /** Of the company, for agents that name no provider; null where it has none; absent: not looked for yet. */
+  default_provider_id?: string | null;
   model: string | null;
 }
 

@@ -16,6 +16,8 @@ export function presentProvider(row: ProviderRow): Provider {
     enabled: row.enabled,
     embeddings: row.embeddings,
     embedding_model: row.embedding_model,
+    default_model: row.default_model,
+    is_default: row.is_default,
     paused_until: row.paused_until,
     pause_reason: row.pause_reason,
     created_at: row.created_at,

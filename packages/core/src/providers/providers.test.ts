@@ -15,6 +15,7 @@ import {
   pauseProvider,
   updateProvider,
 } from './index.ts';
+import { readAgentFacts } from '../runs/index.ts';
 
 const { activity, agents, companies, outbox, providers } = schema;
 const vault = new Vault(Buffer.alloc(32, 1));
@@ -221,6 +222,22 @@ describe('embeddings', () => {
   });
 });
 
+describe('a default', () => {
+  it('is one of a company: the last that was designated; and it has a model', async () => {
+    const { create, update, row } = await setUp();
+    const first = await create({ is_default: true, default_model: ' m ' });
+    expect(first).toMatchObject({ is_default: true, default_model: 'm' });
+    const second = await create({ name: 'Second', default_model: 'n' });
+    await update(second.id, { is_default: true });
+    expect([(await row(first.id)).is_default, (await row(second.id)).is_default]).toEqual([false, true]);
+    const needed = { kind: 'invalid', message: 'is_default needs a default_model' };
+    await expect(create({ name: 'Third', is_default: true })).rejects.toMatchObject(needed);
+    await expect(update(second.id, { default_model: null })).rejects.toMatchObject(needed);
+    await update(second.id, { is_default: false, default_model: '' });
+    expect(await row(second.id)).toMatchObject({ is_default: false, default_model: null });
+  });
+});
+
 describe('a pause', () => {
   const inAnHour = () => new Date(Date.now() + 3_600_000);
   const pause = async (id: string, reset_at?: Date) =>
@@ -271,6 +288,20 @@ describe('a pause', () => {
     await update(id, { name: 'Other' });
     await update(id, { enabled: true });
     expect(await dispatched()).toEqual([0, 60]);
+  });
+
+  it('of the default holds back agents that name no provider, but none with an adapter of its own', async () => {
+    const { company, create } = await setUp();
+    const { id } = await create({ is_default: true, default_model: 'm' });
+    const paused = async (values: Partial<typeof agents.$inferInsert>) => {
+      const agent = await createAgent(database.db, company, values);
+      return (await readAgentFacts(database.db, agent.id))?.provider_paused;
+    };
+    expect(await paused({})).toBe(false);
+    await pause(id);
+    expect(await paused({})).toBe(true);
+    expect(await paused({ adapter_type: 'cli_a_local' })).toBe(false);
+    expect(await paused({ provider_id: (await create({ name: 'Other' })).id })).toBe(false);
   });
 
   it('that is over holds nobody back; enabling the provider or a new key ends one', async () => {

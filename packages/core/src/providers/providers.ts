@@ -50,12 +50,15 @@ export async function createProvider(
   const id = newId();
   const after = { adapter_type: input.adapter_type, base_url: blankIsNull(input.base_url) ?? null };
   assertReachable(after, rules);
-  const { name, enabled, embeddings = false } = input;
+  const { name, enabled, embeddings = false, is_default = false } = input;
   const embedding_model = blankIsNull(input.embedding_model);
+  const default_model = blankIsNull(input.default_model);
+  if (is_default) assertModel(default_model);
   const secrets = sealed(id, input, after.adapter_type, vault);
-  if (embeddings) await undesignate(tx, company_id, id);
+  await undesignate(tx, company_id, id, { embeddings, is_default });
   const row = await unlessTaken(async () => {
-    const values = { id, company_id, name, ...after, enabled, embeddings, embedding_model, ...secrets };
+    const chosen = { embeddings, embedding_model, default_model, is_default };
+    const values = { id, company_id, name, ...after, enabled, ...chosen, ...secrets };
     const [created] = await tx.insert(providers).values(values).returning();
     return created!;
   });
@@ -87,8 +90,11 @@ export async function updateProvider(
     assertReachable(after, rules);
     assertGivenAgain(before, input);
   }
-  const { name, enabled, embeddings } = input;
-  if (embeddings === true) await undesignate(tx, before.company_id, before.id);
+  const { name, enabled, embeddings, is_default } = input;
+  const default_model = blankIsNull(input.default_model);
+  if (is_default ?? before.is_default)
+    assertModel(default_model === undefined ? before.default_model : default_model);
+  await undesignate(tx, before.company_id, before.id, { embeddings, is_default });
   const resumed = enabled === true || input.api_key !== undefined;
   const row = await unlessTaken(async () => {
     const [updated] = await tx
@@ -99,6 +105,8 @@ export async function updateProvider(
         embeddings,
         ...after,
         embedding_model: blankIsNull(input.embedding_model),
+        default_model,
+        is_default,
         ...sealed(before.id, input, after.adapter_type, vault),
         ...(resumed ? { paused_until: null, pause_reason: null } : {}),
         updated_at: sql`now()`,
@@ -162,12 +170,25 @@ function sealed(id: string, input: UpdateProvider, family: string, vault: Vault)
   };
 }
 
-/** A company has one provider designated for embeddings: the last one that was. */
-async function undesignate(tx: Tx, company_id: string, id: string): Promise<void> {
-  await tx
-    .update(providers)
-    .set({ embeddings: false, updated_at: sql`now()` })
-    .where(and(eq(providers.company_id, company_id), ne(providers.id, id), eq(providers.embeddings, true)));
+/** Agents that name no model get one from it. */
+function assertModel(default_model: string | null | undefined): void {
+  if (!default_model) throw invalid('is_default needs a default_model');
+}
+
+/** A company has one provider designated for embeddings, and one as its default: the last ones that were. */
+async function undesignate(
+  tx: Tx,
+  company_id: string,
+  id: string,
+  roles: { embeddings: boolean | undefined; is_default: boolean | undefined },
+): Promise<void> {
+  for (const role of ['embeddings', 'is_default'] as const) {
+    if (roles[role] !== true) continue;
+    await tx
+      .update(providers)
+      .set({ [role]: false, updated_at: sql`now()` })
+      .where(and(eq(providers.company_id, company_id), ne(providers.id, id), eq(providers[role], true)));
+  }
 }
 
 async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
@@ -177,6 +198,8 @@ async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
     if (isUniqueViolation(err, 'providers_company_name')) throw conflict('a provider has this name already');
     if (isUniqueViolation(err, 'providers_embeddings'))
       throw conflict('another provider was designated for embeddings meanwhile');
+    if (isUniqueViolation(err, 'providers_default'))
+      throw conflict('another provider became the default meanwhile');
     throw err;
   }
 }

@@ -16,6 +16,8 @@ export interface UsableProvider {
   family: ProviderFamily;
   enabled: boolean;
   base_url: string | null;
+  /** Of agents that name no model. */
+  default_model: string | null;
   api_key: string | null;
   custom_headers: Record<string, string>;
   /** Null: calls may be made. */
@@ -23,19 +25,21 @@ export interface UsableProvider {
   pause_reason: string | null;
 }
 
-/** Undefined for what is no provider of the company. @throws unavailable without the key that sealed it */
+/** Undefined for what is no provider of the company; null: its default, where it has one. @throws unavailable without the key that sealed it */
 export async function openProvider(
   tx: Tx,
   company_id: string,
-  id: string,
+  wanted: string | null,
   vault: Vault,
 ): Promise<UsableProvider | undefined> {
   const [row] = await tx
     .select({
+      id: providers.id,
       name: providers.name,
       family: providers.adapter_type,
       enabled: providers.enabled,
       base_url: providers.base_url,
+      default_model: providers.default_model,
       api_key: providers.api_key_sealed,
       headers: providers.custom_headers_sealed,
       pause_reason: providers.pause_reason,
@@ -45,9 +49,16 @@ export async function openProvider(
         ),
     })
     .from(providers)
-    .where(and(eq(providers.id, id), eq(providers.company_id, company_id)));
+    .where(
+      and(
+        eq(providers.company_id, company_id),
+        wanted === null
+          ? and(eq(providers.is_default, true), eq(providers.enabled, true))
+          : eq(providers.id, wanted),
+      ),
+    );
   if (!row) return undefined;
-  const { api_key, headers, family, ...rest } = row;
+  const { id, api_key, headers, family, ...rest } = row;
   const open = (sealed: string) => vault.unseal(sealed, providerPlace(id));
   return {
     ...rest,

@@ -31,12 +31,18 @@ const known = sql.raw(adapterTypes.map((type) => `'${type}'`).join(', '));
 export const effectiveAdapter = sql`case when a.provider_id is null and a.adapter_type in (${known})
   then a.adapter_type else 'llm' end`;
 
+/** The id of the provider that serves agents of `a`'s company which name none; null: the instance's own does. */
+export const companyDefaultProvider = sql`(select p.id from providers p
+  where p.company_id = a.company_id and p.is_default and p.enabled)`;
+
 /** Columns of `AgentFacts` where `a` is the agent. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
   ${readOnlyInstance} as read_only,
   ${budgetHeld(scopesOfAgent('a'))} as over_budget,
-  exists (select from providers p where p.id = a.provider_id and p.paused_until > now()) as provider_paused`;
+  exists (select from providers p where p.paused_until > now() and p.company_id = a.company_id
+    and (p.id = a.provider_id or (a.provider_id is null and p.is_default and p.enabled and ${effectiveAdapter} = 'llm')))
+    as provider_paused`;
 
 /** `a` is neither in the trash nor in a trashed company. */
 export const agentPresent = sql`a.deleted_at is null
