@@ -22,18 +22,14 @@ inBrowser(`the pages in a real browser${without}`, () => {
 
   beforeAll(async () => {
     model = await startFakeModel({
+      models: ['embedder-of-text', 'writer'],
       script: () => ({
         chunks: ['I have looked', ' into it.\n\n', 'All is', ' well now.\n', '/status done'],
         chunk_delay_ms: 60,
       }),
     });
     const { url: DATABASE_URL } = await emptyDatabase('browser');
-    service = await startService({
-      DATABASE_URL,
-      SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
-      SERVICE_DEFAULT_LLM_MODEL: 'test',
-      SERVICE_DEFAULT_LLM_BASE_URL: model.url,
-    });
+    service = await startService({ DATABASE_URL });
     browser = await launchBrowser();
     context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     page = await context.newPage();
@@ -58,17 +54,31 @@ inBrowser(`the pages in a real browser${without}`, () => {
     expect(await page.textContent('h1')).toBe('Companies');
   });
 
-  it('founds a company and hires an agent', async () => {
+  it('goes by the first steps from nothing to a finished issue, with three more fields', async () => {
     await page.fill('[name=name]', 'Harbour Books');
-    await page.fill('[name=slug]', 'harbour');
     await page.click('button:has-text("Create")');
     await page.waitForURL(/\/companies\/[0-9a-f-]{36}$/);
     company = page.url().split('/').at(-1)!;
-    await page.goto(`${service.url}/companies/${company}/agents/new`);
-    await page.fill('[name=name]', 'Grace');
-    await page.click('button:has-text("Hire")');
-    await page.waitForURL(/\/agents\/[0-9a-f-]{36}$/);
-    expect(await page.textContent('h1')).toBe('Grace');
+    const step = () => page.textContent('.first-steps [aria-current=step]');
+    expect(await step()).toContain('Connect a model');
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.fill('[name=base_url]', model.url);
+    await page.click('button:has-text("Connect")');
+    await page.waitForSelector('.notice:has-text("It answered in")');
+    expect(await page.inputValue('[name=default_model]')).toBe('writer');
+    await page.click('button:has-text("Use this model")');
+    await page.waitForSelector('.notice:has-text("The model is connected.")');
+    expect(await step()).toContain('Hire an agent');
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.click('button:has-text("Hire the generalist")');
+    await page.waitForSelector('.notice:has-text("The agent is hired.")');
+    expect(await step()).toContain('Give it an issue');
+    await page.fill('[name=title]', 'Say hello');
+    await page.click('.first-steps button');
+    await page.waitForURL(/\/issues\/[0-9a-f-]{36}$/);
+    await page.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
+    await page.goto(`${service.url}/companies/${company}`);
+    expect(await page.locator('.first-steps').count()).toBe(0);
   });
 
   it('sees the card move by itself while the agent works on the issue', async () => {
@@ -76,7 +86,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     const form = await context.newPage();
     await form.goto(`${service.url}/companies/${company}/issues/new`);
     await form.fill('[name=title]', 'Look into it');
-    await form.selectOption('[name=assignee_agent_id]', { label: 'Grace (general)' });
+    await form.selectOption('[name=assignee_agent_id]', { label: 'Generalist (general)' });
     await form.click('button:has-text("Create")');
     await page.waitForSelector('[data-column=todo] .issue-card, [data-column=done] .issue-card');
     await page.waitForSelector('[data-column=done] .issue-card:has-text("Look into it")', {

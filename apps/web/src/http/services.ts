@@ -34,6 +34,8 @@ export interface Services {
   /** What outside MCP servers may be beside the public internet, and which programs may be such servers. */
   readonly mcp_servers: McpServerRules;
   readonly public_url: string;
+  /** The environment configures a model for agents that name none, as far as this process knows. */
+  readonly has_model: boolean;
   /** Flags and license: which rows answer at the moment. */
   readonly instance: InstanceGate;
   /** Verifies a license key. @throws invalid */
@@ -85,6 +87,8 @@ interface ServiceSources {
         | 'attachment_max_files_per_request'
         | 'require_worker_approval'
         | 'max_remote_workers'
+        | 'default_llm_provider'
+        | 'default_llm_model'
       >
     >;
   /** The folder under SERVICE_HOME unless given. */
@@ -142,6 +146,7 @@ export function createServices({ database, config, listener, logger, ...sources 
       commands: config.mcp_commands ?? new Map(),
     },
     public_url: config.public_url,
+    has_model: Boolean(config.default_llm_provider && config.default_llm_model),
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),
     async command(name, payload, { actor, company_id }) {

@@ -41,6 +41,7 @@ import { routineRoutes } from './routines/routine-routes.ts';
 import { triggerRoutes } from './routines/trigger-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
 import { securityLogRoutes } from './security/log-routes.ts';
+import { modelRoutes } from './providers/connect-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
@@ -76,6 +77,7 @@ export const uiPages: readonly UiRoute[] = [
   secretRoutes,
   peerRoutes,
   pushRoutes,
+  modelRoutes,
   providerRoutes,
   inboxRoutes,
   projectRoutes,

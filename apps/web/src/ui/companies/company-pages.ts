@@ -1,6 +1,7 @@
 import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
+import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -38,7 +39,7 @@ export function companiesBody(
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? '', error: errors.of('name') })}
-      !${input({ name: 'slug', label: 'Slug', required: true, value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens', error: errors.of('slug') })}
+      !${input({ name: 'slug', label: 'Slug', value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       <button>Create</button>
     </div>
   </form>`;
@@ -62,6 +63,8 @@ function joinForm({ error, form }: { error: string | null; form: FormValues | nu
 
 export interface DashboardView {
   company_id: string;
+  /** Null once the first issue is done. */
+  steps: FirstSteps | null;
   agents: readonly Agent[];
   live: readonly Run[];
   inbox: Inbox;
@@ -72,17 +75,15 @@ export interface DashboardView {
 }
 
 export function dashboardBody(view: DashboardView): Html {
-  const { company_id } = view;
-  return html`<div
-    data-live="runs agents issues approvals budget_incident"
-    data-source="/companies/${company_id}"
-  >
-    !${dashboardParts(view)}
-  </div>`;
+  const { company_id, steps } = view;
+  return html`!${when(steps && hasForm(steps) && steps, firstSteps)}
+    <div data-live="runs agents issues approvals budget_incident" data-source="/companies/${company_id}">
+      !${dashboardParts(view)}
+    </div>`;
 }
 
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, agents, live, inbox, budgets, spend, activity } = view;
+  const { company_id, steps, agents, live, inbox, budgets, spend, activity } = view;
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
     ...inbox.awaiting_input.map((issue) => ({
@@ -102,7 +103,8 @@ export function dashboardParts(view: DashboardView): Html {
     })),
     ...budgets.map(({ path, title }) => ({ path, what: 'budget', title })),
   ];
-  return html`<div class="tiles">
+  return html`!${when(steps && !hasForm(steps) && steps, firstSteps)}
+    <div class="tiles">
       <section class="card">
         <h2>Running now</h2>
         !${

@@ -1,20 +1,26 @@
-import { companyEndpoints, inviteEndpoints } from '@acp/contract';
+import { type Agent, agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
 import {
+  hasDefaultProvider,
   listActivity,
   listAgents,
   listCompanies,
+  listIssues,
   listRuns,
   presentCompany,
   readInbox,
+  slugOf,
   summarizeCosts,
 } from '@acp/core';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import type { Html } from '../kit/html.ts';
+import { html, type Html } from '../kit/html.ts';
+import { notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { roleIn } from '../../http/roles.ts';
 import { companiesBody, dashboardBody, dashboardParts, type DashboardView } from './company-pages.ts';
+import type { FirstSteps } from './first-steps.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const everywhere = { by: 'none' } as const;
@@ -22,6 +28,11 @@ const everywhere = { by: 'none' } as const;
 const done: Record<string, string> = {
   deleted: 'The company is in the trash.',
   asked: 'You have asked to join. An administrator of the company decides.',
+};
+
+const doneHere: Record<string, string> = {
+  connected: 'The model is connected.',
+  hired: 'The agent is hired.',
 };
 
 async function companiesPage(
@@ -42,7 +53,11 @@ async function companiesPage(
   });
 }
 
-async function loadDashboard({ tx, user, company_id }: UiContext): Promise<DashboardView> {
+async function loadDashboard(
+  context: UiContext,
+  refused: FirstSteps['refused'] = null,
+): Promise<DashboardView> {
+  const { tx, user, company_id } = context;
   const now = new Date();
   const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
@@ -50,6 +65,7 @@ async function loadDashboard({ tx, user, company_id }: UiContext): Promise<Dashb
   const inbox = await readInbox(tx, user, company_id);
   return {
     company_id,
+    steps: await loadFirstSteps(context, agents, refused),
     agents,
     live: (await listRuns(tx, user, company_id, { status: 'running,queued', limit: 20 })).items,
     inbox,
@@ -62,10 +78,47 @@ async function loadDashboard({ tx, user, company_id }: UiContext): Promise<Dashb
   };
 }
 
+/** Null once the company's first issue is done, and for viewers, who take none of these steps. */
+async function loadFirstSteps(
+  { tx, user, company_id, services }: UiContext,
+  agents: readonly Agent[],
+  refused: FirstSteps['refused'],
+): Promise<FirstSteps | null> {
+  const role = roleIn(user, company_id);
+  if (role === 'viewer') return null;
+  const finished = await listIssues(tx, company_id, { status: 'done', limit: 1 });
+  if (finished.items.length > 0) return null;
+  const brings_own = agents.some(
+    ({ adapter_type, provider_id }) => provider_id !== null || adapter_type !== 'llm',
+  );
+  const { items } = await listIssues(tx, company_id, { limit: 1 });
+  return {
+    company_id,
+    has_model: services.has_model || brings_own || (await hasDefaultProvider(tx, company_id)),
+    may_connect: role === 'admin',
+    stores_keys: services.vault.available,
+    agents,
+    issue: items[0] ?? null,
+    refused,
+  };
+}
+
+async function dashboardPage(
+  context: UiContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const path = `/companies/${context.company_id}`;
+  const view = await loadDashboard(context, error !== null && form ? { error, form } : null);
+  if (context.fragment) return dashboardParts(view);
+  const body = html`!${notice(doneHere[context.query.done ?? ''])}!${dashboardBody(view)}`;
+  return companyPage(context, { title: 'Dashboard', active: path, body });
+}
+
 export const companyRoutes: UiRoute[] = [
   page('/companies', { scope: everywhere, role: 'none' }, (c) => companiesPage(c)),
   action('/companies', companyEndpoints.create, {
-    read: (form) => ({ name: form.text('name'), slug: form.text('slug') }),
+    read: (form) => ({ name: form.text('name'), slug: form.given('slug') ?? slugOf(form.text('name')) }),
     next: (_, company) => `/companies/${company.id}`,
     failed: companiesPage,
   }),
@@ -74,14 +127,18 @@ export const companyRoutes: UiRoute[] = [
     next: () => '/companies?done=asked',
     failed: companiesPage,
   }),
-  page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { company_id, fragment } = context;
-    const view = await loadDashboard(context);
-    if (fragment) return dashboardParts(view);
-    return companyPage(context, {
-      title: 'Dashboard',
-      active: `/companies/${company_id}`,
-      body: dashboardBody(view),
-    });
+  page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, (c) => dashboardPage(c)),
+  action('/companies/{companyId}/first-agent', agentEndpoints.create, {
+    read: (form) => ({ name: form.text('name'), role: form.given('role') }),
+    next: ({ company_id }) => `/companies/${company_id}?done=hired`,
+    failed: dashboardPage,
+  }),
+  action('/companies/{companyId}/first-issue', issueEndpoints.create, {
+    read: (form) => ({
+      title: form.text('title'),
+      assignee_agent_id: form.cleared('assignee_agent_id'),
+    }),
+    next: (_, made) => `/issues/${'issue' in made ? made.issue.id : made.id}`,
+    failed: dashboardPage,
   }),
 ];

@@ -19,6 +19,11 @@ export const providerColumns: Column<Provider>[] = [
   { label: 'Family', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
   { label: 'State', cell: providerState },
   { label: 'Key', cell: ({ has_api_key }) => html`${has_api_key ? 'stored' : 'none'}` },
+  {
+    label: 'Model',
+    cell: ({ default_model, is_default }) =>
+      html`${default_model ?? ''}!${when(is_default, () => html` !${status('default')}`)}`,
+  },
   { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? 'designated' : ''}` },
 ];
 
@@ -36,9 +41,17 @@ export function providerForm(
   error: string | null,
   form: FormValues | null,
 ): Html {
-  const fields = ['name', 'adapter_type', 'base_url', 'api_key', 'custom_headers', 'embedding_model'];
+  const fields = [
+    'name',
+    'adapter_type',
+    'base_url',
+    'api_key',
+    'custom_headers',
+    'default_model',
+    'embedding_model',
+  ];
   const errors = new FieldErrors(error, fields, { 'this name': 'name' });
-  const value = (name: 'name' | 'base_url' | 'embedding_model'): string =>
+  const value = (name: 'name' | 'base_url' | 'default_model' | 'embedding_model'): string =>
     form?.text(name) ?? provider?.[name] ?? '';
   const kept = (has: boolean | undefined): string =>
     has ? 'Empty: what is stored stays' : 'Never shown again';
@@ -55,6 +68,8 @@ export function providerForm(
     </div>
     !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: `${kept(provider?.has_api_key)}. Of a cloud the credentials as JSON`, error: errors.of('api_key') })}
     !${textarea({ name: 'custom_headers', label: 'Further headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
+    !${input({ name: 'default_model', label: 'Model', value: value('default_model'), hint: 'Of agents that name none', error: errors.of('default_model') })}
+    !${checkbox({ name: 'is_default', label: 'Agents use it that name no provider', checked: form?.checked('is_default') ?? provider?.is_default ?? false })}
     !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}
     !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.checked('embeddings') ?? provider?.embeddings ?? false })}
     !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.checked('enabled') ?? provider?.enabled ?? true })}

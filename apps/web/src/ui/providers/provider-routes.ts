@@ -35,10 +35,12 @@ async function providersPage(
         </div>`
       : emptyState(
           'No provider yet',
-          html`Agents use the instance’s default until the company has one of its own.`,
+          html`Agents use the instance’s default until the company has one of its own.
+            <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
         );
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${providerForm(path, null, error, form)}`;
-  return companyPage(context, { title: 'Providers', active: path, body });
+  const actions = html`<a class="button" href="/companies/${company_id}/connect-model">Connect a model</a>`;
+  return companyPage(context, { title: 'Providers', active: path, actions, body });
 }
 
 async function providerPage(
@@ -66,6 +68,8 @@ const readProvider = (form: FormValues) => ({
   base_url: form.cleared('base_url'),
   api_key: form.given('api_key')?.trim(),
   custom_headers: form.json('custom_headers'),
+  default_model: form.cleared('default_model'),
+  is_default: form.has('is_default') ? form.checked('is_default') : undefined,
   embedding_model: form.cleared('embedding_model'),
   embeddings: form.has('embeddings') ? form.checked('embeddings') : undefined,
   enabled: form.has('enabled') ? form.checked('enabled') : undefined,

@@ -1,0 +1,107 @@
+/** What stands on the dashboard until the company's first issue is done: the next step, in place. */
+import type { Agent, AgentRole, Issue } from '@acp/contract';
+import { connectForm } from '../providers/connect-pages.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { formError, input, select, status } from '../kit/parts.ts';
+
+export interface FirstSteps {
+  company_id: string;
+  /** There is a model that an agent can use without naming one. */
+  has_model: boolean;
+  may_connect: boolean;
+  /** Keys of vendors can be stored. */
+  stores_keys: boolean;
+  agents: readonly Agent[];
+  /** The newest issue; null while there is none. */
+  issue: Issue | null;
+  /** Of the step's form, come back. */
+  refused: { error: string; form: FormValues } | null;
+}
+
+const cards: readonly { role: AgentRole; name: string; does: string }[] = [
+  { role: 'general', name: 'Generalist', does: 'takes on whatever comes' },
+  { role: 'engineer', name: 'Engineer', does: 'designs, writes and mends software' },
+  { role: 'researcher', name: 'Researcher', does: 'finds things out and names its sources' },
+  { role: 'pm', name: 'Project manager', does: 'cuts work into issues and follows them' },
+];
+
+type StepName = 'model' | 'agent' | 'issue' | 'work';
+
+function currentStep({ has_model, agents, issue }: FirstSteps): StepName {
+  if (!has_model) return 'model';
+  if (agents.length === 0) return 'agent';
+  return issue === null ? 'issue' : 'work';
+}
+
+const titles: readonly (readonly [StepName, string])[] = [
+  ['model', 'Connect a model'],
+  ['agent', 'Hire an agent'],
+  ['issue', 'Give it an issue'],
+  ['work', 'See it done'],
+];
+
+/** Whether something is typed into the step: such a step is not replaced while the page is open. */
+export const hasForm = (view: FirstSteps): boolean => currentStep(view) !== 'work';
+
+export function firstSteps(view: FirstSteps): Html {
+  const current = currentStep(view);
+  const place = titles.findIndex(([name]) => name === current);
+  return html`<section class="card first-steps" aria-label="First steps">
+    <h2>First steps</h2>
+    <ol class="steps">
+      !${each(
+        titles.map(([name, title], index) => ({ name, title, index })),
+        ({ name, title, index }) =>
+          html`<li !${index < place ? 'class="done"' : ''}>
+            <p !${name === current ? 'aria-current="step"' : ''}>
+              ${title}!${when(index < place, () => html` <span class="soft small">done</span>`)}
+            </p>
+            !${when(name === current, () => bodies[name](view))}
+          </li>`,
+      )}
+    </ol>
+  </section>`;
+}
+
+const bodies: Record<StepName, (view: FirstSteps) => Html> = {
+  model: ({ company_id, may_connect, stores_keys }) =>
+    may_connect
+      ? connectForm({ path: `/companies/${company_id}/connect-model`, stores_keys, error: null, form: null })
+      : html`<p class="soft">An administrator of the company connects it.</p>`,
+  agent: ({ company_id, refused }) =>
+    html`!${formError(refused?.error ?? null)}
+      <div class="tiles">
+        !${each(
+          cards,
+          ({ role, name, does }) =>
+            html`<form class="card" method="post" action="/companies/${company_id}/first-agent">
+              <h3>${name}</h3>
+              <p class="soft">It ${does}.</p>
+              <input type="hidden" name="name" value="${name}" /><input
+                type="hidden"
+                name="role"
+                value="${role}"
+              />
+              <button>Hire the ${name.toLowerCase()}</button>
+            </form>`,
+        )}
+      </div>
+      <p class="more">
+        <a href="/companies/${company_id}/agents/new">Another role, adapter or prompt</a>
+      </p>`,
+  issue: ({ company_id, agents, refused }) =>
+    html`<form method="post" action="/companies/${company_id}/first-issue">
+      !${formError(refused?.error ?? null)}
+      <div class="row">
+        !${input({ name: 'title', label: 'What is to be done?', required: true, value: refused?.form.text('title') ?? '' })}
+        !${select({ name: 'assignee_agent_id', label: 'By', value: refused?.form.text('assignee_agent_id') || agents[0]!.id, choices: agents.slice(0, 50).map(({ id, name }) => ({ value: id, label: name })) })}
+        <button>Create</button>
+      </div>
+    </form>`,
+  work: ({ issue }) =>
+    html`<p>
+      <a href="/issues/${issue!.id}">${issue!.identifier} ${issue!.title}</a>
+      !${status(issue!.status)}
+    </p>`,
+};

@@ -1,0 +1,100 @@
+import type { Provider, ProviderFamily, ProviderTest } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input, notice, select } from '../kit/parts.ts';
+
+interface Vendor {
+  label: string;
+  family: ProviderFamily;
+}
+
+/** By the names under which people know them; the first is chosen until another is. */
+const vendors: Readonly<Record<string, Vendor>> = {
+  own: { label: 'An endpoint of your own', family: 'family_compat' },
+  openai: { label: 'OpenAI', family: 'family_chat_a' },
+  anthropic: { label: 'Anthropic', family: 'family_chat_b' },
+  perplexity: { label: 'Perplexity', family: 'family_search' },
+  bedrock: { label: 'Amazon Bedrock', family: 'family_cloud' },
+};
+
+/** From the form to a provider: named by its vendor, or by the host of an endpoint. */
+export function readVendor(form: FormValues) {
+  const base_url = form.cleared('base_url');
+  const chosen = form.text('vendor');
+  const vendor = Object.hasOwn(vendors, chosen) ? vendors[chosen] : undefined;
+  const host = base_url && URL.canParse(base_url) ? new URL(base_url).host : '';
+  return {
+    name: chosen === 'own' && host !== '' ? host : (vendor?.label ?? ''),
+    adapter_type: vendor?.family,
+    base_url,
+    api_key: form.given('api_key')?.trim(),
+  };
+}
+
+interface ConnectForm {
+  path: string;
+  /** An encryption key is set. */
+  stores_keys: boolean;
+  error: string | null;
+  form: FormValues | null;
+}
+
+/** The first half of connecting a model: where it is, and the key to it. */
+export function connectForm({ path, stores_keys, error, form }: ConnectForm): Html {
+  const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
+  const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label }));
+  const key_hint = stores_keys
+    ? 'Stored encrypted. Of Bedrock the credentials as JSON'
+    : 'Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY; endpoints without a key work';
+  return html`<form method="post" action="${path}">
+    !${formError(errors.general)}
+    <div class="row">
+      !${select({ name: 'vendor', label: 'Vendor', value: form?.text('vendor') || 'own', choices, error: errors.of('vendor') })}
+      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? '', hint: 'Of an endpoint of your own (Ollama, vLLM, LM Studio, a gateway), with its /v1', error: errors.of('base_url') })}
+      !${input({ name: 'api_key', label: 'API key', type: 'password', hint: key_hint, error: errors.of('api_key') })}
+    </div>
+    <button>Connect</button>
+  </form>`;
+}
+
+/** Models that answer with something else than text stand last. */
+const elsewise = /embed|whisper|tts|dall-e|image|audio|moderation|rerank|realtime|transcribe|sora|veo/i;
+
+/** The second half: which of its models agents use that name none. */
+export function modelPart(
+  provider: Provider,
+  tested: ProviderTest,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const errors = new FieldErrors(error, ['default_model']);
+  const models = (tested.models ?? []).toSorted(
+    (a, b) => Number(elsewise.test(a)) - Number(elsewise.test(b)),
+  );
+  const value = form?.text('default_model') || provider.default_model || models[0] || '';
+  const common = { name: 'default_model', label: 'Model', value, error: errors.of('default_model') };
+  const choice =
+    models.length > 0
+      ? select({ ...common, choices: models.map((id) => ({ value: id, label: id })) })
+      : input({ ...common, required: true, hint: 'As the vendor writes it' });
+  const said = tested.ok
+    ? notice(`It answered in ${tested.latency_ms} ms with ${tested.model_count ?? 0} models.`)
+    : html`<div class="error form-error" role="alert">
+        <p>${tested.error ?? 'It did not answer.'}</p>
+        <p>
+          <a href="/providers/${provider.id}/connect">Try again</a>, or mend its address and key
+          <a href="/providers/${provider.id}">on its page</a>.
+        </p>
+      </div>`;
+  return html`<section class="card">
+    <h2>Which model?</h2>
+    !${said}
+    <form method="post" action="/providers/${provider.id}/connect">
+      !${formError(errors.general)}
+      <p class="soft">Every agent that names no other uses it. It can be changed at any time.</p>
+      !${choice}
+      <button>Use this model</button>
+    </form>
+  </section>`;
+}

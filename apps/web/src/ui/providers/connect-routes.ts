@@ -1,0 +1,75 @@
+/** Connecting a model in one go: vendor and key, then a model out of those that it lists, as the company's default. */
+import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
+import { presentProvider } from '@acp/core';
+import { ServiceError } from '@acp/kernel';
+import { testProvider } from '../../api/providers/test-provider.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { connectForm, modelPart, readVendor } from './connect-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byProvider = { by: 'provider', param: 'providerId' } as const;
+
+function connectPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const list = `/companies/${context.company_id}/providers`;
+  const path = `/companies/${context.company_id}/connect-model`;
+  return companyPage(context, {
+    title: 'Connect a model',
+    active: list,
+    trail: [{ label: 'Providers', path: list }],
+    body: html`<section class="card">
+      !${connectForm({ path, stores_keys: context.services.vault.available, error, form })}
+    </section>`,
+  });
+}
+
+/** That no scheduler answers is no reason to keep the person from typing the model's name. */
+async function probe({ services, user, subject }: UiContext<'provider'>): Promise<ProviderTest> {
+  try {
+    return await testProvider(services, user, subject);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'unavailable') throw error;
+    return { ok: false, model_count: null, models: null, latency_ms: 0, error: error.message };
+  }
+}
+
+async function modelPage(
+  context: UiContext<'provider'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { subject, company_id } = context;
+  const list = `/companies/${company_id}/providers`;
+  const provider = presentProvider(subject);
+  return companyPage(context, {
+    title: `Connect ${provider.name}`,
+    active: list,
+    trail: [
+      { label: 'Providers', path: list },
+      { label: provider.name, path: `/providers/${provider.id}` },
+    ],
+    body: modelPart(provider, await probe(context), error, form),
+  });
+}
+
+export const modelRoutes: UiRoute[] = [
+  page('/companies/{companyId}/connect-model', { scope: byCompany, role: 'admin' }, (c) => connectPage(c)),
+  action('/companies/{companyId}/connect-model', rows.create, {
+    read: readVendor,
+    next: (_, { id }) => `/providers/${id}/connect`,
+    failed: connectPage,
+    secrets: ['api_key'],
+  }),
+  page('/providers/{providerId}/connect', { scope: byProvider, role: 'admin' }, (c) => modelPage(c)),
+  action('/providers/{providerId}/connect', rows.update, {
+    read: (form) => ({ default_model: form.text('default_model'), is_default: true }),
+    next: ({ company_id }) => `/companies/${company_id}?done=connected`,
+    failed: modelPage,
+  }),
+];
