@@ -84,6 +84,20 @@ const tools = {
       return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length;
     },
   },
+  spin: {
+    schema: any,
+    call: async ({ processes }) => {
+      for (let n = 0; n < processes; n += 1)
+        spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }).on('error', () => undefined);
+    },
+  },
+  fill: {
+    schema: any,
+    call: ({ megabytes }) => {
+      for (let n = 0; n < megabytes; n += 1)
+        writeFileSync(`${process.env.SERVICE_PLUGIN_WORKSPACE}/part${n}`, Buffer.alloc(1024 * 1024));
+    },
+  },
   memory: {
     schema: any,
     call: ({ megabytes }) => {

@@ -135,6 +135,18 @@ describe('an admin of a company', () => {
   });
 });
 
+it('whoever sees a plugin that runs without walls is told so', async () => {
+  const path = await register('bare');
+  await run(path);
+  const read = async () => (await Browser.of(app, cast.viewer).get(path)).text;
+  expect(await read()).toContain('none: a bare process of the scheduler');
+  await database.db
+    .update(plugins)
+    .set({ sandbox: 'bubblewrap' })
+    .where(eq(plugins.id, path.split('/').at(-1)!));
+  expect(await read()).not.toContain('a bare process');
+});
+
 it('a viewer sees plugins and can do nothing to them', async () => {
   const path = await register('greet-five');
   await run(path);

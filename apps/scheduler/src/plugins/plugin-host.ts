@@ -17,7 +17,7 @@ import type { Storage } from '@acp/storage';
 import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
-import { UsageWatch } from './usage-watch.ts';
+import { UsageWatch, type WatchTimes } from './usage-watch.ts';
 
 export interface PluginHostSettings {
   config: Config;
@@ -33,6 +33,7 @@ export interface PluginHostSettings {
   /** A lease was taken, and its process answers. */
   onReady(): void;
   times?: Partial<RunnerTimes>;
+  watch_times?: Partial<WatchTimes>;
 }
 
 /** A killed scheduler's plugins run elsewhere within 30 s: a lease, and the patience of one that has its share. */
@@ -69,7 +70,7 @@ export class PluginHost {
     this.#set = settings;
     this.#leaseSec = Math.min(settings.config.run_lease_sec, LONGEST_LEASE_SEC);
     this.#fetch = createGuardedFetch({ egress: 'public' });
-    this.#watch = new UsageWatch(settings.config, () => this.#runners.values());
+    this.#watch = new UsageWatch(settings.config, () => this.#runners.values(), settings.watch_times);
     const { listener } = settings;
     this.#off = [
       listener.on('plugins', (ids) => {

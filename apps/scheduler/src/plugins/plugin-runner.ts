@@ -141,6 +141,11 @@ export class PluginRunner {
     await this.ended;
   }
 
+  /** For who looks after it. */
+  note(message: string): void {
+    this.#log.add({ type: 'error', level: 'warn', message });
+  }
+
   /** It is not this scheduler's any more, or takes more than its share. */
   async kill(reason?: string): Promise<void> {
     if (reason !== undefined) this.#process?.fail(reason);

@@ -70,13 +70,22 @@ export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: Prog
     case 'bare':
       return {
         kind: 'bare',
-        command: [...place.command],
+        command: [...endsWithParent(), ...place.command],
         env: environment(place, place.workspace),
         cwd: place.workspace,
         workspace: place.workspace,
         cleanUp: async () => Promise.resolve(),
       };
   }
+}
+
+/**
+ * The kernel kills it when its scheduler dies, however that dies: one that ignores the end of its input would live on. The
+ * other walls see to that themselves.
+ */
+function endsWithParent(): string[] {
+  const setpriv = findProgram('setpriv');
+  return setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--'];
 }
 
 /** The whole of it: none of the service's own variables (specification, Sandbox). */

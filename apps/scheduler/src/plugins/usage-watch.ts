@@ -1,59 +1,96 @@
 import type { Config } from '@acp/kernel';
-import { memoryBytes, usageBelow } from './usage.ts';
+import { ProcessorShare } from './processor-share.ts';
+import { memoryBytes, type Usage, usageBelow } from './usage.ts';
 import { workspaceBytes } from './workspace.ts';
 
-type Limits = Pick<Config, 'plugin_memory_limit' | 'plugin_pids_limit' | 'plugin_workspace_limit'>;
+type Limits = Pick<
+  Config,
+  'plugin_cpu_limit' | 'plugin_memory_limit' | 'plugin_pids_limit' | 'plugin_workspace_limit'
+>;
 
 /** A process that may take its share and no more. */
 export interface WatchedProcess {
   readonly pid: number | undefined;
   readonly workspace: string;
   kill(reason: string): Promise<void>;
+  /** For its log. */
+  note?(message: string): void;
 }
 
-const WATCH_MS = 2000;
-const MEASURE_EVERY = 15;
+/** In milliseconds. */
+export interface WatchTimes {
+  every: number;
+  /** To look through a workspace costs more. */
+  workspace_every: number;
+}
 
-/** Ends processes that take more than they may of what no control group bounds: memory, processes, the workspace. */
+const defaultTimes: WatchTimes = { every: 2000, workspace_every: 30_000 };
+/** The walls have one or two processes of their own. */
+const OF_THE_WALLS = 2;
+
+/**
+ * What no control group bounds: ends processes that take more memory, processes or room than they may, and halts those that
+ * take more processor time.
+ */
 export class UsageWatch {
   readonly #config: Limits;
   readonly #watched: () => Iterable<WatchedProcess>;
+  readonly #times: WatchTimes;
+  readonly #shares: ProcessorShare;
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #looks = 0;
+  #measuredAt = performance.now();
 
-  constructor(config: Limits, watched: () => Iterable<WatchedProcess>) {
+  constructor(config: Limits, watched: () => Iterable<WatchedProcess>, times: Partial<WatchTimes> = {}) {
     this.#config = config;
     this.#watched = watched;
+    this.#times = { ...defaultTimes, ...times };
+    this.#shares = new ProcessorShare(config.plugin_cpu_limit);
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.#look(), WATCH_MS).unref();
+    this.#timer ??= setInterval(() => void this.#look(), this.#times.every).unref();
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#stopping.abort();
+    this.#shares.close();
   }
 
   async #look(): Promise<void> {
-    const { plugin_memory_limit, plugin_pids_limit } = this.#config;
     const running = [...this.#watched()].filter(({ pid }) => pid !== undefined);
+    this.#shares.keepOnly(running.map(({ pid }) => pid!));
     if (running.length === 0) return;
-    const most = memoryBytes(plugin_memory_limit);
     const usage = await usageBelow(
       running.map(({ pid }) => pid!),
-      most,
+      memoryBytes(this.#config.plugin_memory_limit),
     );
-    this.#looks += 1;
+    if (this.#stopping.signal.aborted) return;
+    const measures = performance.now() - this.#measuredAt >= this.#times.workspace_every;
+    if (measures) this.#measuredAt = performance.now();
     for (const each of running) {
-      const { processes, memory_bytes } = usage.get(each.pid!) ?? { processes: 0, memory_bytes: 0 };
-      if (memory_bytes > most) void each.kill(`it takes more memory than ${plugin_memory_limit}`);
-      // The walls have one or two of their own.
-      else if (processes > plugin_pids_limit + 2)
-        void each.kill(`it has more processes than ${plugin_pids_limit}`);
-      else if (this.#looks % MEASURE_EVERY === 0) void this.#measure(each);
+      const taken = usage.get(each.pid!);
+      const reason = taken && this.#tooMuch(taken);
+      if (reason !== undefined) {
+        void each.kill(reason);
+        continue;
+      }
+      if (taken && this.#shares.look(each.pid!, taken))
+        each.note?.(
+          `it takes more processor time than ${this.#config.plugin_cpu_limit} and is halted for it`,
+        );
+      if (measures) void this.#measure(each);
     }
+  }
+
+  #tooMuch({ pids, memory_bytes }: Usage): string | undefined {
+    const { plugin_memory_limit, plugin_pids_limit } = this.#config;
+    if (memory_bytes > memoryBytes(plugin_memory_limit))
+      return `it takes more memory than ${plugin_memory_limit}`;
+    if (pids.length > plugin_pids_limit + OF_THE_WALLS)
+      return `it has more processes than ${plugin_pids_limit}`;
+    return undefined;
   }
 
   async #measure(each: WatchedProcess): Promise<void> {

@@ -1,11 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 export interface Usage {
-  processes: number;
+  /** All of the tree. */
+  pids: number[];
   memory_bytes: number;
+  /** Processor time so far, that of descendants that have ended included. */
+  cpu_sec: number;
 }
 
 const PAGE_BYTES = 4096;
+/** Of the times in /proc, for programs on every architecture. */
+const TICKS_A_SECOND = 100;
 
 /**
  * What the trees below these processes take, from one look at /proc: a backstop where no control group bounds them. Empty
@@ -23,7 +28,8 @@ export async function usageBelow(roots: readonly number[], exact_from: number): 
         for (const { pid } of tree) tree.push(...(children.get(pid) ?? []));
         let memory_bytes = sum(tree.map(({ resident_bytes }) => resident_bytes));
         if (memory_bytes > exact_from) memory_bytes = sum(await Promise.all(tree.map(proportionalBytes)));
-        return [root, { processes: tree.length, memory_bytes }] as const;
+        const pids = tree.map(({ pid }) => pid);
+        return [root, { pids, memory_bytes, cpu_sec: sum(tree.map(({ cpu_sec }) => cpu_sec)) }] as const;
       }),
     ),
   );
@@ -34,6 +40,8 @@ interface Process {
   parent: number;
   /** Shared libraries and pages of a fork included, in each process. */
   resident_bytes: number;
+  /** With that of children that it has waited for. */
+  cpu_sec: number;
 }
 
 async function processes(): Promise<Process[]> {
@@ -45,9 +53,11 @@ async function processes(): Promise<Process[]> {
 async function statOf(pid: number): Promise<Process | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name in brackets may hold anything; fields are counted behind it: state, parent, …, resident pages (the 22nd).
+  // The name in brackets may hold anything; fields are counted behind it: state, parent, …, four times (the 12th to the
+  // 15th), …, resident pages (the 22nd).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES };
+  const cpu_sec = sum(fields.slice(11, 15).map(Number)) / TICKS_A_SECOND;
+  return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES, cpu_sec };
 }
 
 /** Its part of what it shares with others. All that is resident where the kernel does not tell. */

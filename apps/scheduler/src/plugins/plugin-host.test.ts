@@ -1,0 +1,116 @@
+/** What a host does to plugins without walls that take more than they may, or do not answer. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { allowPlugin, createPlugin, findPlugin, keyLedger, listPluginEvents, wantPlugin } from '@acp/core';
+import { transaction } from '@acp/db';
+import { loadConfig, Vault } from '@acp/kernel';
+import { FileStore, LocalStorage } from '@acp/storage';
+import { actors, createCompany, testDatabase, type TestDatabase, testLogger, waitFor } from '@acp/testkit';
+import { copyBinary } from './binary.ts';
+import { PluginHost } from './plugin-host.ts';
+
+const program = path.resolve(import.meta.dirname, '../../../../tests/plugins/plugin.mjs');
+
+let kit: TestDatabase;
+let folder: string;
+let host: PluginHost;
+let storage: LocalStorage;
+let company_id: string;
+
+beforeAll(async () => {
+  kit = await testDatabase();
+  folder = await mkdtemp(path.join(tmpdir(), 'plugin-host-'));
+  await mkdir(path.join(folder, 'files'));
+  storage = new LocalStorage(path.join(folder, 'files'));
+  ({ id: company_id } = await createCompany(kit.database.db));
+  await kit.notifier.sequenceNow();
+  host = new PluginHost({
+    config: loadConfig({
+      DATABASE_URL: kit.url,
+      SERVICE_HOME: path.join(folder, 'home'),
+      SERVICE_PLUGIN_SANDBOX: 'disabled',
+      SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'workspaces'),
+      SERVICE_PLUGIN_WORKSPACE_LIMIT: '4MB',
+      SERVICE_PLUGIN_CPU_LIMIT: '0.05',
+    }),
+    database: kit.database,
+    storage,
+    listener: kit.listener,
+    vault: new Vault(null, []),
+    logger: testLogger(),
+    name: 'host',
+    enabled: async () => Promise.resolve(true),
+    onReady: () => undefined,
+    times: { health_every: 50, health: 200 },
+    watch_times: { every: 100, workspace_every: 100 },
+  });
+  await kit.listener.ready();
+}, 30_000);
+
+afterAll(async () => {
+  await host.stop();
+  storage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const act = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(kit.database, work);
+let made = 0;
+
+/** @returns its id, once it runs */
+async function running(config: object = {}): Promise<string> {
+  made += 1;
+  const namespace = `n${made}`;
+  const { id } = await act(async (tx) =>
+    createPlugin(tx, actors.system, company_id, {
+      name: namespace,
+      slug: namespace,
+      binary_path: program,
+      config: { namespace, ...config },
+    }),
+  );
+  const files = new FileStore({ storage, ledger: keyLedger(kit.database.db), logger: testLogger() });
+  await copyBinary(files, id, program, async (copy) =>
+    act(async (tx) => allowPlugin(tx, actors.system, id, copy, program)),
+  );
+  await act(async (tx) => wantPlugin(tx, actors.system, id));
+  await waitFor(async () => (await findPlugin(kit.database.db, id))?.state === 'running', {
+    what: 'the plugin to run',
+  });
+  return id;
+}
+
+const invoke = async (id: string, name: string, input: object = {}) => {
+  const namespace = `n${made}`;
+  return host.runner(id).invoke({ namespace, name, input }, AbortSignal.timeout(20_000));
+};
+
+const says = async (id: string, text: string) =>
+  waitFor(
+    async () => {
+      const plugin = await findPlugin(kit.database.db, id);
+      const events = await listPluginEvents(kit.database.db, plugin!, { limit: 500 });
+      return events.some(({ message }) => message.includes(text));
+    },
+    { what: text },
+  );
+
+describe('a plugin without walls', () => {
+  it('that does not answer health checks is ended, and started again', async () => {
+    const id = await running({ deaf: true });
+    expect(await says(id, 'it does not answer health checks')).toBe(true);
+  });
+
+  it('that fills its workspace is ended', async () => {
+    const id = await running();
+    await invoke(id, 'fill', { megabytes: 6 });
+    expect(await says(id, 'it keeps more than 4000000 bytes in its workspace')).toBe(true);
+  });
+
+  it('that takes more processor time than it may is told that it is halted', async () => {
+    const id = await running();
+    await invoke(id, 'spin', { processes: 2 });
+    expect(await says(id, 'it takes more processor time than 0.05 and is halted for it')).toBe(true);
+  });
+});
