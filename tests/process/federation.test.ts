@@ -36,6 +36,7 @@ async function start(label: string): Promise<{ api: Api; url: string }> {
     SERVICE_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     SERVICE_PUBLIC_URL: url,
     PORT: String(port),
+    SERVICE_A2A_PUSH_ALLOWED_HOSTS: '127.0.0.1',
     RATE_LIMIT_RPM: '0',
   });
   return { api: await signIn(service), url };
@@ -129,6 +130,19 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
     errors: 0,
     last_call_error: null,
   });
+  // What the work has cost there is a cost here, too.
+  const costs = await near.call<{ provider: string; cost_usd: number }[]>(
+    'GET',
+    `/api/companies/${home.company_id}/cost-events`,
+  );
+  const mirrored = costs.find(({ provider }) => provider === 'a2a');
+  expect(mirrored).toMatchObject({ issue_id: child.id, model: 'Bob' });
+  const there_costs = await far.call<{ total_usd: number }>(
+    'GET',
+    `/api/companies/${abroad.company_id}/costs/summary?group_by=agent`,
+  );
+  expect(mirrored!.cost_usd).toBeGreaterThan(0);
+  expect(mirrored!.cost_usd).toBeCloseTo(there_costs.total_usd, 6);
   // One task, however often it was asked for.
   expect(await far.call<Issue[]>('GET', `/api/companies/${abroad.company_id}/issues`)).toHaveLength(1);
 

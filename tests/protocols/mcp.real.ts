@@ -1,11 +1,14 @@
 /** The conformance suite of the Model Context Protocol against the endpoint: what of it a server without its sample tools can pass. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createLogger, loadConfig } from '@acp/kernel';
+import { promisify } from 'node:util';
+import { childEnvironment, createLogger, loadConfig } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
 import { createApp } from '../../apps/web/src/app.ts';
 import { InstanceState } from '../../apps/web/src/http/instance-state.ts';
@@ -14,6 +17,8 @@ import { createServices } from '../../apps/web/src/http/services.ts';
 import { createCast } from '../http/cast.ts';
 import { createStage } from '../http/stage.ts';
 
+const execute = promisify(execFile);
+const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
 const suite = path.resolve(import.meta.dirname, '../../node_modules/.bin/conformance');
 
 /** The others call tools, prompts and resources that only the suite's sample servers have, or look at sessions, of which there are none. */
@@ -87,6 +92,56 @@ async function run(scenario: string, version: string): Promise<{ code: number | 
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output };
 }
+
+describe('the inspector’s command line', () => {
+  let folder: string;
+  let program: string;
+
+  beforeAll(async () => {
+    // 120 packages with a page of its own, for this alone: they are no dependencies of the product.
+    folder = await mkdtemp(path.join(tmpdir(), 'mcp-inspector-'));
+    const npm = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', INSPECTOR];
+    await execute('npm', npm, { timeout: 100_000 });
+    program = path.join(folder, 'node_modules/.bin/mcp-inspector');
+  });
+
+  afterAll(async () => rm(folder, { recursive: true, force: true }));
+
+  /** @returns what it prints, as JSON */
+  async function inspect<T>(method: string, ...more: string[]): Promise<T> {
+    const args = ['--cli', url, '--transport', 'http', '--method', method, '--format', 'json', ...more];
+    const env = childEnvironment({ HOME: folder });
+    const { stdout } = await execute(program, args, { env, timeout: 60_000, maxBuffer: 32_000_000 });
+    return (JSON.parse(stdout) as { result: T }).result;
+  }
+
+  it('lists tools, resources and prompts, calls a tool and reads what it made', async () => {
+    const { tools } = await inspect<{ tools: { name: string }[] }>('tools/list');
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['create_note', 'list_issues']));
+    const title = 'By the inspector';
+    const made = await inspect<{ structuredContent: { id: string; title: string } }>(
+      'tools/call',
+      '--tool-name',
+      'create_note',
+      '--tool-arg',
+      `title=${title}`,
+    );
+    expect(made.structuredContent.title).toBe(title);
+    const { resources } = await inspect<{ resources: { uri: string; name: string }[] }>('resources/list');
+    const { uri } = resources.find(({ uri: each }) => each.endsWith(made.structuredContent.id))!;
+    const read = await inspect<{ contents: { text: string }[] }>('resources/read', '--uri', uri);
+    expect(read.contents[0]!.text).toContain(title);
+    const { resourceTemplates } = await inspect<{ resourceTemplates: object[] }>('resources/templates/list');
+    expect(resourceTemplates.length).toBeGreaterThan(3);
+    const { prompts } = await inspect<{ prompts: { name: string }[] }>('prompts/list');
+    const { messages } = await inspect<{ messages: object[] }>(
+      'prompts/get',
+      '--prompt-name',
+      prompts[0]!.name,
+    );
+    expect(messages.length).toBeGreaterThan(0);
+  });
+});
 
 describe.each(Object.entries(scenarios))('conformance to %s', (version, names) => {
   it.each(names)('%s', async (scenario) => {
