@@ -373,8 +373,35 @@ describe('resources and prompts', () => {
     expect(document.contents[0]).toMatchObject({ mimeType: 'text/markdown', text: '# Staged\n\nStaged' });
   });
 
+  it('are the texts of an issue’s files too, in pieces by a tool, with where the bytes are', async () => {
+    const issue = (await ask('resources/read', { uri: `service://issues/${stage.issueId}` })).result!;
+    const { attachments } = JSON.parse(issue.contents[0]!.text) as {
+      attachments: { uri: string; filename: string; download: string }[];
+    };
+    const [file] = attachments;
+    const id = file!.uri.split('/').at(-1)!;
+    expect(file!.download).toMatch(new RegExp(`^http.*/api/attachments/${id}/download$`));
+    const read = async () => (await ask('resources/read', { uri: file!.uri })).result!.contents[0]!.text;
+    const keep = async (status: string, text: string | null) =>
+      database.pool.query(
+        `insert into attachment_texts (attachment_id, company_id, status, extracted_text) values ($1, $2, $3, $4)
+         on conflict (attachment_id) do update set status = excluded.status, extracted_text = excluded.extracted_text`,
+        [id, cast.company_id, status, text],
+      );
+    await keep('none', null);
+    expect(JSON.parse(await read())).toMatchObject({ text_status: 'none', download: file!.download });
+    await keep('done', `${'a'.repeat(100_000)}the rest`);
+    expect(await read()).toHaveLength(100_000);
+    const { result } = await ask('tools/call', {
+      name: 'read_attachment',
+      arguments: { attachment: id, offset: 100_000 },
+    });
+    expect(result!.structuredContent).toMatchObject({ text: 'the rest', text_length: 100_008 });
+  });
+
   it('of other companies are not found, whatever they are called', async () => {
     for (const uri of [
+      `service://attachments/${cast.other_company_id}`,
       `service://agents/${cast.other_agent_id}`,
       `service://issues/${cast.other_company_id}`,
       'service://issues/%00',

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint, type FileRule } from './endpoint.ts';
 import { Issue } from './issues.ts';
-import { Nullable, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Attachment = Type.Object({
   id: Uuid,
@@ -17,6 +17,24 @@ export const Attachment = Type.Object({
   created_at: Timestamp,
 });
 export type Attachment = Static<typeof Attachment>;
+
+/** What a file says, as far as text could be had of it. */
+export const AttachmentText = Type.Object({
+  id: Uuid,
+  issue_id: Uuid,
+  filename: Type.String(),
+  content_type: Type.String(),
+  size_bytes: Type.Integer(),
+  /** `pending`: it is being extracted. `none`: there is none in such a file. */
+  text_status: OneOf(['pending', 'done', 'none', 'failed']),
+  /** From `offset` on, 100,000 characters at most. */
+  text: Nullable(Type.String()),
+  /** In characters, of the whole. */
+  text_length: Nullable(Type.Integer()),
+  /** Where the bytes are, for the same key. */
+  download_path: Type.String(),
+});
+export type AttachmentText = Static<typeof AttachmentText>;
 
 /** The answer to a multipart create of an issue. */
 export const IssueWithAttachments = Type.Object({
@@ -84,6 +102,19 @@ export const attachmentEndpoints = {
     tx: 'none',
     streams: 'bytes',
     doc: 'The bytes, always as a download; takes `Range`.',
+  }),
+  text: endpoint({
+    id: 'attachments.text',
+    method: 'GET',
+    path: '/api/attachments/{attachmentId}/text',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byAttachment,
+    query: Type.Object({ offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })) }),
+    response: AttachmentText,
+    status: 200,
+    tx: 'none',
+    doc: 'The text in the file as agents see it, by pieces of 100,000 characters from `offset` on.',
   }),
   delete: endpoint({
     id: 'attachments.delete',

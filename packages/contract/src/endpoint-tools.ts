@@ -62,6 +62,7 @@ const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
 /** Names that the rule would get wrong. */
 const given: Readonly<Record<string, string>> = {
   'activity.of-issue': 'list_issue_activity',
+  'attachments.text': 'read_attachment',
   'agents.get-me': 'get_me',
   'agents.org-tree': 'get_org_tree',
   'agents.test-codex-adapter': 'test_agent_second_cli_adapter',

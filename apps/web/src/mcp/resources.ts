@@ -1,6 +1,8 @@
 /** Resources: what a company has written down, as `service://…`. They are read by the API's endpoints. */
 import {
   agentEndpoints,
+  type AttachmentText,
+  attachmentEndpoints,
   documentEndpoints,
   type EndpointRow,
   issueEndpoints,
@@ -110,6 +112,13 @@ export const templates = [
     description: 'The documents of an issue are named in the issue’s own resource.',
     mimeType: MARKDOWN,
   },
+  {
+    uriTemplate: 'service://attachments/{attachment}',
+    name: 'attachment',
+    title: 'Text of a file on an issue',
+    description: 'The files of an issue are named in the issue’s own resource, with where their bytes are.',
+    mimeType: 'text/plain',
+  },
 ];
 
 const documentUri = (issue: string, key: string): string =>
@@ -168,6 +177,8 @@ interface Content {
 async function contentOf(caller: McpCaller, uri: string): Promise<Content | null> {
   const document = /^service:\/\/issues\/([^/]+)\/documents\/([^/]+)$/.exec(uri);
   if (document) return documentOf(caller, unescaped(document[1]!), unescaped(document[2]!));
+  const attachment = /^service:\/\/attachments\/([^/]+)$/.exec(uri);
+  if (attachment) return attachmentOf(caller, unescaped(attachment[1]!));
   const [, plural = '', word = ''] = /^service:\/\/([a-z]+)\/([^/]+)$/.exec(uri) ?? [];
   const kind = Object.hasOwn(kinds, plural) ? kinds[plural]! : null;
   if (kind === null) return null;
@@ -175,7 +186,10 @@ async function contentOf(caller: McpCaller, uri: string): Promise<Content | null
   const { result } = await caller.act(kind.get, { params: { [kind.param]: id } });
   const item = result as Item;
   if (kind.text !== null) return { mimeType: MARKDOWN, text: kind.text(item) };
-  const more = kind.thing === 'issue' ? { documents: await documentsOf(caller, id) } : {};
+  const more =
+    kind.thing === 'issue'
+      ? { documents: await documentsOf(caller, id), attachments: await attachmentsOf(caller, id) }
+      : {};
   return { mimeType: JSON_TYPE, text: JSON.stringify({ ...item, ...more }) };
 }
 
@@ -184,6 +198,29 @@ async function documentOf(caller: McpCaller, issue: string, key: string): Promis
   const { result } = await caller.act(documentEndpoints.get, { params });
   const { title, latest_body } = result as Item;
   return { mimeType: MARKDOWN, text: `# ${text(title)}\n\n${text(latest_body)}` };
+}
+
+/** What is no text is told of, with where the bytes are. */
+async function attachmentOf(caller: McpCaller, attachmentId: string): Promise<Content> {
+  const { result } = await caller.act(attachmentEndpoints.text, { params: { attachmentId } });
+  const { text: found, ...about } = result as AttachmentText;
+  if (found !== null) return { mimeType: 'text/plain', text: found };
+  const download = `${caller.services.public_url}${about.download_path}`;
+  return { mimeType: JSON_TYPE, text: JSON.stringify({ ...about, download }) };
+}
+
+async function attachmentsOf(caller: McpCaller, issueId: string) {
+  const { result } = await caller.act(attachmentEndpoints.list, {
+    params: { issueId },
+    query: { limit: PAGE },
+  });
+  return (result as Item[]).map(({ id, filename, content_type, size_bytes }) => ({
+    uri: `service://attachments/${id}`,
+    filename,
+    content_type,
+    size_bytes,
+    download: `${caller.services.public_url}/api/attachments/${id}/download`,
+  }));
 }
 
 async function documentsOf(caller: McpCaller, issueId: string) {

@@ -12,7 +12,7 @@ export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
 export { claimText, releaseText, storeAttachmentText, sweepPendingTexts } from './extraction.ts';
 export type { ExtractedText, TextSource } from './extraction.ts';
-export { promptAttachments, textsAwaited, withinBounds } from './texts.ts';
+export { promptAttachments, readAttachmentText, textsAwaited, withinBounds } from './texts.ts';
 export type { PromptAttachment } from './texts.ts';
 export {
   claimOrphans,

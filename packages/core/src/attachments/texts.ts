@@ -1,4 +1,7 @@
+import type { AttachmentText } from '@acp/contract';
+import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
+import type { AttachmentRow } from './read-attachments.ts';
 
 /** A file of an issue, as agents see it. */
 export interface PromptAttachment {
@@ -29,6 +32,33 @@ export function withinBounds(files: readonly PromptAttachment[]): PromptAttachme
     return { ...file, text };
   });
   return bounded.toReversed();
+}
+
+/** Characters of one answer. */
+const PIECE = 100_000;
+
+/** The text of one file, from a character on. */
+export async function readAttachmentText(
+  tx: Tx,
+  { id, issue_id, filename, content_type, size_bytes }: AttachmentRow,
+  offset = 0,
+): Promise<AttachmentText> {
+  const { rows } = await tx.execute<{ status: string; text: string | null; length: number | null }>(sql`
+    select case status when 'reading' then 'pending' else status end as status,
+      substr(extracted_text, ${offset + 1}::int, ${PIECE}) as text, length(extracted_text) as length
+    from attachment_texts where attachment_id = ${id}`);
+  const [found] = rows;
+  return {
+    id,
+    issue_id,
+    filename,
+    content_type,
+    size_bytes,
+    text_status: (found?.status ?? 'none') as AttachmentText['text_status'],
+    text: found?.text ?? null,
+    text_length: found?.length ?? null,
+    download_path: `/api/attachments/${id}/download`,
+  };
 }
 
 /** SQL: whether texts of the issue's latest files are still being extracted. One pending for longer waits for a sweep. */

@@ -1,5 +1,5 @@
 import { attachmentEndpoints as rows } from '@acp/contract';
-import { createAttachments, deleteAttachment, listAttachments } from '@acp/core';
+import { createAttachments, deleteAttachment, listAttachments, readAttachmentText } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { sendFile } from '../../http/send-file.ts';
@@ -11,6 +11,7 @@ export const attachmentRoutes: Route[] = [
     return made.length === 1 ? made[0]! : made;
   }),
   handle(rows.download, (c) => sendFile(c, { ...c.subject, etag: c.subject.sha256 })),
+  handle(rows.text, (c) => readAttachmentText(c.tx, c.subject, c.query.offset)),
   handle(rows.delete, async ({ services, actor, subject }) => {
     await services.transaction((tx) => deleteAttachment(tx, actor, subject));
     await services.files.discard([subject.storage_key]);
