@@ -1,0 +1,101 @@
+/** Streams of the agent-to-agent protocol, whatever begins them. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createLogger, loadConfig, newId } from '@acp/kernel';
+import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import * as fc from 'fast-check';
+import { createApp } from '../../apps/web/src/app.ts';
+import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
+import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { type Cast, createCast } from './cast.ts';
+
+let hub: LiveHub;
+let server: WebServer;
+let cast: Cast;
+let url: string;
+
+beforeAll(async () => {
+  const kit = await testDatabase();
+  const database = await databaseWithQueue();
+  void kit.notifier;
+  const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
+  const config = loadConfig({ RATE_LIMIT_RPM: '0' });
+  hub = new LiveHub({ database, listener: kit.listener, logger, max_streams_each: 20 });
+  await kit.listener.ready();
+  await hub.start();
+  const app = createApp({ database, logger, config, hub, validate_responses: true });
+  server = await listen(app, { host: '127.0.0.1', port: 0 });
+  cast = await createCast(database);
+  url = `${server.url}/companies/${cast.company_id}/agents/${cast.agent_id}/a2a`;
+});
+
+afterAll(async () => {
+  hub.close();
+  await server.stop(0);
+});
+
+type Who = 'agent' | 'foreign_agent';
+
+async function send(): Promise<{ id: string; contextId: string }> {
+  const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'Streamed' }] };
+  const params = { message, configuration: { returnImmediately: true } };
+  const { text } = await first({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, 'agent');
+  const { result } = JSON.parse(text) as { result: { task: { id: string; contextId: string } } };
+  return result.task;
+}
+
+/** The first event or the whole answer; then nobody reads on. */
+async function first(body: object, caller: Who): Promise<{ status: number; text: string }> {
+  const left = new AbortController();
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast[caller].headers },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([left.signal, AbortSignal.timeout(20_000)]),
+  });
+  let text = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('\n\n')) break;
+  }
+  left.abort();
+  return { status: response.status, text };
+}
+
+it('streams of anything at all begin with an answer, end when they are left, and keep no place', async () => {
+  const mine = await send();
+  const word = fc.oneof(fc.constantFrom(mine.id, '', newId()), fc.string());
+  const params = fc.oneof(
+    fc.record({ id: word, taskId: word }, { requiredKeys: [] }),
+    fc.record({
+      message: fc.record(
+        { messageId: fc.string(), taskId: word, parts: fc.array(fc.record({ text: fc.string() })) },
+        { requiredKeys: ['messageId', 'parts'] },
+      ),
+    }),
+    fc.jsonValue(),
+  );
+  const method = fc.constantFrom(
+    'message/stream',
+    'SendStreamingMessage',
+    'tasks/resubscribe',
+    'SubscribeToTask',
+  );
+  const who = fc.constantFrom<Who>('agent', 'foreign_agent');
+  // More than one key may have open at a time: a place that is not given back is missed.
+  await fc.assert(
+    fc.asyncProperty(method, params, who, async (name, sent, caller) => {
+      const { status, text } = await first({ jsonrpc: '2.0', id: 1, method: name, params: sent }, caller);
+      expect(status).toBe(caller === 'agent' ? 200 : 404);
+      const { result, error } = JSON.parse(text.replace(/^data: /, '').split('\n\n')[0]!) as {
+        result?: object;
+        error?: object;
+      };
+      expect(result === undefined).toBe(error !== undefined);
+      expect([caller, text.includes(mine.contextId)]).not.toEqual(['foreign_agent', true]);
+    }),
+    { numRuns: 60 },
+  );
+  const again = { jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id: mine.id } };
+  const last = await first(again, 'agent');
+  expect(last.text).toContain(mine.contextId);
+});
