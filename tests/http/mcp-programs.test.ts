@@ -223,6 +223,18 @@ describe('a program that the operator offers', () => {
     await api('DELETE', `/api/mcp-servers/${server.id}`);
   });
 
+  it('that hangs fails the call in its time, is found not to answer at all, and started again', async () => {
+    const server = await refresh(await add('stuck', { timeout_seconds: 1 }));
+    const before = (await around(server)).instance;
+    expect(await tried(server, 'hang')).toEqual({ status: 503, body: { error: 'stuck: no answer in 1 s' } });
+    const after = await waitFor(async () => {
+      const { status, body } = await tried(server, 'around', { path: '/', port: 1 });
+      return status === 200 && (JSON.parse((body as { answer: string }).answer) as { instance: string });
+    });
+    expect(after.instance).not.toBe(before);
+    await api('DELETE', `/api/mcp-servers/${server.id}`);
+  });
+
   it('that does not start says why, without the secret that it was told', async () => {
     const broken = await add('broken', { env: { MODE: 'broken', TOKEN: '${secret:MEMORY}' } });
     expect(await refresh(broken)).toMatchObject({

@@ -39,7 +39,10 @@ const tools = {
       }),
     ),
   crash: async () => process.exit(7),
-  hang: () => new Promise(() => undefined),
+  // Nothing else is answered either.
+  hang: () => {
+    for (;;);
+  },
 };
 
 const server = new Server({ name: 'memory', version: '1.0.0' }, { capabilities: { tools: {} } });

@@ -272,6 +272,8 @@ export class McpPrograms {
     const running = [...this.#running.values()];
     const holds = [...running, ...this.#ending.values()].map(({ hold }) => hold);
     if (holds.length === 0) return;
+    // A database that does not answer at all leaves the last look where it is.
+    if (this.#sinceRenewal() > GIVE_UP) for (const each of running) void this.#end(each, 'at once');
     const asked = performance.now();
     try {
       const kept = await renewMcpPrograms(this.#parts.database.db, holds, this.#leaseSec);
@@ -279,7 +281,6 @@ export class McpPrograms {
       for (const each of running) if (!kept.has(each.hold.server_id)) void this.#end(each, 'at once');
     } catch (error) {
       this.#parts.logger.warn('the leases of MCP servers could not be renewed', { error });
-      if (this.#sinceRenewal() > GIVE_UP) for (const each of running) void this.#end(each, 'at once');
     }
   }
 
