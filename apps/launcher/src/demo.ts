@@ -138,7 +138,7 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
   }
   if (exit) return 0;
   say();
-  say(`All done, and still up: ${signIn}. Ctrl-C ends it and leaves nothing behind.`);
+  say(`All done, and still up: ${signIn}\nCtrl-C ends it and leaves nothing behind.`);
   await following;
   return 0;
 }

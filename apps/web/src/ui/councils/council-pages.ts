@@ -154,8 +154,11 @@ function turnCard(
 
 function said(session: CouncilSession, { ranking, body_markdown: text }: CouncilTurn): Html {
   return html`!${when(ranking, (order) => html`<p class="soft small">${namesOf(session, order)}</p>`)}
-  !${markdown(text)}`;
+  !${markdown(ranking === null ? text : text.replace(BALLOT, ''))}`;
 }
+
+/** The line that the ranking was read from: names say the same. */
+const BALLOT = /^\W*RANKING\b.*\n?/im;
 
 const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>
   order.map((id) => participants.find(({ agent_id }) => agent_id === id)?.name ?? 'somebody').join(', then ');
