@@ -23,6 +23,7 @@ import {
   LostRunNotEnded,
   noteOffline,
   postponeLostRun,
+  proposeFindings,
   purgeOutlived,
   purgeOutlivedSubagent,
   releaseMissingTasks,
@@ -103,6 +104,13 @@ export const timerTable: readonly TimerRow[] = [
     interval_sec: 30,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepSubagents(tx));
+    },
+  },
+  {
+    name: 'findings',
+    interval_sec: 10,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => proposeFindings(tx));
     },
   },
   {

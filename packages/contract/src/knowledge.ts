@@ -44,3 +44,15 @@ export const knowledgeEndpoints = {
     doc: 'Passages of notes, findings, documents, files and closed issues that fit the question `q`, best first; none without one.',
   }),
 };
+
+/** What a model answers that is asked for findings. */
+export const ExtractedFindings = Type.Object({
+  findings: Type.Array(
+    Type.Object({
+      title: Type.String({ minLength: 3, maxLength: 300, pattern: '\\S' }),
+      text: Type.String({ minLength: 1, maxLength: 4000 }),
+    }),
+    { maxItems: 10 },
+  ),
+});
+export type ExtractedFindings = Static<typeof ExtractedFindings>;

@@ -2,9 +2,15 @@
 // (docs/adding-a-kind.md); a test compares the two.
 import { chatReplyKind, chatSummaryKind } from './chats/index.ts';
 import { councilTurnKind } from './councils/index.ts';
-import { heartbeatKind } from './heartbeats/index.ts';
+import { findingsKind, heartbeatKind } from './heartbeats/index.ts';
 import { registerRunKind, type RunKind } from './runs/index.ts';
 
-export const kindTable: readonly RunKind[] = [heartbeatKind, chatReplyKind, chatSummaryKind, councilTurnKind];
+export const kindTable: readonly RunKind[] = [
+  heartbeatKind,
+  findingsKind,
+  chatReplyKind,
+  chatSummaryKind,
+  councilTurnKind,
+];
 
 for (const kind of kindTable) registerRunKind(kind);

@@ -4,6 +4,7 @@
  * `heartbeat-kind.ts`. Invariant: every heartbeat is admitted by `admitHeartbeats`.
  */
 export { dispatchAgent } from './dispatch-agent.ts';
+export { FINDINGS, type FindingsFacts, findingsFacts, findingsKind, proposeFindings } from './findings.ts';
 export { HEARTBEAT, heartbeatKind, issueKey } from './heartbeat-kind.ts';
 export { invokeAgent, triggerIssue } from './invoke.ts';
 export { promptFacts } from './prompt-facts.ts';

@@ -2,6 +2,7 @@
 import { chatReply, chatSummary } from './chat/index.ts';
 import { councilTurn } from './council/index.ts';
 import type { ExecutionKind } from './execution-kind.ts';
+import { findings } from './findings/index.ts';
 import { heartbeat } from './heartbeat/index.ts';
 
 const table = new Map<string, ExecutionKind>();
@@ -11,7 +12,7 @@ export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 
-for (const kind of [heartbeat, chatReply, chatSummary, councilTurn]) registerExecutionKind(kind);
+for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn]) registerExecutionKind(kind);
 
 export function kindOfRun(name: string): ExecutionKind {
   const kind = table.get(name);

@@ -1,0 +1,152 @@
+/** What a run came upon that others should know: a call after it proposes findings, which become notes. */
+import { adapterTraits, createValidator, ExtractedFindings, permits } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { isUuid, storableText } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { systemActor } from '../activity/index.ts';
+import { hasKnowledge } from '../knowledge/index.ts';
+import { createNote } from '../notes/index.ts';
+import { admitRuns, type ClaimedRun, type EndedRun, readAgentFacts, type RunKind } from '../runs/index.ts';
+import { flagEnabled } from '../settings/index.ts';
+import type { PromptAgent } from './prompt-types.ts';
+
+const { heartbeat_runs } = schema;
+
+export const FINDINGS = 'findings';
+
+/** In characters: who says less has found nothing. */
+const LEAST_SAID = 80;
+const SAID = 20_000;
+/** Older runs are left alone: switching it on asks nothing of the past. */
+const LATELY = sql`interval '1 hour'`;
+const AT_ONCE = 20;
+/** Of titles, by trigrams: two findings of one thing. */
+const ALIKE = 0.6;
+
+/** Of the run that looks for findings in the run `r`: it follows from that, so that there is one only. A v4 by its form. */
+const runIdOf = sql`overlay(overlay(md5('findings ' || r.id) placing '4' from 13) placing 'a' from 17)::uuid`;
+
+const validate = createValidator(ExtractedFindings, 'findings');
+
+export const findingsKind: RunKind = {
+  name: FINDINGS,
+  subject: { type: 'issue', table: 'issues' },
+  // One after the other on an issue: each knows what the one before has found.
+  liveKey: ({ subject_id }) => (subject_id === null ? null : `findings:${subject_id}`),
+  audience: () => ({ topic: null, admins_only: true }),
+  retries: true,
+  end: async (tx, ended) => {
+    await keepFindings(tx, ended);
+    return { changes: [] };
+  },
+};
+
+/**
+ * Admits a run of the kind for each that has succeeded lately, of agents that opted in (`auto_extract_findings`) and are
+ * computed by a model. What the admission refuses now is proposed again, as long as it is recent.
+ */
+export async function proposeFindings(tx: Tx): Promise<number> {
+  if (!(await flagEnabled(tx, 'auto_findings'))) return 0;
+  const { rows } = await tx.execute<{ id: string; run_id: string; agent_id: string; issue_id: string }>(sql`
+    select ${runIdOf} as id, r.id as run_id, r.agent_id, r.issue_id
+    from agents a join heartbeat_runs r on r.agent_id = a.id
+    where a.auto_extract_findings and a.deleted_at is null
+      and r.kind = 'heartbeat' and r.status = 'succeeded' and r.private_to_user_id is null and r.issue_id is not null
+      and r.finished_at > now() - ${LATELY} and length(r.summary) >= ${LEAST_SAID}
+      and not exists (select from heartbeat_runs f where f.id = ${runIdOf})
+    order by a.id, r.finished_at limit ${AT_ONCE}`);
+  let admitted = 0;
+  for (const { id, run_id, agent_id, issue_id } of rows) {
+    const agent = await readAgentFacts(tx, agent_id);
+    if (agent === undefined || adapterTraits(agent.adapter_type).runs_as !== 'model') continue;
+    const admission = await admitRuns(tx, systemActor('scheduler'), agent, [
+      {
+        id,
+        kind: FINDINGS,
+        subject_id: issue_id,
+        // It is no work on the issue: whoever goes on with that looks at the run before.
+        issue_id: null,
+        payload: { run_id },
+        wake_reason: 'schedule',
+        trigger_detail: 'findings of a run',
+        depth: 0,
+        objection: null,
+      },
+    ]);
+    admitted += admission.admitted.length;
+  }
+  return admitted;
+}
+
+export interface FindingsFacts {
+  agent: PromptAgent;
+  has_knowledge: boolean;
+  issue: { identifier: string; title: string };
+  /** What the run had to say. */
+  said: string;
+}
+
+/** Undefined where the run, its issue or its agent is gone. */
+export async function findingsFacts(tx: Tx, run: ClaimedRun): Promise<FindingsFacts | undefined> {
+  const source = sourceOf(run);
+  if (source === null) return undefined;
+  const { rows } = await tx.execute<{ [K in keyof FindingsFacts]: FindingsFacts[K] }>(sql`
+    select jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
+        'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
+        'provider_id', a.provider_id, 'model', a.model) as agent,
+      ${hasKnowledge(sql`r.company_id`)} as has_knowledge,
+      jsonb_build_object('identifier', i.identifier, 'title', i.title) as issue,
+      coalesce((select left(m.body_markdown, ${SAID}) from comments m where m.issue_id = i.id and m.run_id = r.id
+        order by m.created_at desc limit 1), r.summary) as said
+    from heartbeat_runs r join agents a on a.id = r.agent_id join issues i on i.id = r.issue_id and i.deleted_at is null
+    where r.id = ${source} and r.company_id = ${run.company_id}`);
+  return rows[0];
+}
+
+function sourceOf({ payload }: Pick<EndedRun['run'], 'payload'>): string | null {
+  const { run_id } = payload;
+  return typeof run_id === 'string' && isUuid(run_id) ? run_id : null;
+}
+
+/** The model's answer as notes of the agent, each with its source; what is known already, or is no such answer, is dropped. */
+async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): Promise<void> {
+  const source = sourceOf(run);
+  if (run.status !== 'succeeded' || source === null || subject === null || subject.deleted_at !== null)
+    return;
+  if (actor.kind !== 'agent' || !permits(actor.permissions, 'notes.write')) return;
+  const [about] = await tx
+    .select({ id: heartbeat_runs.id })
+    .from(heartbeat_runs)
+    .where(eq(heartbeat_runs.id, source));
+  if (about === undefined) return;
+  const from = `Found in run [${source.slice(0, 8)}](/runs/${source}) on [${String(subject.identifier)}](/issues/${run.subject_id}).`;
+  for (const { title, text } of readFindings(result.text)) {
+    if (await isKnown(tx, run.company_id, title)) continue;
+    const body_markdown = `${storableText(text).trim()}\n\n${from}`;
+    const note = {
+      title: storableText(title).trim(),
+      body_markdown,
+      kind: 'finding',
+      tags: ['auto'],
+    } as const;
+    await createNote(tx, actor, run.company_id, { ...note, tags: [...note.tags], issue_id: run.subject_id });
+  }
+}
+
+/** The JSON object of an answer, whatever stands around it. */
+export function readFindings(answer: string | null): ExtractedFindings['findings'] {
+  const json = /\{[^]*\}/.exec(answer ?? '')?.[0];
+  if (json === undefined) return [];
+  try {
+    return validate(JSON.parse(json)).findings;
+  } catch {
+    return [];
+  }
+}
+
+async function isKnown(tx: Tx, company_id: string, title: string): Promise<boolean> {
+  const { rows } = await tx.execute<{ known: boolean }>(sql`
+    select exists (select from notes n where n.company_id = ${company_id} and n.deleted_at is null
+      and (lower(n.title) = lower(${title}) or (n.kind = 'finding' and similarity(n.title, ${title}) > ${ALIKE}))) as known`);
+  return rows[0]?.known === true;
+}
