@@ -225,6 +225,11 @@ describe('a program that the operator offers', () => {
 
   it('that hangs fails the call in its time, is found not to answer at all, and started again', async () => {
     const server = await refresh(await add('stuck', { timeout_seconds: 1 }));
+    // Its server says nothing of this tool.
+    await waitFor(async () => {
+      const { body } = await send('POST', `/mcp/${cast.company_id}`, rpc('tools/list'), 'agent');
+      return JSON.stringify(body).includes('"description":"hang, a tool of stuck."');
+    });
     const before = (await around(server)).instance;
     expect(await tried(server, 'hang')).toEqual({ status: 503, body: { error: 'stuck: no answer in 1 s' } });
     const after = await waitFor(async () => {

@@ -49,7 +49,7 @@ const server = new Server({ name: 'memory', version: '1.0.0' }, { capabilities: 
 server.setRequestHandler(ListToolsRequestSchema, () => ({
   tools: Object.keys(tools).map((name) => ({
     name,
-    description: `Does ${name}.`,
+    ...(name !== 'hang' && { description: `Does ${name}.` }),
     inputSchema: { type: 'object' },
   })),
 }));

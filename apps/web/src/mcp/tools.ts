@@ -73,7 +73,8 @@ export async function listTools(caller: McpCaller, params: Params, outside: Tool
 function describeOutside(tool: Tool): ListedTool {
   return {
     name: qualifiedName(tool),
-    description: tool.doc,
+    // Clients want one; not every server says what its tools do.
+    description: tool.doc || `${tool.name}, a tool of ${tool.namespace}.`,
     inputSchema: { ...tool.input_schema, type: 'object' },
     annotations: { readOnlyHint: tool.read_only, openWorldHint: true },
   };
