@@ -8,7 +8,7 @@ import { createApp } from '../../apps/web/src/app.ts';
 import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
 import { type Cast, createCast } from './cast.ts';
-import { startFormerAgent, startWilfulAgent } from './far-agents.ts';
+import { startFormerAgent, startLaterAgent, startWilfulAgent } from './far-agents.ts';
 import { rpc } from './mcp-messages.ts';
 
 let db: TestDatabase;
@@ -17,12 +17,13 @@ let config: ReturnType<typeof loadConfig>;
 let scheduler: RunningScheduler;
 let cast: Cast;
 let former: Awaited<ReturnType<typeof startFormerAgent>>;
+let later: Awaited<ReturnType<typeof startLaterAgent>>;
 let faraday: Awaited<ReturnType<typeof startWilfulAgent>>;
 
 beforeAll(async () => {
   // The official library tells there of each notification that it sends.
   jest.spyOn(console, 'info').mockImplementation(() => undefined);
-  [former, faraday] = await Promise.all([startFormerAgent(), startWilfulAgent()]);
+  [former, later, faraday] = await Promise.all([startFormerAgent(), startLaterAgent(), startWilfulAgent()]);
   db = await cloneDatabase('delegations');
   void db.notifier;
   const { database, listener } = db;
@@ -44,6 +45,7 @@ beforeAll(async () => {
   await db.database.pool.query(`update agents set status = 'paused'`);
   for (const [label, url] of [
     ['Former', former.url],
+    ['Later', later.url],
     ['Lab', faraday.url],
   ]) {
     const peer = await api<Peer>('POST', ofCompany('a2a/peers'), { label, url, rate_limit_rpm: 10_000 });
@@ -55,6 +57,7 @@ afterAll(async () => {
   await scheduler.stop();
   await web.stop(0);
   former.close();
+  later.close();
   faraday.close();
 });
 
@@ -148,6 +151,12 @@ it('an agent of the official 0.3 library is asked, answered and heard, and its n
   );
   expect(rows).toEqual([{ notified_at: expect.any(Date), push_token_sealed: expect.any(String) }]);
   expect((await issue(parent.id)).status).toBe('todo');
+});
+
+it('an agent of the official 1.0 library does what it is asked', async () => {
+  const { id } = await delegated('Later:Calculator', 'Two and two?');
+  await waitFor(async () => (await issue(id)).status === 'done');
+  expect(await words(id)).toEqual(['It is 4.']);
 });
 
 it('a notification has the task asked for at once, if it has the token; what it cost is the company’s cost', async () => {

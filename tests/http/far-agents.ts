@@ -12,6 +12,18 @@ import {
   InMemoryTaskStore,
 } from 'a2a-sdk-0.3/server';
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from 'a2a-sdk-0.3/server/express';
+import { AgentCard, Task as Task1, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import {
+  AgentEvent,
+  type AgentExecutor as AgentExecutor1,
+  DefaultRequestHandler as DefaultRequestHandler1,
+  InMemoryTaskStore as InMemoryTaskStore1,
+} from '@a2a-js/sdk/server';
+import {
+  agentCardHandler as agentCardHandler1,
+  jsonRpcHandler as jsonRpcHandler1,
+  UserBuilder as UserBuilder1,
+} from '@a2a-js/sdk/server/express';
 import { newId } from '@acp/kernel';
 
 async function serve(listener: Parameters<typeof createServer>[1]): Promise<{ url: string; close(): void }> {
@@ -93,6 +105,47 @@ export async function startFormerAgent() {
   );
   app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
   app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+  return server;
+}
+
+const words1 = (text: string, about: object) => ({
+  messageId: newId(),
+  role: 'ROLE_AGENT',
+  parts: [{ text }],
+  ...about,
+});
+
+/** Answers at once. */
+const calculator: AgentExecutor1 = {
+  async execute({ taskId, contextId }, bus) {
+    const about = { taskId, contextId };
+    const submitted = { id: taskId, contextId, status: { state: 'TASK_STATE_SUBMITTED' } };
+    bus.publish(AgentEvent.task(Task1.fromJSON(submitted)));
+    const status = { state: 'TASK_STATE_COMPLETED', message: words1('It is 4.', about) };
+    bus.publish(AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ ...about, status })));
+    bus.finished();
+    return Promise.resolve();
+  },
+  cancelTask: async () => Promise.resolve(),
+};
+
+/** Of the official library of the 1.0 generation, without notifications. */
+export async function startLaterAgent() {
+  const app = express();
+  const server = await serve(app);
+  const card = AgentCard.fromJSON({
+    name: 'Calculator',
+    description: 'Adds',
+    version: '1',
+    supportedInterfaces: [{ url: `${server.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: { pushNotifications: false },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+  });
+  const requestHandler = new DefaultRequestHandler1(card, new InMemoryTaskStore1(), calculator);
+  app.use('/.well-known/agent-card.json', agentCardHandler1({ agentCardProvider: requestHandler }));
+  app.use('/rpc', jsonRpcHandler1({ requestHandler, userBuilder: UserBuilder1.noAuthentication }));
   return server;
 }
 
