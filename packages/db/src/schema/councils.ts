@@ -83,5 +83,9 @@ export const council_turns = pgTable(
   (t) => [
     primaryKey({ columns: [t.session_id, t.agent_id, t.kind, t.round] }),
     uniqueIndex('council_turns_run').on(t.run_id),
+    // What its turns have cost lately.
+    index('council_turns_agent')
+      .on(t.agent_id, t.finished_at.desc())
+      .where(sql`${t.status} = 'done'`),
   ],
 );

@@ -1,0 +1,1 @@
+CREATE INDEX "council_turns_agent" ON "council_turns" USING btree ("agent_id","finished_at" DESC NULLS LAST) WHERE "council_turns"."status" = 'done';
