@@ -16,6 +16,7 @@ import {
   letter,
   listExecutionDecisions,
   presentCouncil,
+  reportCost,
   shuffledFor,
   sweepCouncils,
   updateIssue,
@@ -238,6 +239,29 @@ describe('a council', () => {
     expect(over.status).toBe('running');
     await write(async (tx) => advanceCouncil(tx, begun.id));
     expect((await play(begun, steady)).status).toBe('completed');
+  });
+});
+
+describe('a participant', () => {
+  it('that is paused, or runs out of budget, in the middle is left out at once', async () => {
+    const set = await scene();
+    await budget(set, 1, set.linus);
+    const begun = await convene(set);
+    await write(async (tx) =>
+      tx.update(schema.agents).set({ status: 'paused' }).where(eq(schema.agents.id, set.grace.id)),
+    );
+    const spent = { agent_id: set.linus.id, provider: 'x', model: 'x', cost_usd: 2 };
+    await write(async (tx) => reportCost(tx, set.human, set.company.id, spent));
+    await write(async (tx) => sweepCouncils(tx));
+    await write(async (tx) => advanceCouncil(tx, begun.id));
+    const over = await play(begun, steady);
+    expect(over.participants.map(({ name, left_out_reason: why }) => [name, why])).toEqual([
+      ['Ada', null],
+      ['Grace', 'the agent may not run now'],
+      ['Linus', 'the agent may not run now'],
+    ]);
+    // One is left: it concludes by itself.
+    expect(over.turns.map(({ kind }) => kind)).toEqual(['answer', 'conclusion']);
   });
 });
 

@@ -65,11 +65,14 @@ export class Browser {
 
   async post(
     path: string,
-    form: Record<string, string> = {},
+    form: Readonly<Record<string, string | readonly string[]>> = {},
     headers: Record<string, string> = {},
   ): Promise<request.Response> {
     const sent = request(this.#app).post(path).type('form').set(this.#headers()).set(headers);
-    return this.#keep(await sent.send(new URLSearchParams(form).toString()));
+    const fields = new URLSearchParams();
+    for (const [name, value] of Object.entries(form))
+      for (const each of [value].flat()) fields.append(name, each);
+    return this.#keep(await sent.send(fields.toString()));
   }
 
   /** A call of the API with the browser's cookies. */

@@ -1,18 +1,17 @@
 import { type CouncilTurnKind, terminalStatuses } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { enqueueMany } from '@acp/queue';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { releaseHolds } from '../budgets/index.ts';
 import { findIssue, type IssueRow } from '../issues/index.ts';
-import { admitRuns, agentFactColumns, type AgentFacts, agentPresent, cancelRuns } from '../runs/index.ts';
+import { admitRuns, agentFactColumns, type AgentFacts, agentPresent } from '../runs/index.ts';
 import { concludeCouncil } from './conclude-council.ts';
 import { endCouncil } from './end-council.ts';
 import { leaveOut } from './leave-out.ts';
 import { nextStep, type PlannedTurn } from './next-step.ts';
 import { councilChange, type CouncilRow, readParts } from './read-councils.ts';
-import { COUNCIL_TURN, turnProposal } from './turn-proposal.ts';
+import { turnProposal } from './turn-proposal.ts';
 
 const { council_sessions, council_turns } = schema;
 const scheduler = systemActor('scheduler');
@@ -156,23 +155,4 @@ async function failLostTurns(tx: Tx, { id }: CouncilRow): Promise<void> {
   const run_ids = rows.map(({ run_id }) => run_id);
   await leaveOut(tx, run_ids, 'its turn is gone');
   await releaseHolds(tx, run_ids);
-}
-
-const MOST = 200;
-
-/**
- * Calls off turns that did not begin within half an hour (the agent was paused meanwhile, its budget is held …), and moves
- * councils on whose job was lost or whose issue is over. @returns how many councils
- */
-export async function sweepCouncils(tx: Tx): Promise<number> {
-  const late = sql`r.kind = ${COUNCIL_TURN} and r.status = 'queued' and r.created_at < now() - interval '30 minutes'`;
-  await recordChanges(tx, scheduler, await cancelRuns(tx, late, 'its turn did not begin in time'));
-  const { rows } = await tx.execute<{ session_id: string }>(sql`
-    select s.id as session_id from council_sessions s left join issues i on i.id = s.issue_id
-    where s.status = 'running' and s.created_at < now() - interval '30 seconds' and (
-      i.id is null or i.deleted_at is not null or i.status in ('done', 'cancelled')
-      or not exists (select from heartbeat_runs r where r.subject_id = s.id and r.kind = ${COUNCIL_TURN} and r.status in ${liveRunStatuses}))
-    limit ${MOST}`);
-  await enqueueMany(tx, 'advance-council', rows);
-  return rows.length;
 }

@@ -35,7 +35,6 @@ export async function concludeCouncil(
     depth: session.depth,
   };
   const conclusion = body_markdown ?? '';
-  await endCouncil(tx, chair, session, { status: 'completed', conclusion });
   const left_out = participants.filter(({ left_out_reason: reason }) => reason !== null);
   await createExecutionDecision(tx, chair, issue, {
     decision_type: 'auto_approve',
@@ -53,6 +52,8 @@ export async function concludeCouncil(
   // The council wakes, not the chair: nobody would be woken by himself.
   await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, written.wakeups);
   await recordChanges(tx, chair, written.changes);
+  // Last: the issue is locked before the windows of budgets.
+  await endCouncil(tx, chair, session, { status: 'completed', conclusion });
 }
 
 /** Who has deliberated, and who was left out for what. */

@@ -191,9 +191,8 @@ async function estimates(tx: Tx, members: readonly Member[]): Promise<Map<string
   const { rows } = await tx.execute<{ id: string; usd: string }>(sql`
     select a.value as id, coalesce((
       select percentile_disc(0.5) within group (order by cost_usd) from (
-        select r.cost_usd from heartbeat_runs r
-        where r.agent_id = a.value::uuid and r.kind = ${COUNCIL_TURN} and r.status = 'succeeded'
-        order by r.created_at desc, r.id desc limit 20) last), ${FIRST_TURN_USD}::numeric)::text as usd
+        select r.cost_usd from council_turns t join heartbeat_runs r on r.id = t.run_id
+        where t.agent_id = a.value::uuid and t.status = 'done' order by t.finished_at desc limit 20) last), ${FIRST_TURN_USD}::numeric)::text as usd
     from jsonb_array_elements_text(${ids}::jsonb) a`);
   return new Map(rows.map(({ id, usd }) => [id, usd]));
 }

@@ -103,7 +103,12 @@ function othersOf(
 /** Runs that were called off before they began. */
 async function callOffTurns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
-  await leaveOut(tx, run_ids, 'its turn was cancelled');
+  for (const [why, of] of Map.groupBy(runs, ({ error }) => error ?? 'its turn was cancelled'))
+    await leaveOut(
+      tx,
+      of.map(({ id }) => id),
+      why,
+    );
   await releaseHolds(tx, run_ids);
   const sessions = await tx
     .selectDistinct({ session_id: council_turns.session_id })

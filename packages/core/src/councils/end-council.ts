@@ -21,14 +21,15 @@ export async function endCouncil(
     .set({ ...end, finished_at: sql`clock_timestamp()` })
     .where(eq(council_sessions.id, session.id))
     .returning();
+  // Runs before budget windows: that is the order of locks.
+  const which = sql`r.subject_id = ${session.id} and r.kind = ${COUNCIL_TURN}`;
+  const calledOff = await cancelRuns(tx, which, 'the council is over');
   const { rows: unused } = await tx.execute<{ run_id: string }>(sql`
     update council_turns set status = 'skipped' where session_id = ${session.id} and status = 'planned' returning run_id`);
   await releaseHolds(
     tx,
     unused.map(({ run_id }) => run_id),
   );
-  const which = sql`r.subject_id = ${session.id} and r.kind = ${COUNCIL_TURN}`;
-  const calledOff = await cancelRuns(tx, which, 'the council is over');
   const { participants } = await readParts(tx, [session]);
   const told = councilChange(row!, participants, `council.${end.status}`);
   await recordChanges(tx, actor, [...calledOff, told]);

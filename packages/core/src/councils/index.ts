@@ -5,11 +5,12 @@
  * the rows say, so that it goes on at the first missing turn whoever died; no turn is taken twice; whoever fails is left
  * out, with the reason.
  */
-export { advanceCouncil, sweepCouncils } from './advance-council.ts';
+export { advanceCouncil } from './advance-council.ts';
 export { cancelCouncil, conveneCouncil } from './convene-council.ts';
 export { councilFacts } from './council-facts.ts';
 export type { CouncilAnswer, CouncilFacts } from './council-facts.ts';
 export { councilTurnKind } from './council-kind.ts';
 export { COUNCIL_TURN } from './turn-proposal.ts';
 export { letter, shuffledFor } from './labels.ts';
+export { sweepCouncils } from './sweep-councils.ts';
 export { findCouncil, listCouncils, presentCouncil } from './read-councils.ts';

@@ -21,7 +21,7 @@ export const letter = (place: number): string => String.fromCodePoint(65 + place
  * @param shuffled the order in which the reader saw them @returns null where there is none
  */
 export function readBallot(text: string, shuffled: readonly string[]): string[] | null {
-  const line = /RANKING\W{0,5}\s*((?:[A-Z]\b[\s>,*_]*)+)/i.exec(text)?.[1];
+  const line = /RANKING\W{0,5}\s*((?:[A-Z]\b[ \t>,*_]*)+)/i.exec(text)?.[1];
   const letters = line?.toUpperCase().match(/[A-Z]/g) ?? [];
   const ranked = letters.map((each) => shuffled[each.codePointAt(0)! - 65]).filter((id) => id !== undefined);
   return ranked.length === 0 ? null : [...new Set(ranked)];

@@ -23,7 +23,7 @@ export async function sweepSubagents(tx: Tx): Promise<number> {
         or pi.id is null or pi.deleted_at is not null or pi.status = 'cancelled'
         or (i.status in ('todo', 'in_progress', 'done', 'cancelled')
           and not exists (select from heartbeat_runs r where r.agent_id = s.agent_id and r.status in ${liveRunStatuses})
-          and (i.status in ('done', 'cancelled') or not exists (select from wakeup_requests w
+          and (i.status in ('done', 'cancelled') or i.assignee_agent_id = s.agent_id and not exists (select from wakeup_requests w
             where w.agent_id = s.agent_id and w.issue_id = s.issue_id and w.status = 'pending')))
       )
       union

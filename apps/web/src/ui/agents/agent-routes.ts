@@ -18,6 +18,7 @@ import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
 import { agentTabs } from './settings-pages.ts';
 import { agentBody, agentForm, agentsBody, agentsPart, type AgentView, statePart } from './agent-pages.ts';
 
@@ -113,10 +114,7 @@ export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, fragment, query } = context;
     const { agents: all } = await listAgents(tx, user, { company_id });
-    // Sub-agents that have ended stand on the pages of those that spawned them.
-    const agents = all.filter(
-      ({ parent_agent_id: parent, status }) => parent === null || status !== 'terminated',
-    );
+    const agents = workingAgents(all);
     const view = query.view === 'chart' ? 'chart' : 'list';
     if (fragment) return agentsPart(agents, view);
     const can_write = roleIn(user, company_id) !== 'viewer';

@@ -18,6 +18,7 @@ import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
 import { issueTabs } from './material-page.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
@@ -168,7 +169,7 @@ export function propertiesPart({
 }: Pick<IssueView, 'issue' | 'agents' | 'projects' | 'can_write'>): Html {
   const nobody: Choice = { value: '', label: 'nobody' };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
-  const assignees = [nobody, ...agents.map(({ id, name }) => ({ value: id, label: name }))];
+  const assignees = [nobody, ...workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }))];
   // A form for each: changing one property does not overwrite what others change meanwhile.
   const property = (field: Html): Html =>
     html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>

@@ -1,6 +1,7 @@
 import { type Agent, priorities, type Project } from '@acp/contract';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
 import { formError, input, select, textarea } from '../kit/parts.ts';
 
 interface NewIssueView {
@@ -14,7 +15,10 @@ interface NewIssueView {
 
 export function newIssueBody({ company_id, agents, projects, error, form }: NewIssueView): Html {
   const typed = (name: string) => form?.text(name) ?? '';
-  const assignees = agents.map(({ id, name, role }) => ({ value: id, label: `${name} (${role})` }));
+  const assignees = workingAgents(agents).map(({ id, name, role }) => ({
+    value: id,
+    label: `${name} (${role})`,
+  }));
   return html`<form class="card" method="post" action="/companies/${company_id}/issues/new">
     !${formError(error)}
     !${input({ name: 'title', label: 'Title', value: typed('title'), required: true, autofocus: true })}
