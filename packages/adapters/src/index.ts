@@ -18,6 +18,8 @@ export type { Tag } from './words/untrusted.ts';
 export { embedTexts } from './llm/embed.ts';
 export type { Embedded } from './llm/embed.ts';
 export { callLimit } from './llm/usage.ts';
+export { ProcessorShare } from './process/processor-share.ts';
+export { memoryBytes, tooMuch, usageBelow } from './process/tree-usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
 export { probeModels } from './probe-models.ts';
 export { probeIdentity } from './probe-identity.ts';
@@ -32,6 +34,7 @@ export type {
   CloudSpec,
   ContainerSpec,
   EgressPlace,
+  ProgramLimits,
   ProgramSpec,
   ProviderSpec,
   SandboxSpec,

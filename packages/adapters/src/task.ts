@@ -67,6 +67,15 @@ export interface ContainerSpec {
   network: string;
 }
 
+/** Of a program and all that it starts. */
+export interface ProgramLimits {
+  /** `2g` */
+  memory: string;
+  /** Processors, on the average of some seconds. */
+  cpus: number;
+  pids: number;
+}
+
 /** Walls around a program on this machine. */
 export interface SandboxSpec {
   /** Its file. */
@@ -79,6 +88,7 @@ export interface SandboxSpec {
   places: readonly EgressPlace[];
   /** The service's own place where it is one of this machine: it is one of the sandbox's loopback too. */
   loopback: EgressPlace | null;
+  limits: ProgramLimits;
 }
 
 export interface EgressPlace {

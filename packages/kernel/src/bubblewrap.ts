@@ -1,6 +1,7 @@
 /** Bubblewrap, which shuts programs in on this machine: where it is, and whether the machine lets it work. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
+import { release } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pickEnvironment } from './config.ts';
@@ -63,6 +64,30 @@ export function bubblewrapGround({
 }): string[] {
   const temporary = ['--size', String(temp_bytes), '--tmpfs', '/tmp'];
   return [...bubblewrapWalls, '--hostname', hostname, ...bubblewrapProc(), '--dev', '/dev', ...temporary];
+}
+
+/**
+ * What comes before a command within the walls: limits that the kernel holds for each process, and for their number.
+ * Processes are counted per user namespace since Linux 5.14; before, the limit would count those of the whole user. Memory
+ * has to be watched from outside, for no limit of a process knows of the others.
+ */
+export function bubblewrapLimits(limits: {
+  processes: number;
+  file_bytes?: number;
+  open_files?: number;
+}): string[] {
+  const prlimit = findProgram('prlimit');
+  if (prlimit === undefined) return [];
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  const counts = major > 5 || (major === 5 && minor >= 14);
+  return [
+    prlimit,
+    '--core=0',
+    ...(limits.open_files === undefined ? [] : [`--nofile=${limits.open_files}`]),
+    ...(limits.file_bytes === undefined ? [] : [`--fsize=${limits.file_bytes}`]),
+    ...(counts ? [`--nproc=${limits.processes}`] : []),
+    '--',
+  ];
 }
 
 /** Its file, or why it can't be used here: tried, since many machines forbid what it needs. */

@@ -61,19 +61,19 @@ export const adapterVariables = {
   SERVICE_SANDBOX_MEMORY_LIMIT: Type.String({
     format: 'memory-limit',
     default: '2g',
-    description: 'Memory of a container, swap included.',
+    description: 'Memory of a container, swap included, or of a local CLI that is shut in.',
   }),
   SERVICE_SANDBOX_CPU_LIMIT: Type.Number({
     minimum: 0.01,
     maximum: 1024,
     default: 2,
-    description: 'Processors of a container.',
+    description: 'Processors of a container, or of a local CLI that is shut in.',
   }),
   SERVICE_SANDBOX_PIDS_LIMIT: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 512,
-    description: 'Processes of a container.',
+    description: 'Processes of a container, or of a local CLI that is shut in.',
   }),
   SERVICE_SANDBOX_NETWORK: Type.String({
     format: 'network-name',

@@ -56,6 +56,7 @@ export { repositoryRoot } from './config-read.ts';
 export {
   BUBBLEWRAP_MEND,
   bubblewrapGround,
+  bubblewrapLimits,
   bubblewrapProc,
   bubblewrapWalls,
   findBubblewrap,

@@ -1,8 +1,8 @@
-import { release } from 'node:os';
 import { labelledContainers, removeContainer, visibleFiles } from '@acp/adapters';
 import type { PluginSandbox } from '@acp/contract';
 import {
   bubblewrapGround,
+  bubblewrapLimits,
   type Config,
   engineEnvironment,
   findProgram,
@@ -179,7 +179,11 @@ function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace):
       '--chdir',
       WORKSPACE,
       '--',
-      ...limits(config),
+      ...bubblewrapLimits({
+        processes: config.plugin_pids_limit,
+        file_bytes: config.plugin_workspace_limit,
+        open_files: 1024,
+      }),
       ...command,
     ],
     env: { ...environment(place, WORKSPACE), PATH: search.join(':') },
@@ -187,25 +191,6 @@ function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace):
     workspace: WORKSPACE,
     cleanUp: async () => Promise.resolve(),
   };
-}
-
-/**
- * Processes are counted per user namespace since Linux 5.14; before, the limit would count those of the whole user. Memory
- * is watched from outside, for no limit of a process knows of the others.
- */
-function limits({ plugin_pids_limit, plugin_workspace_limit }: SandboxConfig): string[] {
-  const prlimit = findProgram('prlimit');
-  if (prlimit === undefined) return [];
-  const [major = 0, minor = 0] = release().split('.').map(Number);
-  const counts = major > 5 || (major === 5 && minor >= 14);
-  return [
-    prlimit,
-    '--core=0',
-    '--nofile=1024',
-    `--fsize=${plugin_workspace_limit}`,
-    ...(counts ? [`--nproc=${plugin_pids_limit}`] : []),
-    '--',
-  ];
 }
 
 /**

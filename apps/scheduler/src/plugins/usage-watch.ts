@@ -1,6 +1,5 @@
+import { memoryBytes, ProcessorShare, tooMuch, usageBelow } from '@acp/adapters';
 import type { Config } from '@acp/kernel';
-import { ProcessorShare } from './processor-share.ts';
-import { memoryBytes, type Usage, usageBelow } from './usage.ts';
 import { workspaceBytes } from './workspace.ts';
 
 type Limits = Pick<
@@ -25,9 +24,6 @@ export interface WatchTimes {
 }
 
 const defaultTimes: WatchTimes = { every: 2000, workspace_every: 30_000 };
-/** The walls have one or two processes of their own. */
-const OF_THE_WALLS = 2;
-
 /**
  * What no control group bounds: ends processes that take more memory, processes or room than they may, and halts those that
  * take more processor time.
@@ -71,7 +67,8 @@ export class UsageWatch {
     if (measures) this.#measuredAt = performance.now();
     for (const each of running) {
       const taken = usage.get(each.pid!);
-      const reason = taken && this.#tooMuch(taken);
+      const reason =
+        taken && tooMuch(taken, this.#config.plugin_memory_limit, this.#config.plugin_pids_limit);
       if (reason !== undefined) {
         void each.kill(reason);
         continue;
@@ -82,15 +79,6 @@ export class UsageWatch {
         );
       if (measures) void this.#measure(each);
     }
-  }
-
-  #tooMuch({ pids, memory_bytes }: Usage): string | undefined {
-    const { plugin_memory_limit, plugin_pids_limit } = this.#config;
-    if (memory_bytes > memoryBytes(plugin_memory_limit))
-      return `it takes more memory than ${plugin_memory_limit}`;
-    if (pids.length > plugin_pids_limit + OF_THE_WALLS)
-      return `it has more processes than ${plugin_pids_limit}`;
-    return undefined;
   }
 
   async #measure(each: WatchedProcess): Promise<void> {

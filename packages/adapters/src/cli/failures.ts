@@ -22,8 +22,9 @@ function categoryOf(message: string, status: number | null): AdapterErrorCategor
   return 'permanent';
 }
 
-/** Where the output says nothing about why: the end of what stood on standard error, else the code or signal. */
-export function failureOfEnd(name: string, { code, signal, stderr }: ProgramEnd): AdapterError {
+/** What it was ended for, if it was. Where the output says nothing about why: the end of what stood on standard error, else the code or signal. */
+export function failureOfEnd(name: string, { code, signal, stderr, too_much }: ProgramEnd): AdapterError {
+  if (too_much !== undefined) return new AdapterError('permanent', `${name} was ended: ${too_much}`);
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const said = stderr.trim();
   // What a program says last is why it ended: the beginning goes.

@@ -13,6 +13,9 @@ export type LocalConfig = Pick<
   | 'local_cli_host_companies'
   | 'local_cli_readable'
   | 'public_url'
+  | 'sandbox_cpu_limit'
+  | 'sandbox_memory_limit'
+  | 'sandbox_pids_limit'
 >;
 
 /**
@@ -37,6 +40,11 @@ export async function localSandbox(
     hidden: [config.home, repositoryRoot],
     places: [service, ...given],
     loopback: isOwn(service) ? service : null,
+    limits: {
+      memory: config.sandbox_memory_limit,
+      cpus: config.sandbox_cpu_limit,
+      pids: config.sandbox_pids_limit,
+    },
   };
 }
 

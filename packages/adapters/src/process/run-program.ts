@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { AdapterError } from '../adapter-error.ts';
 import { splitLines } from './lines.ts';
+import type { ProgramLimits } from '../task.ts';
 import { killMarked, sendSignal } from './marked.ts';
+import { watchProgram } from './program-limits.ts';
 
 export interface ProgramCall {
   /** Program and arguments, never a shell's line. */
@@ -12,6 +14,8 @@ export interface ProgramCall {
   env: Record<string, string>;
   stdin: string;
   run_id: string;
+  /** Where nothing else bounds it. */
+  limits?: ProgramLimits;
   /** Comes first; where it throws, nothing is started. What it gives takes the command's place. */
   prepare?: (signal: AbortSignal) => Promise<Pick<ProgramCall, 'command'> | void>;
   /** Ends what a program started where no signal of ours reaches: its container. */
@@ -21,6 +25,8 @@ export interface ProgramCall {
 export interface ProgramEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
+  /** Why it was ended from here. */
+  too_much?: string | undefined;
   /** The last of it. */
   stderr: string;
 }
@@ -48,6 +54,13 @@ export async function* runProgram(
   const ending = new Ending(child, exited, call);
   const onAbort = () => void ending.begin().then(() => stopReading(child));
   signal.addEventListener('abort', onAbort, { once: true });
+  let too_much: string | undefined;
+  const unwatch =
+    call.limits &&
+    watchProgram(child.pid!, call.limits, (reason) => {
+      too_much = reason;
+      onAbort();
+    });
   // What the program leaves behind may hold its output open: it goes as soon as the program is gone.
   void exited.then(async () => ending.begin());
   try {
@@ -55,9 +68,10 @@ export async function* runProgram(
     child.stdin.on('error', () => undefined);
     child.stdin.end(call.stdin);
     yield* splitLines(untilClosed(child.stdout));
-    return { ...(await exited), stderr: stderr() };
+    return { ...(await exited), stderr: stderr(), too_much };
   } finally {
     signal.removeEventListener('abort', onAbort);
+    unwatch?.();
     await ending.begin();
     child.stdout.destroy();
     child.stderr.destroy();

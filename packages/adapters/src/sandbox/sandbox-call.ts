@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bubblewrapGround } from '@acp/kernel';
+import { bubblewrapGround, bubblewrapLimits } from '@acp/kernel';
 import { makeRunFolder } from '../process/run-folder.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
@@ -29,6 +29,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
   return {
     ...call,
     cwd: '/',
+    limits: sandbox.limits,
     env: { ...call.env, ...wayOut, PATH: search.join(':'), TMPDIR: '/tmp' },
     prepare: async (signal) => {
       await call.prepare?.(signal);
@@ -63,6 +64,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
           '--chdir',
           call.cwd,
           '--',
+          ...bubblewrapLimits({ processes: sandbox.limits.pids }),
           ...inside,
           JSON.stringify(settings),
           ...command,

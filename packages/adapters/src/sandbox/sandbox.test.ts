@@ -10,7 +10,7 @@ import { findBubblewrap, newId } from '@acp/kernel';
 import { hostileCommand } from '@acp/testkit';
 import { markedProcesses } from '../process/marked.ts';
 import { runProgram } from '../process/run-program.ts';
-import type { ProgramSpec, SandboxSpec } from '../task.ts';
+import type { ProgramLimits, ProgramSpec, SandboxSpec } from '../task.ts';
 import { sandboxCall } from './sandbox-call.ts';
 
 const bubblewrap = await findBubblewrap();
@@ -72,7 +72,9 @@ interface Trial {
 
 let found: ReturnType<typeof machine> | undefined;
 
-async function attack(changes: Partial<ProgramSpec> = {}) {
+const ample: ProgramLimits = { memory: '2g', cpus: 2, pids: 512 };
+
+async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
   const about = await (found ??= machine());
   const run_id = newId();
   const places = [{ host: 'localhost', port: about.service_port }];
@@ -82,6 +84,7 @@ async function attack(changes: Partial<ProgramSpec> = {}) {
     hidden: [path.join(folder, 'service'), about.checkout],
     places,
     loopback: places[0]!,
+    limits,
   };
   const program: ProgramSpec = {
     command: hostileCommand(),
@@ -148,5 +151,18 @@ here('a hostile program in the sandbox', () => {
     const { trials, end } = await attack({ home_identity: '1:2' });
     expect(trials).toEqual([]);
     expect(end).toMatchObject({ code: 97, stderr: expect.stringContaining('exchanged') });
+  });
+
+  it('is ended when it takes more memory than it may, and says so', async () => {
+    const hoard = 'const kept = []; setInterval(() => kept.push(Buffer.alloc(2e7, 1)), 20)';
+    const { end } = await attack({ command: [process.execPath, '-e', hoard] }, { ...ample, memory: '300m' });
+    expect(end.too_much).toBe('it takes more memory than 300m');
+  });
+
+  it('gets no more processes than it may have', async () => {
+    const spread = 'for n in $(seq 1 200); do sleep 60 & done; wait';
+    const { end } = await attack({ command: ['/bin/sh', '-c', spread] }, { ...ample, pids: 60 });
+    // Refused by the kernel, or ended where that does not count them by sandbox.
+    expect(end.too_much ?? end.stderr).toMatch(/more processes than 60|[Cc]annot fork|fork: /);
   });
 });

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-export interface Usage {
+export interface TreeUsage {
   /** All of the tree. */
   pids: number[];
   memory_bytes: number;
@@ -17,7 +17,10 @@ const TICKS_A_SECOND = 100;
  * on machines without /proc.
  * @param exact_from bytes: a tree that seems to take more is looked at again, with what its processes share counted once
  */
-export async function usageBelow(roots: readonly number[], exact_from: number): Promise<Map<number, Usage>> {
+export async function usageBelow(
+  roots: readonly number[],
+  exact_from: number,
+): Promise<Map<number, TreeUsage>> {
   const all = await processes();
   const children = Map.groupBy(all, ({ parent }) => parent);
   return new Map(
@@ -73,4 +76,18 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 export function memoryBytes(limit: string): number {
   const [, digits = '0', unit = ''] = /^(\d+)([bkmg]?)$/.exec(limit) ?? [];
   return Number(digits) * ({ k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[unit] ?? 1);
+}
+
+/** The walls have one or two processes of their own. */
+const OF_THE_WALLS = 2;
+
+/** For people, what a tree takes too much of; undefined where it keeps to its limits. */
+export function tooMuch(
+  { pids, memory_bytes }: TreeUsage,
+  memory: string,
+  most_processes: number,
+): string | undefined {
+  if (memory_bytes > memoryBytes(memory)) return `it takes more memory than ${memory}`;
+  if (pids.length > most_processes + OF_THE_WALLS) return `it has more processes than ${most_processes}`;
+  return undefined;
 }

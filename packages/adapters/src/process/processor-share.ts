@@ -1,4 +1,4 @@
-import { type Usage, usageBelow } from './usage.ts';
+import { type TreeUsage, usageBelow } from './tree-usage.ts';
 
 /** A second's worth of its share may be taken at once: whoever works now and then is never halted. */
 const BURST_SEC = 1;
@@ -31,7 +31,7 @@ export class ProcessorShare {
   }
 
   /** @returns true now and then, where it has to be told that it is halted */
-  look(root: number, { pids, cpu_sec }: Usage): boolean {
+  look(root: number, { pids, cpu_sec }: TreeUsage): boolean {
     const now = performance.now();
     const account = this.#accounts.get(root);
     if (account === undefined) {

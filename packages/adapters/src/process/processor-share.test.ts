@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { waitFor } from '@acp/testkit';
 import { ProcessorShare } from './processor-share.ts';
-import { usageBelow } from './usage.ts';
+import { usageBelow } from './tree-usage.ts';
 
 const children: ChildProcess[] = [];
 
