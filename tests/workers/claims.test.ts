@@ -168,13 +168,21 @@ describe('many claims at once', () => {
     const fleet = openFleet();
     await queueTasks(300, await newAgent());
     const { rows } = await kit.database.db.execute<{ id: string }>(
-      sql`select id from remote_tasks order by created_at, id limit 100`,
+      sql`select id from remote_tasks order by created_at, id limit 50`,
     );
-    const workers = await manyWorkers(100);
+    const workers = await manyWorkers(50);
     expect(idsOf(await claimAll(fleet, workers))).toEqual(new Set(rows.map(({ id }) => id)));
-    await claimAll(fleet, workers);
-    await claimAll(fleet, workers);
+    for (let round = 0; round < 5; round += 1) await claimAll(fleet, workers);
     expect(await waiting()).toBe(0);
+  });
+
+  it('of a large fleet do not all wait for a look: the others ask again', async () => {
+    const fleet = openFleet();
+    const workers = await manyWorkers(120);
+    await claimAll(fleet, workers);
+    await queueTasks(80, await newAgent());
+    expect(await claimAll(fleet, workers)).toHaveLength(50);
+    expect(await claimAll(fleet, workers)).toHaveLength(30);
   });
 });
 

@@ -90,6 +90,19 @@ describe('transaction', () => {
     expect(test.database.statements() - before).toBe(3);
   });
 
+  it('that need not be durable says so for itself alone, and costs no statement more', async () => {
+    const read = async (tx: Tx) =>
+      (await tx.execute<{ waits: string }>(sql`select current_setting('synchronous_commit') as waits`))
+        .rows[0]!.waits;
+    const own = openDatabase({ url: test.url, max: 1, application_name: 'test' });
+    await own.pool.query('set synchronous_commit to on');
+    const before = own.statements();
+    expect(await transaction(own, read, { durable: false })).toBe('off');
+    expect(own.statements() - before).toBe(3);
+    expect(await transaction(own, read)).toBe('on');
+    await own.close();
+  });
+
   it('runs at read committed whatever the database says', async () => {
     const { rows } = await transaction(test.database, async (tx) =>
       tx.execute<{ isolation: string }>(sql`select current_setting('transaction_isolation') as isolation`),

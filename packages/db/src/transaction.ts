@@ -9,14 +9,28 @@ import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
 
+export interface TransactionOptions {
+  /**
+   * False: the commit does not wait for the disk. It is seen by all at once, and lost where the database crashes within the
+   * next second: for what is of no worth after a crash.
+   */
+  durable?: boolean;
+}
+
+const NOT_DURABLE = 'set local synchronous_commit to off';
+
 /**
  * Runs `fn` in one READ COMMITTED transaction and tells its signals to `database.notifier` strictly after COMMIT.
  * Nothing is retried but the connecting. Throws ServiceError `unavailable` when the database can't be reached; when
  * that happens at COMMIT, whether it took effect is unknown.
  */
-export async function transaction<T>(database: Database, fn: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transaction<T>(
+  database: Database,
+  fn: (tx: Tx) => Promise<T>,
+  { durable = true }: TransactionOptions = {},
+): Promise<T> {
   try {
-    const client = await begin(database);
+    const client = await begin(database, durable ? database.begin : `${database.begin};${NOT_DURABLE}`);
     let broken: Error | undefined;
     const tx: Tx = new NodePgTransaction(dialect, new NodePgSession(client, dialect, undefined), undefined);
     const signals = collectSignals(tx);
@@ -38,12 +52,12 @@ export async function transaction<T>(database: Database, fn: (tx: Tx) => Promise
   }
 }
 
-async function begin(database: Database): Promise<PoolClient> {
+async function begin(database: Database, text: string): Promise<PoolClient> {
   // Idle connections may have died unnoticed; before the first statement another one is as good.
   for (let left = database.poolStats().max; ; left -= 1) {
     const client = await database.pool.connect();
     try {
-      await client.query(database.begin);
+      await client.query(text);
       return client;
     } catch (err) {
       client.release(err instanceof Error ? err : true);

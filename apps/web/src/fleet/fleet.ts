@@ -51,9 +51,9 @@ export function createFleet({ database, logger, listener, registration, claims }
     most: MOST_BEATS,
     rest_ms: BEATS_REST_MS,
     perform: async (noted) => {
-      // Of two heartbeats of one worker the later one counts.
+      // Of two heartbeats of one worker the later one counts. The next one makes up for one that a crash takes.
       const last = new Map(noted.map((beat) => [beat.worker_id, beat]));
-      await transaction(database, async (tx) => noteHeartbeats(tx, [...last.values()]));
+      await transaction(database, async (tx) => noteHeartbeats(tx, [...last.values()]), { durable: false });
       return noted.map(() => undefined);
     },
   });

@@ -11,6 +11,7 @@ import type { Logger } from '@acp/kernel';
 const BACKSTOP_MS = 5000;
 /** Least time between two looks, so that a busy queue costs some statements a second and not one a claim. */
 const REST_MS = 25;
+const MOST_WAITING = 50;
 /** Tasks that nobody can have (just taken by another process, called off) are looked at again so much later. */
 const DOUBT_MS = 200;
 
@@ -25,6 +26,8 @@ export class QueuedTasks {
   #stale = true;
   #readAt = -Infinity;
   #reading: Promise<void> | null = null;
+  /** Claims that wait for a look. */
+  #waiting = 0;
   #doubt: NodeJS.Timeout | null = null;
 
   constructor({
@@ -92,15 +95,24 @@ export class QueuedTasks {
     for (const off of this.#off) off();
   }
 
-  /** Reads again what is known to have changed: a task that was signalled before the claim is never missed by it. */
+  /**
+   * Reads again what is known to have changed: a task that was signalled before the claim is not missed by it. Of a large
+   * fleet only some wait for that; they are enough to take what may be found.
+   */
   async #refresh(): Promise<void> {
-    if (this.#reading !== null) await this.#reading;
-    // What is signalled while it was being read takes another look.
-    if (!this.#stale) return;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = null;
-    });
-    await this.#reading;
+    if ((!this.#stale && this.#reading === null) || this.#waiting >= MOST_WAITING) return;
+    this.#waiting += 1;
+    try {
+      if (this.#reading !== null) await this.#reading;
+      // What is signalled while it was being read takes another look.
+      if (!this.#stale) return;
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = null;
+      });
+      await this.#reading;
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   #promise(queued: QueuedRoute, tasks: 1 | -1): void {
