@@ -9,6 +9,7 @@ import { benchApi } from './api.ts';
 import { benchChats } from './chats.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchFleet } from './fleet.ts';
+import { benchKnowledge } from './knowledge.ts';
 import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { benchMcp } from './mcp.ts';
@@ -29,6 +30,7 @@ const sections: Record<string, Bench> = {
   g: benchMcp,
   h: benchPlugins,
   i: benchChats,
+  j: benchKnowledge,
 };
 
 const { values } = parseArgs({

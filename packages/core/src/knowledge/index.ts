@@ -15,7 +15,15 @@ export {
   releaseEmbedding,
   storeVectors,
 } from './embed-passages.ts';
-export { bytesOf, embeddingModel, type QuestionVector, spaceOf, vectorOf, vectorSpace } from './vectors.ts';
+export {
+  bytesOf,
+  embeddingModel,
+  insertVectors,
+  type QuestionVector,
+  spaceOf,
+  vectorOf,
+  vectorSpace,
+} from './vectors.ts';
 export {
   giveUpSource,
   hasKnowledge,

@@ -1,0 +1,161 @@
+/**
+ * Knowledge: whether the search finds the passage that answers, by words alone and with embeddings, and how long it takes
+ * over many. The corpus are the pages of `docs/`. The embeddings are a stand-in, hashed pieces of words: they show what
+ * the merging of rankings does, not what a real model would add.
+ */
+import {
+  createNote,
+  indexNextSource,
+  insertVectors,
+  type QuestionVector,
+  searchKnowledge,
+  spaceOf,
+} from '@acp/core';
+import { type Database, schema, transaction } from '@acp/db';
+import { cloneDatabase, createCompany, createUser, actors, wordEmbeddings } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { readdir, readFile } from 'node:fs/promises';
+import type { BenchOptions, Report } from './report.ts';
+import { percentile } from './statistics.ts';
+
+const FOUND_WITHIN = 8;
+const AIM_MS = 50;
+const MANY = 100_000;
+const BATCH = 500;
+const space = spaceOf({ adapter_type: 'family_compat', base_url: null, embedding_model: 'bench' });
+const embed = wordEmbeddings([], 384);
+
+/** In other words than the page has, where that is possible; and the page that answers. */
+const questions: readonly [question: string, page: string][] = [
+  ['How do I bring back a backup after the disk died?', 'operating'],
+  ['What happens when a scheduler is killed in the middle of a run?', 'ARCHITECTURE'],
+  ['Who can read a private conversation with an agent?', 'chats'],
+  ['How are passages cut from long tables and code?', 'knowledge'],
+  ['Which steps add a new page to the user interface?', 'adding-a-page'],
+  ['How does a new background job get into the catalogue?', 'adding-a-job'],
+  ['What does a tool provider have to implement?', 'adding-a-tool-provider'],
+  ['How is a remote worker registered and approved?', 'workers'],
+  ['How do I sign the payload of an incoming webhook of a routine?', 'routines'],
+  ['Which environment variable limits the size of uploads?', 'configuration'],
+  ['How do I set up a passkey or an authenticator app?', 'sign-in'],
+  ['Which status code does a conflict answer with?', 'http-status'],
+  ['How do tests wait for something without sleeping?', 'testing'],
+  ['How does an outside agent send a task by A2A?', 'a2a'],
+  ['How does a plugin ask for a host service?', 'plugins'],
+  ['Which command line programs can run agents on this machine?', 'adapters'],
+];
+
+export async function benchKnowledge(report: Report, options: BenchOptions): Promise<void> {
+  report.section('(j) The search of knowledge');
+  const database = await cloneDatabase('bench_knowledge');
+  try {
+    await measureRecall(report, database.database);
+    await measureTime(report, database.database, options.smoke ? MANY / 50 : MANY);
+  } finally {
+    await database.close();
+  }
+}
+
+async function measureRecall(report: Report, database: Database): Promise<void> {
+  const company = await createCompany(database.db);
+  const actor = actors.user(await createUser(database.db), { [company.id]: 'admin' });
+  const folder = new URL('../../docs/', import.meta.url);
+  const pages = (await readdir(folder)).filter((name) => name.endsWith('.md'));
+  for (const name of pages) {
+    const body_markdown = await readFile(new URL(name, folder), 'utf8');
+    const title = name.replace('.md', '');
+    await transaction(database, async (tx) => createNote(tx, actor, company.id, { title, body_markdown }));
+  }
+  while ((await transaction(database, async (tx) => indexNextSource(tx, null))) !== undefined);
+  const passages = await database.db.select().from(schema.knowledge_chunks);
+  const vectors = vectorsOf(passages.map(({ heading, text }) => `${heading}\n\n${text}`));
+  const rows = passages.map(({ id }, at) => ({ chunk_id: id, vector: vectors[at]! }));
+  for (let at = 0; at < rows.length; at += BATCH)
+    await insertVectors(database.db, { company_id: company.id, space }, rows.slice(at, at + BATCH));
+  for (const [way, withVectors] of [
+    ['by words and headings', false],
+    ['with embeddings too', true],
+  ] as const) {
+    let found = 0;
+    const missed: string[] = [];
+    for (const [question, page] of questions) {
+      const vector = withVectors ? questionVector(question) : null;
+      const query = { question, limit: FOUND_WITHIN, vector };
+      const best = await searchKnowledge(database.db, company.id, query);
+      if (best.some(({ title }) => title.split(' › ')[0] === page)) found += 1;
+      else missed.push(question);
+    }
+    report.add({
+      name: `recall@${FOUND_WITHIN}, ${way}`,
+      value: (100 * found) / questions.length,
+      unit: '%',
+      conditions: `${questions.length} questions, ${passages.length} passages of docs/; embeddings are hashed pieces of words, no real model`,
+    });
+    if (missed.length > 0) report.text(`not found: ${missed.join(' | ')}`);
+  }
+}
+
+async function measureTime(report: Report, database: Database, count: number): Promise<void> {
+  const company = await createCompany(database.db);
+  await fill(database, company.id, count);
+  const asked = Array.from(
+    { length: 60 },
+    (_, n) => `word${(n * 37) % 900} common${n % 20} word${(n * 91) % 4000}`,
+  );
+  for (const [way, withVectors] of [
+    ['by words and headings', false],
+    ['with embeddings too', true],
+  ] as const) {
+    const took: number[] = [];
+    for (const question of asked) {
+      const vector = withVectors ? questionVector(question) : null;
+      const began = performance.now();
+      await searchKnowledge(database.db, company.id, { question, vector });
+      took.push(performance.now() - began);
+    }
+    report.add({
+      name: `search ${way}, p95`,
+      value: percentile(took.slice(10), 95),
+      unit: 'ms',
+      aim: { at_most: AIM_MS },
+      conditions: `${count} passages of one company, 384 dimensions, without pgvector; median ${percentile(took.slice(10), 50).toFixed(1)} ms`,
+    });
+  }
+}
+
+/** Passages of a vocabulary in which few words are common and most are rare, twenty to a source, with vectors. */
+async function fill(database: Database, company_id: string, count: number): Promise<void> {
+  const { db } = database;
+  await db.execute(sql`
+    insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
+    select ${company_id}, 'note', gen_random_uuid(), 1, 20 from generate_series(1, ${count / 20}::int)`);
+  await db.execute(sql`
+    insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
+    select s.id, s.company_id, n, 'Page ' || left(s.id::text, 8) || ' section ' || n, (
+      select string_agg(case when random() < 0.3 then 'common' || (random() * 20)::int
+        else 'word' || (random() * random() * 20000)::int end, ' ') from generate_series(1, 120) where s.id is not null and n > 0)
+    from knowledge_sources s cross join generate_series(1, 20) n where s.company_id = ${company_id}`);
+  const { rows } = await db.execute<{ id: string }>(
+    sql`select id from knowledge_chunks where company_id = ${company_id}`,
+  );
+  for (let at = 0; at < rows.length; at += BATCH) {
+    const batch = rows.slice(at, at + BATCH).map(({ id }) => ({ chunk_id: id, vector: randomVector() }));
+    await insertVectors(db, { company_id, space }, batch);
+  }
+  await db.execute(sql`analyze knowledge_chunks, knowledge_sources, knowledge_vectors`);
+}
+
+function randomVector(): Float32Array {
+  return unit(Array.from({ length: 384 }, () => Math.random() - 0.5));
+}
+
+function questionVector(question: string): QuestionVector {
+  return { space, vector: vectorsOf([question])[0]! };
+}
+
+const vectorsOf = (texts: string[]): Float32Array[] => embed(texts).map(unit);
+
+function unit(numbers: readonly number[]): Float32Array {
+  const norm = Math.hypot(...numbers);
+  return Float32Array.from(numbers, (number) => number / norm);
+}
