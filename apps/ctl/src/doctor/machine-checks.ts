@@ -1,7 +1,7 @@
 /** What the machine and the environment bring. */
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
-import { BUBBLEWRAP_MEND, findBubblewrap, findPluginWalls, isExposed } from '@acp/kernel';
+import { BUBBLEWRAP_MEND, findBubblewrap, findPluginWalls, findProgram, isExposed } from '@acp/kernel';
 import { type Check, well, wrong } from './finding.ts';
 
 const LEAST_FREE_MB = 1000;
@@ -83,6 +83,21 @@ export const machineChecks: Record<string, Check> = {
       return isExposed(config)
         ? wrong(detail, 'set SERVICE_PLUGIN_BINARY_ALLOWLIST to the paths of binaries that plugins may be')
         : well(detail);
+    },
+  },
+  'MCP programs': {
+    mend: 'install the programs of SERVICE_MCP_COMMANDS where the schedulers run, or correct their commands',
+    // Those with an image are the engine's affair.
+    run: ({ config: { mcp_commands } }) => {
+      const missing = [...mcp_commands]
+        .filter(([, { command, image }]) => image === null && findProgram(command[0] ?? '') === undefined)
+        .map(([name]) => name);
+      return missing.length > 0
+        ? wrong(
+            `not installed here: ${missing.join(', ')}`,
+            'install them where the schedulers run, or correct their commands in SERVICE_MCP_COMMANDS',
+          )
+        : well(mcp_commands.size === 0 ? 'none' : [...mcp_commands.keys()].join(', '));
     },
   },
   'public URL': {

@@ -105,6 +105,13 @@ describe('doctor', () => {
     }
   });
 
+  it('names MCP programs that are not installed', async () => {
+    const offered = { here: { command: [process.execPath] }, gone: { command: ['/nowhere/server'] } };
+    const { names, text } = await examine({ SERVICE_MCP_COMMANDS: JSON.stringify(offered) });
+    expect(names).toEqual(['MCP programs']);
+    expect(text).toContain('MCP programs: not installed here: gone');
+  });
+
   it('asks who stands in front, where TLS ends elsewhere', async () => {
     const behind = { SERVICE_PUBLIC_URL: 'https://agents.example' };
     expect((await examine(behind)).names).toEqual(['proxies']);
