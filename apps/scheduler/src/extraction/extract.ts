@@ -2,7 +2,9 @@
  * The text of a file, by a process of its own with bounds on time, memory, output and reach: parsers of other people's
  * files crash, hang and unpack a megabyte to terabytes, and none of it may cost the scheduler more than a failed attempt.
  */
+import { killMarked } from '@acp/adapters';
 import type { ExtractedText, TextKind } from '@acp/core';
+import { newId } from '@acp/kernel';
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -47,7 +49,12 @@ export async function extractText(
   if (source.errored) throw source.errored;
   signal.throwIfAborted();
   const ended = AbortSignal.any([signal, AbortSignal.timeout(limits.timeout_ms)]);
-  const child = spawn(program, args, { env: {}, stdio: 'pipe', signal: ended, killSignal: 'SIGKILL' });
+  const mark = newId();
+  const env = { SERVICE_RUN_ID: mark };
+  const child = spawn(program, args, { env, stdio: 'pipe', signal: ended, killSignal: 'SIGKILL' });
+  // Bubblewrap that is killed while it sets itself up leaves a process behind, which waits for it and holds the pipes open.
+  const killRest = (): void => void killMarked(mark);
+  ended.addEventListener('abort', killRest, { once: true });
   const exit = new Promise<number | null>((done, failed) => {
     child.once('close', done);
     child.once('error', (error) => {
@@ -66,6 +73,7 @@ export async function extractText(
     exit,
   ]);
   signal.removeEventListener('abort', letGo);
+  ended.removeEventListener('abort', killRest);
   signal.throwIfAborted();
   if (code.status === 'rejected') throw code.reason;
   if (fed.status === 'rejected' && !isHangUp(fed.reason) && !ended.aborted) throw fed.reason;
