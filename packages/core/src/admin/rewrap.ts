@@ -4,8 +4,17 @@ import type { Vault } from '@acp/kernel';
 import { and, asc, eq, gt, isNotNull } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 
-const { a2a_peers, invites, oauth_accounts, providers, routine_triggers, secrets, user_totp, webhooks } =
-  schema;
+const {
+  a2a_delegations,
+  a2a_peers,
+  invites,
+  oauth_accounts,
+  providers,
+  routine_triggers,
+  secrets,
+  user_totp,
+  webhooks,
+} = schema;
 
 export interface SealedColumn {
   name: string;
@@ -40,6 +49,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     routine_triggers.secret_sealed,
   ),
   sealed('a2a_peers', a2a_peers, a2a_peers.id, 'api_key_sealed', a2a_peers.api_key_sealed),
+  sealed(
+    'a2a_delegations',
+    a2a_delegations,
+    a2a_delegations.issue_id,
+    'push_token_sealed',
+    a2a_delegations.push_token_sealed,
+  ),
   sealed('webhooks', webhooks, webhooks.id, 'secret_sealed', webhooks.secret_sealed),
   sealed('user_totp', user_totp, user_totp.user_id, 'secret_sealed', user_totp.secret_sealed),
   sealed('invites', invites, invites.id, 'token_sealed', invites.token_sealed),
