@@ -42,6 +42,7 @@ describe('who calls the cloud', () => {
     expect(await probe(JSON.stringify(credentials))).toEqual({
       ok: true,
       model_count: null,
+      models: null,
       latency_ms: expect.any(Number),
       error: null,
     });
