@@ -265,8 +265,12 @@ describe('40 invoked runs over two schedulers', () => {
     const invoked = await Promise.all(
       team.agents.map(async ({ id }) => api.call<Run>('POST', `/api/agents/${id}/heartbeat/invoke`)),
     );
-    await waitFor(async () => (await runsOf(team)).every(({ status }) => status === 'succeeded'), {
-      timeout_ms: 20_000,
+    const unfinished = async () =>
+      (await runsOf(team))
+        .filter(({ status }) => status !== 'succeeded')
+        .map(({ status, error }) => [status, error]);
+    await waitFor(async () => (expect(await unfinished()).toEqual([]), true), {
+      timeout_ms: 60_000,
       what: 'all runs being over',
     });
     const runs = await runsOf(team);
