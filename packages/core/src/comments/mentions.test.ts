@@ -70,7 +70,7 @@ describe('findMentions', () => {
         mentionInitials(text);
       });
       // Quadratic behaviour would take minutes.
-      expect(spent).toBeLessThan(2500);
+      expect(spent).toBeLessThan(20_000);
     }
   });
 });

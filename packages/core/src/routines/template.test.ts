@@ -58,7 +58,8 @@ describe('a template', () => {
       fill(`{{${' '.repeat(1_000_000)}`, null, 2_000_000);
       fill(`{{${'a'.repeat(1_000_000)}`, null, 2_000_000);
     });
-    expect(spent).toBeLessThan(2000);
+    // Quadratic behaviour would take minutes.
+    expect(spent).toBeLessThan(20_000);
   });
 });
 
