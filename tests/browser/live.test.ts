@@ -85,7 +85,7 @@ inBrowser(`a page that stays open${without}`, () => {
     const issue = await newIssue();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    await context.route('**/static/app.js', async (route) => {
+    await context.route('**/static/*/app.js', async (route) => {
       await held;
       await route.continue();
     });
@@ -98,7 +98,7 @@ inBrowser(`a page that stays open${without}`, () => {
     await statusIs(page, 'blocked');
     await page.waitForSelector('.comment');
     expect(await page.textContent('.comment')).toContain('Said meanwhile');
-    await context.unroute('**/static/app.js');
+    await context.unroute('**/static/*/app.js');
     await page.close();
   });
 

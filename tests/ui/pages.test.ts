@@ -161,6 +161,24 @@ it('a page that does not exist sends a stranger to the sign-in; a user is told, 
   await request(app).get('/static/nowhere.css').expect(404);
 });
 
+it('pages come compressed, and name files that browsers keep for good, with what scripts import beside them', async () => {
+  const page = await get(`/companies/${cast.company_id}`, {
+    ...cast.member.headers,
+    'Accept-Encoding': 'br',
+  }).expect('content-encoding', 'br');
+  const [, script] = /<script src="(\/static\/[\w-]{22}\/app\.js)"/.exec(page.text)!;
+  for (const path of [script!, script!.replace('app.js', 'live.js'), script!.replace('app.js', 'app.css')]) {
+    const kept = await request(app).get(path).set('Accept-Encoding', 'br').expect(200);
+    expect(kept.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' });
+    expect(kept.headers['cache-control']).toContain('immutable');
+    const plain = await request(app).get(path).set('Accept-Encoding', 'identity').expect(200);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    await request(app).get(path).set('If-None-Match', kept.headers.etag!).expect(304);
+  }
+  const old = await request(app).get('/static/an-older-release/app.js').expect(200);
+  expect(old.headers['cache-control']).toBe('no-cache');
+});
+
 it('a script that asks for JSON gets the companies as JSON', async () => {
   const list = await get('/companies', { ...cast.member.headers, Accept: 'application/json' }).expect(200);
   expect(list.body).toEqual([expect.objectContaining({ id: cast.company_id })]);

@@ -5,7 +5,7 @@ let loading;
 
 /** Of the first reply that streams: pages without one do without it. */
 async function loadParser() {
-  const { default: MarkdownIt } = await import('/static/markdown-it.js');
+  const { default: MarkdownIt } = await import('./markdown-it.js');
   // As the server's: no HTML passes. Pictures wait for the server, which decides about them.
   parser = new MarkdownIt({ html: false, linkify: true, breaks: true });
   parser.renderer.rules.image = (tokens, index) => parser.utils.escapeHtml(tokens[index].content);

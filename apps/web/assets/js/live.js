@@ -62,7 +62,10 @@ export function startLive(company, cursor) {
 
 /** The stream of all tabs. @param failed what to do where the browser can't run the worker */
 function sharedStream(take, failed) {
-  const worker = new SharedWorker('/static/live-worker.js', { type: 'module', name: 'live' });
+  const worker = new SharedWorker(new URL('live-worker.js', import.meta.url), {
+    type: 'module',
+    name: 'live',
+  });
   const { port } = worker;
   worker.addEventListener('error', failed);
   port.addEventListener('message', ({ data }) => take(data));

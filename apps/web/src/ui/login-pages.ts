@@ -46,7 +46,7 @@ export function loginPage(
         !${providerLinks(providers, { name: 'next', value: next })}
       </form>
     </main>`,
-    ['/static/passkeys.js'],
+    ['passkeys.js'],
   );
 }
 

@@ -1,15 +1,18 @@
 import { html } from 'ghtml';
+import { assetPath } from './kit/assets.ts';
 
-/** A whole page. `body` is HTML that has been escaped already, `scripts` are paths of ours. */
+/** A whole page. `body` is HTML that has been escaped already, `scripts` are names of ours. */
 export function page(title: string, body: string, scripts: readonly string[] = []): string {
-  const loaded = scripts.map((path) => html`<script src="${path}" type="module"></script>`).join('');
+  const loaded = scripts
+    .map((name) => html`<script src="${assetPath(name)}" type="module"></script>`)
+    .join('');
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <link rel="stylesheet" href="/static/app.css" />
+        <link rel="stylesheet" href="${assetPath('app.css')}" />
         <link rel="icon" href="data:," />
         !${loaded}
       </head>

@@ -33,6 +33,6 @@ export function secondStepPage({ totp, passkeys }: SecondFactors, error: string 
         <p class="soft"><a href="/login">Begin again</a></p>
       </form>
     </main>`,
-    ['/static/passkeys.js'],
+    ['passkeys.js'],
   );
 }

@@ -1,6 +1,7 @@
 /** What a user signs in with beside the password, and where the user is signed in. */
 import type { NewTotp, Passkey, SecondFactors, Session } from '@acp/contract';
 import { renderSVG } from 'uqr';
+import { assetPath } from '../kit/assets.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
@@ -26,7 +27,7 @@ export function securityBody(view: SecurityView): Html {
   return html`!${when(must_enrol, () => html`<p class="notice" role="status">A second factor is required here. Set one up, and everything else opens again.</p>`)}
     !${notice(done)}!${formError(error)}!${codesPart(view)}!${appPart(view)}!${passkeyPart(view)}
     !${recoveryPart(view)}!${sessionPart(view)}
-    <script src="/static/passkeys.js" type="module"></script>`;
+    <script src="${assetPath('passkeys.js')}" type="module"></script>`;
 }
 
 const again = html`<p class="soft small">

@@ -1,25 +1,82 @@
-/** Static files: one style sheet joined from its parts at the start, htmx and markdown-it from their packages, scripts of our own. */
+/**
+ * Static files, read and compressed once: one style sheet joined from its parts, htmx and markdown-it from their
+ * packages, scripts of our own. Pages name them below a folder that is the digest of them all, so that browsers keep
+ * them for good, and scripts that import each other by relative paths are of one release.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { Router } from 'express';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { type RequestHandler, type Response, Router } from 'express';
 
 const folder = resolve(import.meta.dirname, '../../../assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
 const htmx = join(dirname(fileURLToPath(import.meta.resolve('htmx.org'))), 'htmx.min.js');
 
-/** Names carry no hash: browsers ask again after a while and mostly hear that nothing has changed. */
+/** Of addresses without the digest: browsers ask again after a while and mostly hear that nothing has changed. */
 const FRESH_SEC = 300;
+const YEAR_SEC = 31_536_000;
+
+interface Asset {
+  text: string;
+  type: string;
+  etag: string;
+  /** Made when it is first asked for. */
+  brotli: Buffer | null;
+}
+
+const assets = readAssets();
+const release = digestOf([...assets].map(([name, { etag }]) => name + etag).join());
+
+/** The address by which pages ask for a file. */
+export function assetPath(name: string): string {
+  if (!assets.has(name)) throw new Error(`there is no asset ${name}`);
+  return `/static/${release}/${name}`;
+}
 
 export function assetsRouter(): Router {
   const router = Router();
-  router.get('/app.css', fixed('css', joinedStyles()));
-  router.get('/htmx.js', fixed('js', readFileSync(htmx, 'utf8')));
-  // Chats are rendered while they stream; what stays is the server's.
-  router.get('/markdown-it.js', fixed('js', readFileSync(markdownIt, 'utf8')));
-  router.use(express.static(join(folder, 'js'), { maxAge: FRESH_SEC * 1000, index: false, redirect: false }));
+  const serve: RequestHandler = (request, response, next) => {
+    const { name = '', version } = request.params as { name?: string; version?: string };
+    const asset = assets.get(name);
+    if (asset === undefined) return next();
+    // A page of another release asks for what that release had: it gets what there is, and nobody keeps it.
+    const keep = version === undefined ? `max-age=${FRESH_SEC}` : `max-age=${YEAR_SEC}, immutable`;
+    const fits = version === undefined || version === release;
+    response.set({ 'cache-control': fits ? `public, ${keep}` : 'no-cache', etag: asset.etag });
+    response.vary('Accept-Encoding');
+    if (request.fresh) response.status(304).end();
+    else send(response.type(asset.type), asset, request.acceptsEncodings('br') === 'br');
+  };
+  router.get('/:name', serve);
+  router.get('/:version/:name', serve);
   return router;
+}
+
+function send(response: Response, asset: Asset, brotli: boolean): void {
+  if (!brotli) return void response.send(asset.text);
+  asset.brotli ??= brotliCompressSync(asset.text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  response.set('content-encoding', 'br').send(asset.brotli);
+}
+
+function readAssets(): ReadonlyMap<string, Asset> {
+  const scripts = readdirSync(join(folder, 'js')).filter((name) => name.endsWith('.js'));
+  const files: [name: string, text: string][] = [
+    ['app.css', joinedStyles()],
+    ['htmx.js', readFileSync(htmx, 'utf8')],
+    // Chats are rendered while they stream; what stays is the server's.
+    ['markdown-it.js', readFileSync(markdownIt, 'utf8')],
+    ...scripts
+      .toSorted()
+      .map((name): [string, string] => [name, readFileSync(join(folder, 'js', name), 'utf8')]),
+  ];
+  return new Map(
+    files.map(([name, text]) => {
+      const type = name.endsWith('.css') ? 'css' : 'js';
+      return [name, { text, type, etag: `"${digestOf(text)}"`, brotli: null }];
+    }),
+  );
 }
 
 /** The parts in the order of their names: tokens first. */
@@ -31,11 +88,6 @@ function joinedStyles(): string {
     .join('\n');
 }
 
-function fixed(type: string, text: string): express.RequestHandler {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
-  return (request, response) => {
-    response.set({ 'cache-control': `public, max-age=${FRESH_SEC}`, etag });
-    if (request.fresh) response.status(304).end();
-    else response.type(type).send(text);
-  };
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

@@ -1,5 +1,5 @@
 /** Serves the rows of pages and actions (ui-routes.ts). */
-import type { RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { sessionUser } from '../../http/auth.ts';
 import type { Credentials } from '../../http/credentials.ts';
 import type { Route } from '../../http/handle.ts';
@@ -10,6 +10,7 @@ import { contextOf, type MountedRoute } from './context.ts';
 import { Endpoints } from './endpoints.ts';
 import { type PageDependencies, performAction } from './perform-action.ts';
 import { answerError } from './refusal.ts';
+import { sendPage } from './send-page.ts';
 import { redirectToLogin } from './signed-out-page.ts';
 import type { UiContext, UiRoute } from './ui-routes.ts';
 
@@ -60,12 +61,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
 }
 
 async function serve(route: UiRoute, context: UiContext, deps: PageDependencies): Promise<void> {
-  if (route.kind === 'page') sendPage(context.response, await deps.texts.finish(await route.render(context)));
-  else await performAction(route, context, deps);
-}
-
-/** HTML, unless the page has said that it answers something else. */
-function sendPage(response: Response, text: string): void {
-  if (!response.hasHeader('content-type')) response.type('html');
-  response.send(text);
+  if (route.kind === 'action') return performAction(route, context, deps);
+  const text = await deps.texts.finish(await route.render(context));
+  await sendPage(context.request, context.response, text);
 }

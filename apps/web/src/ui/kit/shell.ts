@@ -1,6 +1,7 @@
 /** The frame of every page: where you are, where you can go, who you are. */
 import type { Logo, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
+import { assetPath } from './assets.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
 import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
 
@@ -118,10 +119,10 @@ export function documentPage(title: string, body: Html, stream: Stream | null): 
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false}' />
         <title>${title} · Control plane</title>
-        <link rel="stylesheet" href="/static/app.css" />
+        <link rel="stylesheet" href="${assetPath('app.css')}" />
         <link rel="icon" href="data:," />
-        <script src="/static/htmx.js" defer></script>
-        <script src="/static/app.js" type="module"></script>
+        <script src="${assetPath('htmx.js')}" defer></script>
+        <script src="${assetPath('app.js')}" type="module"></script>
       </head>
       <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor })}>
         !${body}
