@@ -18,6 +18,7 @@ import {
   createProject,
   createProvider,
   createRelation,
+  createReviewComment,
   createRoutine,
   createSkill,
   createTaskSession,
@@ -76,6 +77,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['type', 'entityId', 'trashId'], stageTrash],
   [['skillId', 'path', 'slug', 'taskSessionId'], stageAgentParts],
   [['approvalId', 'approvalCommentId', 'policyId', 'incidentId'], stageDecisions],
+  [['reviewCommentId', 'issueId'], stageWorkspace],
   [['attachmentId', 'workProductId', 'key', 'revisionId'], stageFiles],
   [['routineId', 'triggerId', 'publicId'], stageRoutine],
   [['webhookId', 'deliveryId', 'peerId'], stageWebhook],
@@ -153,6 +155,15 @@ async function stageInvites(tx: Tx, { company_id, stranger }: Cast): Promise<Sta
     })
     .returning();
   return { token: token ?? '', inviteId: invite.id, joinRequestId: request!.id };
+}
+
+/** With something to look at. */
+async function stageWorkspace(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
+  await tx
+    .insert(schema.workspaces)
+    .values({ company_id, issue_id: issue.id, kind: 'repository', state: 'ready', branch: 'staged' });
+  const remark = { path: 'README.md', line: 1, body_markdown: 'Staged' };
+  return { reviewCommentId: (await createReviewComment(tx, director, issue, remark)).id };
 }
 
 /** A worker, and a run as a task in the hands of the cast's worker. */

@@ -22,6 +22,7 @@ export type ScopeEntity =
   | 'join_request'
   | 'attachment'
   | 'work_product'
+  | 'review_comment'
   | 'secret'
   | 'provider'
   | 'project'

@@ -44,6 +44,7 @@ import { subagentEndpoints } from './subagents.ts';
 import { webhookEndpoints } from './webhooks.ts';
 import { adminWorkerEndpoints, workerEndpoints } from './worker-endpoints.ts';
 import { workProductEndpoints } from './work-products.ts';
+import { workspaceEndpoints } from './workspaces.ts';
 
 export const endpoints: readonly EndpointRow[] = [
   activityEndpoints,
@@ -70,6 +71,7 @@ export const endpoints: readonly EndpointRow[] = [
   documentEndpoints,
   attachmentEndpoints,
   workProductEndpoints,
+  workspaceEndpoints,
   noteEndpoints,
   skillEndpoints,
   knowledgeEndpoints,

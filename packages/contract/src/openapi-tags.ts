@@ -39,6 +39,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   projects: 'Bodies of work.',
   providers: 'Model vendors that a company brings.',
   references: 'Plain texts for agents.',
+  'review-comments': 'What people say of lines of a diff.',
   relations: 'What blocks, depends on or belongs to what.',
   'routine-triggers': 'Webhooks and schedules.',
   routines: 'What makes issues by itself.',
@@ -51,5 +52,6 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   trash: 'What was deleted and can come back.',
   webhooks: 'Where events are sent to.',
   'work-products': 'What came of the work.',
+  workspaces: 'The folder of an issue, and what has changed in it.',
   workers: 'Remote workers: how they register, take tasks and bring results.',
 };

@@ -1,16 +1,37 @@
 /** Projects: what issues are grouped by (decisions 3, Projects). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
+import { SECRET_NAME } from './secrets.ts';
 import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const projectStatuses = ['active', 'paused', 'completed', 'archived'] as const;
 const fileBackends = ['local', 'module'] as const;
 
-export const Project = Type.Object({
+/** How the workspaces of a project's issues are made (decisions 10.16). */
+const repositorySettings = {
+  /** Null: the branch that the repository names itself. */
+  base_branch: Nullable(Type.String()),
+  /** With `{identifier}` and `{slug}`; null: `{identifier}-{slug}`. */
+  branch_template: Nullable(Type.String()),
+  /** Name of the secret for the repository: an HTTPS token, `user:token`, or a private SSH key. */
+  repo_secret: Nullable(Type.String()),
+  /** Run by `/bin/sh` in a new workspace, and again when its lock files change. */
+  setup_command: Nullable(Type.String()),
+  /** Run at the end of each run that changed something. */
+  check_command: Nullable(Type.String()),
+  /** Of both commands and of the agent's programs; values may be `${secret:NAME}`. */
+  env: Type.Unsafe<Record<string, string>>({ type: 'object' }),
+  push_after_run: Type.Boolean(),
+  /** The issue is done when its pull request is merged. */
+  close_on_merge: Type.Boolean(),
+  /** Days that the folder of an issue that is over stays. */
+  workspace_days: Type.Integer(),
+};
+
+const summary = {
   id: Uuid,
   company_id: Uuid,
   name: Type.String(),
-  description: Nullable(Type.String()),
   status: OneOf(projectStatuses),
   goal_id: Nullable(Uuid),
   lead_agent_id: Nullable(Uuid),
@@ -20,12 +41,22 @@ export const Project = Type.Object({
   default_worker_tags: Type.Array(Type.String()),
   created_at: Timestamp,
   updated_at: Timestamp,
+};
+
+export const Project = Type.Object({
+  ...summary,
+  description: Nullable(Type.String()),
+  ...repositorySettings,
 });
 export type Project = Static<typeof Project>;
 
-/** Without its text, as events carry it. */
-export const ProjectSummary = Type.Omit(Project, ['description']);
+/** Without its text and its commands, as events carry it. */
+export const ProjectSummary = Type.Object(summary);
 export type ProjectSummary = Static<typeof ProjectSummary>;
+
+/** Of what git takes for one; the rest of its rules are the command's to check. */
+const BranchName = Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9_][A-Za-z0-9._/+#@-]*$' });
+const Command = Type.String({ minLength: 1, maxLength: 4000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
 
 const settable = {
   name: Name,
@@ -37,6 +68,20 @@ const settable = {
   repo_url: Nullable(Type.String({ minLength: 1, maxLength: 2000, pattern: '^[^\\s\\u0000]+$' })),
   file_backend: OneOf(fileBackends),
   module_endpoint: Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s\\u0000]+$' })),
+  base_branch: Nullable(BranchName),
+  branch_template: Nullable(Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9._/{}-]+$' })),
+  repo_secret: Nullable(Type.String({ pattern: `^${SECRET_NAME}$`, maxLength: 200 })),
+  setup_command: Nullable(Command),
+  check_command: Nullable(Command),
+  env: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    maxProperties: 100,
+    propertyNames: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' },
+    additionalProperties: { type: 'string', maxLength: 10_000, pattern: '^[^\\u0000]*$' },
+  }),
+  push_after_run: Type.Boolean(),
+  close_on_merge: Type.Boolean(),
+  workspace_days: Type.Integer({ minimum: 1, maximum: 3650 }),
   default_worker_tags: Type.Array(
     Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\s\\u0000]+$' }),
     {

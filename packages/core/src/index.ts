@@ -18,6 +18,7 @@ export * from './task-sessions/index.ts';
 export * from './documents/index.ts';
 export * from './attachments/index.ts';
 export * from './work-products/index.ts';
+export * from './workspaces/index.ts';
 export * from './notes/index.ts';
 export * from './skills/index.ts';
 export * from './agent-files/index.ts';

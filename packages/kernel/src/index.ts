@@ -52,6 +52,8 @@ export type { Stoppable, StopOptions, StopSettings } from './stopper.ts';
 export { serviceVersion } from './version.ts';
 export type { ServiceVersion } from './version.ts';
 export type { McpCommand } from './config-mcp.ts';
+export { parseRepositoryUrl } from './repository-url.ts';
+export type { RepositoryUrl } from './repository-url.ts';
 export { repositoryRoot } from './config-read.ts';
 export {
   BUBBLEWRAP_MEND,

@@ -24,6 +24,7 @@ import { runRoutes } from './runs/routes.ts';
 import { adminWorkerRoutes } from './workers/admin-routes.ts';
 import { workerRoutes } from './workers/routes.ts';
 import { workProductRoutes } from './work-products/routes.ts';
+import { workspaceRoutes } from './workspaces/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { federationRoutes } from './federation/routes.ts';
 import { goalRoutes } from './goals/routes.ts';
@@ -64,6 +65,7 @@ export const apiRoutes: readonly Route[] = [
   documentRoutes,
   attachmentRoutes,
   workProductRoutes,
+  workspaceRoutes,
   noteRoutes,
   skillRoutes,
   knowledgeRoutes,

@@ -1,5 +1,6 @@
 /** Owns `projects`: what issues are grouped by. A trashed project counts as absent. */
 export { findProject, listProjects, loadProject, projectNamed } from './read-projects.ts';
 export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
+export { branchName, isBranchName } from './repository-rules.ts';
 export { presentProject } from './present.ts';
 export type { ProjectRow } from './present.ts';

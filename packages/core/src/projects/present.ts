@@ -25,5 +25,17 @@ export function summarizeProject(row: ProjectRow): ProjectSummary {
 }
 
 export function presentProject(row: ProjectRow): Project {
-  return { ...summarizeProject(row), description: row.description };
+  return {
+    ...summarizeProject(row),
+    description: row.description,
+    base_branch: row.base_branch,
+    branch_template: row.branch_template,
+    repo_secret: row.repo_secret,
+    setup_command: row.setup_command,
+    check_command: row.check_command,
+    env: row.env,
+    push_after_run: row.push_after_run,
+    close_on_merge: row.close_on_merge,
+    workspace_days: row.workspace_days,
+  };
 }

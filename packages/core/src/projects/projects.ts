@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRepository } from './repository-rules.ts';
 import { assertReferences, moveToTrash, withoutUnchanged } from '../trash/index.ts';
 import { presentProject, type ProjectRow, summarizeProject, projectColumns } from './present.ts';
 
@@ -17,6 +18,7 @@ export async function createProject(
 ): Promise<Project> {
   await assertReferences(tx, 'projects', company_id, input);
   assertBackend(input);
+  assertRepository(actor, company_id, null, input);
   const [row] = await tx
     .insert(projects)
     .values({ company_id, ...fieldsOf(input), name: input.name })
@@ -36,6 +38,7 @@ export async function updateProject(
   const input = withoutUnchanged('projects', project, body);
   await assertReferences(tx, 'projects', project.company_id, input, project.id);
   assertBackend({ ...presentProject(project), ...fieldsOf(input) });
+  assertRepository(actor, project.company_id, project, input);
   const [row] = await tx
     .update(projects)
     .set({ ...fieldsOf(input), updated_at: sql`now()` })
@@ -80,8 +83,12 @@ export async function purgeProject(tx: Tx, project_id: string): Promise<string[]
 function fieldsOf(input: UpdateProject): UpdateProject {
   const { name, description, status, goal_id, lead_agent_id } = input;
   const { repo_url, file_backend, module_endpoint, default_worker_tags } = input;
+  const { base_branch, branch_template, repo_secret, setup_command, check_command, env } = input;
+  const { push_after_run, close_on_merge, workspace_days } = input;
   const fields = { name, description, status, goal_id, lead_agent_id, repo_url, file_backend };
-  const all = { ...fields, module_endpoint, default_worker_tags };
+  const repository = { base_branch, branch_template, repo_secret, setup_command, check_command, env };
+  const policies = { push_after_run, close_on_merge, workspace_days };
+  const all = { ...fields, module_endpoint, default_worker_tags, ...repository, ...policies };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 

@@ -26,6 +26,7 @@ export * from './task-sessions.ts';
 export * from './documents.ts';
 export * from './attachments.ts';
 export * from './work-products.ts';
+export * from './workspaces.ts';
 export * from './notes.ts';
 export * from './skills.ts';
 export * from './knowledge.ts';

@@ -1,4 +1,4 @@
-import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
 import { companies } from './companies.ts';
 import { goals } from './goals.ts';
@@ -19,6 +19,18 @@ export const projects = pgTable(
     repo_url: text(),
     file_backend: text().notNull().default('local'),
     module_endpoint: text(),
+    /** Null: what the repository itself says. */
+    base_branch: text(),
+    branch_template: text(),
+    /** Name of the company's secret that git and the API of its host are given. */
+    repo_secret: text(),
+    setup_command: text(),
+    check_command: text(),
+    env: jsonb().$type<Record<string, string>>().notNull().default({}),
+    push_after_run: boolean().notNull().default(false),
+    close_on_merge: boolean().notNull().default(true),
+    /** Days that the folder of an issue that is over stays. */
+    workspace_days: integer().notNull().default(7),
     default_worker_tags: jsonb().$type<string[]>().notNull().default([]),
     created_at: createdAt(),
     updated_at: updatedAt(),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
-import { createdAt, id, updatedAt } from './columns.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { issues } from './issues.ts';
 
@@ -23,6 +23,13 @@ export const task_sessions = pgTable(
     run_id: uuid(),
     status: text().notNull().default('active'),
     summary: text(),
+    /** The CLI's session that the agent's next run on the issue goes on from, and the folder it worked in. */
+    session_id: text(),
+    session_cwd: text(),
+    /** What the CLI has counted of it; of the adapter's own shape. */
+    session_totals: jsonb(),
+    session_begun_at: instant(),
+    session_updated_at: instant(),
     created_at: createdAt(),
     updated_at: updatedAt(),
   },

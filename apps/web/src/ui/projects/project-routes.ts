@@ -83,7 +83,7 @@ function projectForm(
     'goal_id',
     'lead_agent_id',
   ]);
-  const typed = (name: keyof Project): string =>
+  const typed = (name: Exclude<keyof Project, 'env'>): string =>
     form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
   const statuses = projectStatuses.map((value) => ({ value, label: words(value) }));
   return html`<form class="card" method="post" action="${path}">

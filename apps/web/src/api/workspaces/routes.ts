@@ -1,0 +1,33 @@
+import { workspaceEndpoints as rows } from '@acp/contract';
+import {
+  createReviewComment,
+  deleteReviewComment,
+  listChangedFiles,
+  listCommits,
+  listDiffs,
+  listReviewComments,
+  presentWorkspace,
+  reviewWorkspace,
+  updateReviewComment,
+  workspaceOf,
+} from '@acp/core';
+import { handle, type Route } from '../../http/handle.ts';
+import { paged } from '../../http/paged.ts';
+
+export const workspaceRoutes: Route[] = [
+  handle(rows.get, async (c) => presentWorkspace(await workspaceOf(c.tx, c.subject))),
+  handle(rows.files, async (c) =>
+    paged(c, await listChangedFiles(c.tx, await workspaceOf(c.tx, c.subject), c.query)),
+  ),
+  handle(rows.diff, async (c) =>
+    paged(c, await listDiffs(c.tx, await workspaceOf(c.tx, c.subject), c.query)),
+  ),
+  handle(rows.commits, async (c) =>
+    paged(c, await listCommits(c.tx, await workspaceOf(c.tx, c.subject), c.query)),
+  ),
+  handle(rows.review, (c) => reviewWorkspace(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.listComments, async (c) => paged(c, await listReviewComments(c.tx, c.subject, c.query))),
+  handle(rows.createComment, (c) => createReviewComment(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.updateComment, (c) => updateReviewComment(c.tx, c.actor, c.subject, c.body)),
+  handle(rows.deleteComment, (c) => deleteReviewComment(c.tx, c.actor, c.subject)),
+];

@@ -1,0 +1,68 @@
+/** What of a project's repository who may set. Pure: no tx, no clock. */
+import type { Actor, UpdateProject } from '@acp/contract';
+import { forbidden, invalid, parseRepositoryUrl } from '@acp/kernel';
+import { isCompanyAdmin } from '../agents/index.ts';
+import type { ProjectRow } from './present.ts';
+
+/** They hand out secrets, run commands or write to the repository. */
+const forAdmins = ['repo_secret', 'setup_command', 'check_command', 'env', 'push_after_run'] as const;
+
+/**
+ * @param before null: a new project
+ * @throws invalid for what git would not take, or would take for something else; forbidden for what is an admin's. Whoever
+ * names the repository decides where its secret goes, so that both are one right.
+ */
+export function assertRepository(
+  actor: Actor,
+  company_id: string,
+  before: ProjectRow | null,
+  input: UpdateProject,
+): void {
+  const { repo_url, base_branch, branch_template } = input;
+  const changes = (field: keyof UpdateProject & keyof ProjectRow) =>
+    input[field] !== undefined && !same(input[field], before?.[field] ?? defaults[field] ?? null);
+  if (repo_url && changes('repo_url') && parseRepositoryUrl(repo_url) === undefined)
+    throw invalid('repo_url: https://…, ssh://… or user@host:path, without a password');
+  if (base_branch && !isBranchName(base_branch)) throw invalid('base_branch is no name of a branch');
+  if (branch_template && !isTemplate(branch_template))
+    throw invalid('branch_template: the name of a branch, with {identifier} in it');
+  if (isCompanyAdmin(actor, company_id)) return;
+  const denied = forAdmins.find(changes);
+  if (denied !== undefined) throw forbidden(`${denied} is for admins`);
+  if (before?.repo_secret && changes('repo_url'))
+    throw forbidden('the repository of a project with a secret for it is for admins');
+}
+
+const defaults: Partial<Record<string, unknown>> = { env: {}, push_after_run: false };
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** By the rules of `git check-ref-format`, of which the schema holds a part. */
+export function isBranchName(name: string): boolean {
+  if (name.length > 200 || !/^[A-Za-z0-9_][A-Za-z0-9._/+#@-]*$/.test(name)) return false;
+  return !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[/.]$/.test(name);
+}
+
+function isTemplate(template: string): boolean {
+  const filled = fillTemplate(template, { identifier: 'ABC-1', slug: 'a-title' });
+  return template.includes('{identifier}') && isBranchName(filled);
+}
+
+/** Without a template: `{identifier}-{slug}`. */
+export function branchName(
+  template: string | null,
+  { identifier, title }: { identifier: string; title: string },
+): string {
+  const slug = title
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replaceAll(/^-+|-+$/g, '');
+  const filled = fillTemplate(template ?? '{identifier}-{slug}', { identifier, slug }).replace(/[-/.]+$/, '');
+  return isBranchName(filled) ? filled : identifier;
+}
+
+const fillTemplate = (template: string, parts: { identifier: string; slug: string }): string =>
+  template.replaceAll('{identifier}', parts.identifier).replaceAll('{slug}', parts.slug);

@@ -1,0 +1,17 @@
+/**
+ * Owns `workspaces`, `workspace_bundles`, `workspace_commits`, `workspace_files`, `workspace_actions`, `pull_requests` and
+ * `review_comments`: the folder of an issue, what has changed in it, and what people say of that. Invariants: an issue has
+ * one workspace; what is stored of it belongs to one version, whose bundle holds all that its repository has not.
+ */
+export { findWorkspace, presentWorkspace, workspaceOf } from './present.ts';
+export type { WorkspaceRow } from './present.ts';
+export { listChangedFiles, listCommits, listDiffs } from './read-changes.ts';
+export {
+  createReviewComment,
+  deleteReviewComment,
+  findReviewComment,
+  listReviewComments,
+  updateReviewComment,
+} from './review-comments.ts';
+export type { ReviewCommentRow } from './review-comments.ts';
+export { reviewWorkspace } from './review.ts';

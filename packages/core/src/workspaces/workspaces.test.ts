@@ -1,0 +1,137 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, schema, transaction } from '@acp/db';
+import { newId } from '@acp/kernel';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  pendingWakeups,
+} from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import {
+  createReviewComment,
+  findReviewComment,
+  findWorkspace,
+  listChangedFiles,
+  listDiffs,
+  listReviewComments,
+  reviewWorkspace,
+  updateReviewComment,
+} from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+async function stage() {
+  const { db } = database;
+  const company = await createCompany(db);
+  const agent = await createAgent(db, company);
+  const issue = await createIssue(db, company, { assignee_agent_id: agent.id });
+  const [row] = await db
+    .insert(schema.workspaces)
+    .values({
+      company_id: company.id,
+      issue_id: issue.id,
+      kind: 'repository',
+      state: 'ready',
+      work_commit: 'c1',
+    })
+    .returning();
+  const human = actors.user(await createUser(db), { [company.id]: 'member' });
+  const remark = async (line: number, actor: Parameters<typeof createReviewComment>[1] = human) =>
+    transaction(database, async (tx) =>
+      createReviewComment(tx, actor, issue, { path: 'src/a.ts', line, body_markdown: `line ${line}` }),
+    );
+  return { company, agent, issue, human, remark, workspace: row! };
+}
+
+describe('changed files', () => {
+  it('are listed by path in pages, of the branch or of one run, and with their diffs', async () => {
+    const { workspace } = await stage();
+    const file = {
+      workspace_id: workspace.id,
+      status: 'modified',
+      additions: 1,
+      deletions: 0,
+      binary: false,
+    };
+    const rest = { patch: '@@ -1 +1,2 @@\n a\n+b\n', patch_truncated: false };
+    await database.db
+      .insert(schema.workspace_files)
+      .values(['a', 'b', 'c'].map((path, position) => ({ ...file, ...rest, path, position })));
+    const first = await listChangedFiles(database.db, workspace, { limit: 2 });
+    expect(first.items.map(({ path }) => path)).toEqual(['a', 'b']);
+    expect(first.items[0]).not.toHaveProperty('patch');
+    const last = await listChangedFiles(database.db, workspace, { cursor: first.next_cursor! });
+    expect(last).toMatchObject({ items: [{ path: 'c' }], next_cursor: null });
+    const one = await listDiffs(database.db, workspace, { path: 'b' });
+    expect(one.items).toMatchObject([{ path: 'b', patch: rest.patch }]);
+    expect((await listDiffs(database.db, workspace, { run_id: newId() })).items).toEqual([]);
+  });
+});
+
+describe('a comment on a line', () => {
+  it('is about what was there then, and wakes nobody', async () => {
+    const { issue, agent, remark } = await stage();
+    expect(await remark(3)).toMatchObject({ line: 3, side: 'new', commit: 'c1', status: 'open' });
+    expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
+    const { items } = await listReviewComments(database.db, issue, { status: 'open' });
+    expect(items).toMatchObject([{ path: 'src/a.ts', body_markdown: 'line 3' }]);
+  });
+
+  it('is resolved by anybody and changed by its author alone', async () => {
+    const { company, agent, remark, human } = await stage();
+    const row = (await findReviewComment(database.db, (await remark(1)).id))!;
+    const change = async (actor: typeof human | ReturnType<typeof actors.agent>, body: object) =>
+      transaction(database, async (tx) => updateReviewComment(tx, actor, row, body));
+    const other = actors.user(await createUser(database.db), { [company.id]: 'member' });
+    await expect(change(other, { body_markdown: 'x' })).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(change(actors.agent(agent), { body_markdown: 'x' })).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+    expect(await change(other, { status: 'resolved' })).toMatchObject({ status: 'resolved' });
+    expect(await change(human, { body_markdown: 'x' })).toMatchObject({ body_markdown: 'x' });
+  });
+
+  it('needs something to be on', async () => {
+    const { remark, workspace } = await stage();
+    await database.db.delete(schema.workspaces).where(eq(schema.workspaces.id, workspace.id));
+    await expect(remark(1)).rejects.toMatchObject({ kind: 'not_found' });
+  });
+});
+
+describe('a review', () => {
+  it('that asks for changes wakes the assignee with a comment; an approval does not', async () => {
+    const { issue, agent, human, remark } = await stage();
+    await remark(1);
+    const review = async (verdict: 'approve' | 'request_changes') =>
+      transaction(database, async (tx) => reviewWorkspace(tx, human, issue, { verdict }));
+    expect(await review('approve')).toMatchObject({ review_state: 'approved' });
+    expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
+    expect(await review('request_changes')).toMatchObject({ review_state: 'changes_requested' });
+    expect(await pendingWakeups(database.db, agent.id)).toHaveLength(1);
+    const [said] = await database.db
+      .select()
+      .from(schema.comments)
+      .where(eq(schema.comments.issue_id, issue.id));
+    expect(said?.body_markdown).toContain('1 comment on lines');
+  });
+
+  it('of an empty workspace is refused', async () => {
+    const { issue, human, workspace } = await stage();
+    await database.db
+      .update(schema.workspaces)
+      .set({ state: 'empty' })
+      .where(eq(schema.workspaces.id, workspace.id));
+    const review = transaction(database, async (tx) =>
+      reviewWorkspace(tx, human, issue, { verdict: 'approve' }),
+    );
+    await expect(review).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await findWorkspace(database.db, issue)).toMatchObject({ review_state: 'none' });
+  });
+});
