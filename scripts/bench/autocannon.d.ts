@@ -10,7 +10,15 @@ declare module 'autocannon' {
     headers?: Record<string, string>;
     body?: string;
     /** Taken in turn by each connection. */
-    requests?: { method: 'GET' | 'POST'; path: string; body?: string; headers?: Record<string, string> }[];
+    requests?: Request[];
+    /** Called for each connection before it begins. */
+    setupClient?: (client: { setRequests(requests: Request[]): void }) => void;
+  }
+  interface Request {
+    method: 'GET' | 'POST';
+    path: string;
+    body?: string;
+    headers?: Record<string, string>;
   }
   interface Result {
     /** Seconds that it really took. */

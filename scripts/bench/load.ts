@@ -12,7 +12,7 @@ export interface LoadRequest {
 }
 
 /**
- * Requests per second, each connection taking them in turn. Throws where an answer is no success: a fast refusal is no
+ * Requests per second, each connection taking them in turn, from another one on than its neighbours. Throws where an answer is no success: a fast refusal is no
  * figure.
  */
 export async function load(
@@ -23,6 +23,7 @@ export async function load(
   connections = CONNECTIONS,
 ): Promise<number> {
   const withBody = requests.some(({ body }) => body !== undefined);
+  let begins = 0;
   const result = await autocannon({
     url,
     connections,
@@ -32,6 +33,10 @@ export async function load(
       ...(withBody ? { 'content-type': 'application/json' } : {}),
     },
     requests: [...requests],
+    setupClient(client) {
+      const first = (begins += 1) % requests.length;
+      client.setRequests([...requests.slice(first), ...requests.slice(0, first)]);
+    },
   });
   if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)
     throw new Error(`${requests[0]?.path}: ${result.non2xx} refusals, ${result.errors} errors at ${url}`);

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { recordChanges } from '@acp/core';
 import { transaction } from '@acp/db';
 import { actors, cloneDatabase, createIssue, type TestDatabase, waitFor } from '@acp/testkit';
+import { load } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene, type Scene } from './scene.ts';
 import { startService, temporaryFolder } from './service.ts';
@@ -31,7 +32,11 @@ export async function benchPlugins(report: Report, options: BenchOptions): Promi
     const stage = { database, scene, url: web.url, plugin_ids: [] as string[] };
     for (let n = 0; n < PLUGINS; n += 1) stage.plugin_ids.push(await startPlugin(stage, `echo${n}`));
     const sandbox = await sandboxOf(stage);
-    await benchCalls(report, stage, { sandbox, calls: options.smoke ? 200 : 4000 });
+    await benchCalls(report, stage, {
+      sandbox,
+      calls: options.smoke ? 20 : 400,
+      seconds: options.smoke ? 1 : 6,
+    });
     await benchEvents(report, stage, { sandbox, events: options.smoke ? 200 : 3000 });
   } finally {
     await Promise.all([web.stop(), scheduler.stop()]);
@@ -76,12 +81,12 @@ async function sandboxOf({ database, plugin_ids: [id] }: Stage): Promise<string>
 async function benchCalls(
   report: Report,
   stage: Stage,
-  { sandbox, calls }: { sandbox: string; calls: number },
+  { sandbox, calls, seconds }: { sandbox: string; calls: number; seconds: number },
 ): Promise<void> {
   const echo = async (n: number) =>
     call(stage, `/api/plugins/${stage.plugin_ids[n % PLUGINS]}/tools/invoke`, { tool: 'echo', input: { n } });
   const took: number[] = [];
-  for (let n = 0; n < calls / 10; n += 1) {
+  for (let n = 0; n < calls; n += 1) {
     const begun = performance.now();
     await echo(n);
     took.push(performance.now() - begun);
@@ -94,15 +99,15 @@ async function benchCalls(
     aim: { at_most: 15 },
     conditions: `${took.length} calls one after the other, ${tiers}; p95 ${percentile(took, 95).toFixed(1)} ms`,
   });
-  let left = calls;
-  const begun = performance.now();
-  const caller = async (): Promise<void> => {
-    while ((left -= 1) >= 0) await echo(left);
-  };
-  await Promise.all(Array.from({ length: CALLERS }, caller));
+  const requests = stage.plugin_ids.map((id, n) => ({
+    method: 'POST' as const,
+    path: `/api/plugins/${id}/tools/invoke`,
+    body: JSON.stringify({ tool: 'echo', input: { n } }),
+  }));
+  const rate = await load(stage.url, stage.scene.board_key, requests, seconds, CALLERS);
   report.add({
     name: 'tool calls a second',
-    value: (1000 * calls) / (performance.now() - begun),
+    value: rate,
     unit: '/s',
     aim: { at_least: 1000 },
     conditions: `${CALLERS} callers, ${PLUGINS} plugins, ${tiers}`,

@@ -3,7 +3,7 @@ export { openDatabase } from './pool.ts';
 export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
 export type { Tx } from './tx.ts';
 export { together } from './together.ts';
-export { databaseNow, savepoint, transaction } from './transaction.ts';
+export { databaseNow, loneWrite, savepoint, transaction } from './transaction.ts';
 export { signal, signalChannels, WILDCARD } from './signals.ts';
 export type { SignalChannel } from './signals.ts';
 export { createNotifier } from './notifier.ts';

@@ -3,7 +3,7 @@ import { invalid, ServiceError } from '@acp/kernel';
 import { cloneDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { openDatabase, savepoint, signal, transaction } from './index.ts';
+import { loneWrite, openDatabase, savepoint, signal, transaction } from './index.ts';
 import type { Tx } from './index.ts';
 
 let test: TestDatabase;
@@ -108,6 +108,26 @@ describe('transaction', () => {
       tx.execute<{ isolation: string }>(sql`select current_setting('transaction_isolation') as isolation`),
     );
     expect(rows).toEqual([{ isolation: 'read committed' }]);
+  });
+
+  it('of one statement that writes is that statement alone, and done once more where its connection breaks', async () => {
+    const before = test.database.statements();
+    await loneWrite(test.database, sql`insert into notebook (word) values ('alone')`);
+    expect(test.database.statements() - before).toBe(1);
+    // A sequence keeps count of attempts that are rolled back, too.
+    await test.database.db.execute(sql`create sequence attempts`);
+    await loneWrite(
+      test.database,
+      sql`insert into notebook (word)
+        select 'twice' from (select case nextval('attempts') when 1 then pg_terminate_backend(pg_backend_pid()) end as cut) c
+        where cut is null`,
+    );
+    const { rows } = await test.database.db.execute(sql`select last_value::int as attempts from attempts`);
+    expect(rows).toEqual([{ attempts: 2 }]);
+    expect(await has('twice')).toBe(true);
+    await expect(
+      loneWrite(test.database, sql`insert into notebook (word) values (${'\u0000'})`),
+    ).rejects.toMatchObject({ kind: 'invalid' });
   });
 
   it('with a NUL character in a text answers invalid', async () => {

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
@@ -91,6 +91,19 @@ export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promi
   } catch (err) {
     restoreSignals(tx, before);
     throw err;
+  }
+}
+
+/**
+ * One statement that writes, committed by itself: a third of a transaction's messages. Where the connection breaks it is sent
+ * again, for nobody knows whether it took effect: it has to be one that does no more the second time.
+ */
+export async function loneWrite(database: Database, statement: SQL): Promise<void> {
+  try {
+    await database.db.execute(statement);
+  } catch (err) {
+    if (!isConnectionError(err)) throw asServiceError(err) ?? err;
+    await transaction(database, async (tx) => tx.execute(statement));
   }
 }
 

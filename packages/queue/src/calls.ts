@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { type Database, isRefusal, type Listener, signal, transaction, WILDCARD } from '@acp/db';
+import { type Database, isRefusal, type Listener, loneWrite, transaction, WILDCARD } from '@acp/db';
 import { Batches } from '@acp/kernel';
 import { enqueue } from './enqueue.ts';
 import { type CommandError, LEASED } from './run-command.ts';
@@ -29,6 +29,8 @@ export interface Outcome extends Record<string, unknown> {
 const LOOK_EVERY_MS = 2000;
 /** Bounded by what the bodies of one statement may come to, 64 KB each. */
 const MOST_AT_ONCE = 64;
+/** A statement costs far more than a call in it: where calls come thick and fast they wait so long for each other. */
+const GATHER_MS = 5;
 
 /** The commands that one process waits for: many calls share their statements and one subscription. */
 export class Calls {
@@ -43,11 +45,13 @@ export class Calls {
     this.#listener = listener;
     this.#inserts = new Batches({
       most: MOST_AT_ONCE,
+      rest_ms: GATHER_MS,
       tries_alone: isRefusal,
       perform: async (commands) => insertLeased(database, commands),
     });
     this.#reads = new Batches({
       most: MOST_AT_ONCE,
+      rest_ms: GATHER_MS,
       perform: async (ids) => readOutcomes(database, ids),
     });
     const tellAll = () => {
@@ -121,14 +125,12 @@ interface News {
 }
 
 async function insertLeased(database: Database, commands: readonly NewCommand[]): Promise<void[]> {
-  await transaction(database, async (tx) => {
-    await tx.execute(insertOf(commands));
-    signal(tx, 'commands', LEASED);
-  });
+  await loneWrite(database, insertOf(commands));
+  database.notifier?.push('commands', [LEASED]);
   return commands.map(() => undefined);
 }
 
-/** One text however many there are: the statement keeps its plan. */
+/** One text however many there are: the statement keeps its plan. Done twice it is done once. */
 function insertOf(commands: readonly NewCommand[]) {
   const column = <K extends keyof NewCommand>(name: K) => sql.param(commands.map((each) => each[name]));
   const actors = sql.param(commands.map(({ actor }) => JSON.stringify(actor ?? null)));
@@ -137,7 +139,8 @@ function insertOf(commands: readonly NewCommand[]) {
     select id, name, company_id, actor::jsonb, payload::jsonb, payload_key, lease, 'queued', now() + timeout_ms * interval '1 ms'
     from unnest(${column('id')}::uuid[], ${column('name')}::text[], ${column('company_id')}::uuid[], ${actors}::text[],
       ${column('payload')}::text[], ${column('payload_key')}::text[], ${column('lease')}::text[], ${column('timeout_ms')}::float8[])
-      as c(id, name, company_id, actor, payload, payload_key, lease, timeout_ms)`;
+      as c(id, name, company_id, actor, payload, payload_key, lease, timeout_ms)
+    on conflict (id) do nothing`;
 }
 
 async function readOutcomes(database: Database, ids: readonly string[]): Promise<(Outcome | undefined)[]> {

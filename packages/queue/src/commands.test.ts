@@ -193,7 +193,8 @@ describe('a command', () => {
     expect(ends[7]).toMatchObject({ status: 'rejected', reason: { kind: 'invalid' } });
     const before = test.database.statements();
     await Promise.all(Array.from({ length: 64 }, async (_, n) => call('leased', { plugin: `${n % 16}` })));
-    expect(test.database.statements() - before).toBeLessThan(64);
+    // Each step of a call at least once, for some of them together: not one for each call.
+    expect(test.database.statements() - before).toBeLessThan(32);
   });
 
   it('is answered also where word of it, or of its end, is lost', async () => {

@@ -83,6 +83,7 @@ export class LeasedCommands {
     return new Map(held.map((lease) => [lease, this.#roomOf(lease)] as const).filter(([, room]) => room > 0));
   }
 
+  /** Nothing is locked first: nobody else claims for these leases, and where one moves just now the update decides. */
   async #claim(offered: ReadonlyMap<string, number>): Promise<Claimed[]> {
     return claim(
       this.#runner.database.db,
@@ -90,7 +91,7 @@ export class LeasedCommands {
         select c.id from unnest(${sql.param([...offered.keys()])}::text[], ${sql.param([...offered.values()])}::int[]) as held(lease, room)
         cross join lateral (
           select q.id from commands q where q.status = 'queued' and q.lease = held.lease
-          order by q.created_at limit held.room for no key update skip locked
+          order by q.created_at limit held.room
         ) c limit ${BATCH}`,
     );
   }

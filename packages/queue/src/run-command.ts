@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { hostname } from 'node:os';
 import { checkCommandBody } from '@acp/contract';
 import type { CommandRow, CommandTable } from '@acp/contract';
-import { isRefusal, signal as signalAfterCommit, transaction } from '@acp/db';
+import { isRefusal, loneWrite, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { Batches, ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
@@ -142,30 +142,38 @@ export async function claim(tx: Tx, wanted: SQL): Promise<Claimed[]> {
 
 /** Bounded by what the results of one statement may come to, 64 KB each. */
 const MOST_ENDS = 64;
+/** Where they come thick and fast, ends wait so long for each other: a statement costs far more than an end in it. */
+const GATHER_MS = 5;
 
 /** Ends of many commands are stored together, and who waits for them is told by one message. */
 export function commandEnds(database: Database): CommandRunner['ends'] {
   return new Batches<CommandEnd, void>({
     most: MOST_ENDS,
+    rest_ms: GATHER_MS,
     tries_alone: isRefusal,
     perform: async (ends) => {
-      await transaction(database, async (tx) => storeEnds(tx, ends));
+      const statement = endsOf(ends);
+      const isGivenBack = ends.some(({ status }) => status === 'queued');
+      // What was given back may run again by the time that a second attempt would give it back once more.
+      if (isGivenBack) await transaction(database, async (tx) => tx.execute(statement));
+      else await loneWrite(database, statement);
+      const news = ends.map(({ id, status }) => (status === 'queued' ? LEASED : id));
+      database.notifier?.push('commands', news);
       return ends.map(() => undefined);
     },
   });
 }
 
-async function storeEnds(tx: Tx, ends: readonly CommandEnd[]): Promise<void> {
+function endsOf(ends: readonly CommandEnd[]): SQL {
   const column = (read: (end: CommandEnd) => string | null) => sql.param(ends.map(read));
-  await tx.execute(sql`
+  return sql`
     update commands c set status = e.status, result = e.result::jsonb, result_key = e.result_key, error = e.error::jsonb,
       finished_at = case when e.status = 'queued' then null else now() end
     from unnest(${column(({ id }) => id)}::uuid[], ${column(({ status }) => status)}::text[],
       ${column(({ result }) => result?.json ?? null)}::text[], ${column(({ result }) => result?.key ?? null)}::text[],
       ${column(({ error }) => (error === null ? null : JSON.stringify(error)))}::text[])
       as e(id, status, result, result_key, error)
-    where c.id = e.id and c.status = 'running'`);
-  for (const { id, status } of ends) signalAfterCommit(tx, 'commands', status === 'queued' ? LEASED : id);
+    where c.id = e.id and c.status = 'running'`;
 }
 
 function describe(err: unknown): CommandError {

@@ -1,21 +1,30 @@
 import type { Plugin, PluginSandbox, PluginState, PluginSummary } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
-import { isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { rowReader, schema, type Tx } from '@acp/db';
+import { Batches, isUuid, notFound } from '@acp/kernel';
+import { eq, inArray, sql } from 'drizzle-orm';
 
-const { companies, plugins } = schema;
+const { plugins } = schema;
+const readPlugin = rowReader(plugins);
 
 export type PluginRow = typeof plugins.$inferSelect;
 
 /** The scope loader's way to a plugin. */
 export async function findPlugin(tx: Tx, id: string): Promise<PluginRow | undefined> {
   if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(plugins))
-    .from(plugins)
-    .innerJoin(companies, and(eq(companies.id, plugins.company_id), isNull(companies.deleted_at)))
-    .where(eq(plugins.id, id));
-  return row;
+  const batches = lookups.get(tx) ?? new Batches({ most: 100, perform: async (ids) => findPlugins(tx, ids) });
+  lookups.set(tx, batches);
+  return batches.add(id);
+}
+
+/** It stands before each call of a tool, and these come in bursts: what is looked up at one time is one statement. */
+const lookups = new WeakMap<Tx, Batches<string, PluginRow | undefined>>();
+
+async function findPlugins(tx: Tx, ids: readonly string[]): Promise<(PluginRow | undefined)[]> {
+  const { rows } = await tx.execute(sql`
+    select p.* from plugins p join companies c on c.id = p.company_id and c.deleted_at is null
+    where p.id = any(${sql.param(ids)}::uuid[])`);
+  const found = new Map(rows.map(readPlugin).map((row) => [row.id, row]));
+  return ids.map((id) => found.get(id));
 }
 
 /**
