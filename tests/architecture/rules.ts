@@ -98,6 +98,7 @@ export const sliceOrder = [
   'federation',
   'tools',
   'inbox',
+  'views',
   'portability',
   'admin',
   'backups',

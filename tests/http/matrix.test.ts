@@ -115,8 +115,9 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // An agent has no chats with itself, and the staged message is nobody's.
   'chats.create': ({ kind }) => (kind === 'agent' ? 409 : undefined),
   'chats.resend': ({ kind }) => (kind === 'board_user' ? undefined : 403),
-  // The agents of its example are nobody's.
+  // The agents and the issue of their examples are nobody's.
   'councils.convene': 404,
+  'issues.change': 400,
   // Things of others, in a state of their own (specification, Issue checkout).
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,

@@ -83,6 +83,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['webhookId', 'deliveryId', 'peerId'], stageWebhook],
   [['chatId', 'messageId'], stageChat],
   [['councilSessionId'], stageCouncil],
+  [['viewId'], stageView],
   [['serverId'], stageMcpServer],
   [['workerId', 'taskId'], stageFleet],
   [['pluginId'], stagePlugin],
@@ -217,6 +218,13 @@ async function stageCouncil(tx: Tx, { company_id }: Cast): Promise<Stage> {
     .values({ company_id, issue_id, question: 'Staged?', rounds: 2, depth: 0 })
     .returning();
   return { councilSessionId: session!.id };
+}
+
+/** Shared: everybody's. */
+async function stageView(tx: Tx, { company_id }: Cast, { id: owner_id }: IssueRow): Promise<Stage> {
+  const values = { company_id, owner_id, name: 'Staged', layout: 'list', filter: {}, shared: true };
+  const [view] = await tx.insert(schema.saved_views).values(values).returning();
+  return { viewId: view!.id };
 }
 
 /** Open to the company, with a message that nobody answered. */

@@ -40,6 +40,7 @@ export type ScopeEntity =
   | 'plugin'
   | 'chat'
   | 'council_session'
+  | 'saved_view'
   | 'peer';
 
 /**

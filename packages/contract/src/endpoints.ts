@@ -41,6 +41,7 @@ import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
 import { trashEndpoints } from './trash.ts';
 import { subagentEndpoints } from './subagents.ts';
+import { viewEndpoints } from './views.ts';
 import { webhookEndpoints } from './webhooks.ts';
 import { adminWorkerEndpoints, workerEndpoints } from './worker-endpoints.ts';
 import { workProductEndpoints } from './work-products.ts';
@@ -92,6 +93,7 @@ export const endpoints: readonly EndpointRow[] = [
   pushEndpoints,
   liveEndpoints,
   inboxEndpoints,
+  viewEndpoints,
   adminEndpoints,
   trashEndpoints,
   referenceEndpoints,

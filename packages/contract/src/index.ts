@@ -21,6 +21,7 @@ export * from './activity.ts';
 export * from './roles.ts';
 export * from './tools.ts';
 export * from './trash.ts';
+export * from './views.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';
 export * from './second-factors.ts';

@@ -4,6 +4,8 @@ import { filesOfIssue, IssueWithAttachments } from './attachments.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
 import {
+  ChangedIssues,
+  ChangeIssues,
   CreateIssue,
   CreateLabel,
   CreateRelation,
@@ -15,6 +17,7 @@ import {
   UpdateIssue,
 } from './issues.ts';
 import { PageQuery } from './schema-kit.ts';
+import { TrashEntry } from './trash.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -32,7 +35,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Issues, newest first; with `q` the best matches first. 50 a page, 200 at most.',
+    doc: 'Issues, newest first; with `q` the best matches first; or as `sort` says. 50 a page, 200 at most.',
   }),
   create: endpoint({
     id: 'issues.create',
@@ -90,6 +93,35 @@ export const issueEndpoints = {
     status: 204,
     tx: 'write',
     doc: 'Moves the issue to the trash; its run is cancelled.',
+  }),
+  change: endpoint({
+    id: 'issues.change',
+    method: 'POST',
+    path: '/api/companies/{companyId}/issues/changes',
+    auth: BEARER,
+    role: 'member',
+    scope: byCompany,
+    permission: 'issues.update',
+    body: ChangeIssues,
+    response: ChangedIssues,
+    status: 200,
+    tx: 'write',
+    example: { changes: [{ issue_id: EXAMPLE_ID, set: { status: 'done' } }] },
+    doc: 'Changes up to 100 issues, all of them or none: properties, labels, to the trash and back. The answer has what undoes it.',
+  }),
+  deleted: endpoint({
+    id: 'issues.deleted',
+    method: 'GET',
+    path: '/api/companies/{companyId}/issues/deleted',
+    auth: BEARER,
+    role: 'member',
+    scope: byCompany,
+    query: Type.Object(PageQuery),
+    response: Type.Array(TrashEntry),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Issues in the trash, newest first. `issues.change` with `deleted: false` brings them back.',
   }),
   checkout: endpoint({
     id: 'issues.checkout',

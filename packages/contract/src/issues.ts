@@ -108,16 +108,57 @@ export const UpdateIssue = Patch({
 });
 export type UpdateIssue = Static<typeof UpdateIssue>;
 
+/** Orders of a list; `priority` begins with the most urgent, `title` with the letter A, instants with the newest. */
+export const issueSorts = ['created_at', 'updated_at', 'priority', 'title'] as const;
+export type IssueSort = (typeof issueSorts)[number];
+
 export const ListIssues = Type.Object({
   /** Comma list of statuses. */
   status: Type.Optional(Type.String({ maxLength: 200 })),
   priority: Type.Optional(OneOf(priorities)),
   assigneeAgentId: Type.Optional(Uuid),
+  /** Without one; stronger than `assigneeAgentId`. */
+  unassigned: Type.Optional(Type.Boolean()),
   projectId: Type.Optional(Uuid),
+  labelId: Type.Optional(Uuid),
+  sort: Type.Optional(OneOf(issueSorts)),
+  /** The other way round. */
+  reverse: Type.Optional(Type.Boolean()),
   q: Type.Optional(Type.String({ maxLength: 500 })),
   ...PageQuery,
 });
 export type ListIssues = Static<typeof ListIssues>;
+
+/** What of many issues is changed at once; their texts are changed one by one. */
+export const IssueChange = Type.Object({
+  issue_id: Uuid,
+  set: Type.Optional(
+    Patch({
+      status: OneOf(issueStatuses),
+      priority: OneOf(priorities),
+      assignee_agent_id: Nullable(Uuid),
+      project_id: Nullable(Uuid),
+    }),
+  ),
+  add_label_ids: Type.Optional(Type.Array(Uuid, { maxItems: 50 })),
+  remove_label_ids: Type.Optional(Type.Array(Uuid, { maxItems: 50 })),
+  /** True moves it to the trash, false brings it back from there. */
+  deleted: Type.Optional(Type.Boolean()),
+});
+export type IssueChange = Static<typeof IssueChange>;
+
+export const ChangeIssues = Type.Object({
+  changes: Type.Array(IssueChange, { minItems: 1, maxItems: 100 }),
+});
+export type ChangeIssues = Static<typeof ChangeIssues>;
+
+export const ChangedIssues = Type.Object({
+  /** Issues that are not as they were. */
+  changed: Type.Integer(),
+  /** What makes them as they were, for the same endpoint. */
+  undo: Type.Array(IssueChange),
+});
+export type ChangedIssues = Static<typeof ChangedIssues>;
 
 export const CreateLabel = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),

@@ -50,6 +50,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   subagents: 'Agents that agents spawn for one issue each.',
   'task-sessions': 'An agent’s work on an issue over several runs.',
   trash: 'What was deleted and can come back.',
+  views: 'Filters of issue lists that people keep.',
   webhooks: 'Where events are sent to.',
   'work-products': 'What came of the work.',
   workspaces: 'The folder of an issue, and what has changed in it.',

@@ -24,4 +24,5 @@ export {
   terminalIssueStatuses,
   wakeableAgentStatuses,
 } from './status-lists.ts';
+export { priorityWeight, titleOrder } from './issue-orders.ts';
 export * as schema from './schema/index.ts';

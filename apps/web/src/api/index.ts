@@ -41,6 +41,7 @@ import { securityRoutes } from './security/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
+import { viewRoutes } from './views/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 export const apiRoutes: readonly Route[] = [
@@ -83,6 +84,7 @@ export const apiRoutes: readonly Route[] = [
   mcpServerRoutes,
   federationRoutes,
   inboxRoutes,
+  viewRoutes,
   trashRoutes,
   referenceRoutes,
   docsRoutes(),

@@ -30,6 +30,7 @@ import {
   findSecret,
   findSkill,
   findTaskSession,
+  findView,
   findWebhook,
   findWorkProduct,
   loadGoal,
@@ -71,6 +72,7 @@ const loaders = {
   plugin: findPlugin,
   chat: findChat,
   council_session: findCouncil,
+  saved_view: findView,
   peer: findPeer,
 } satisfies Record<ScopeEntity, Loader>;
 

@@ -9,13 +9,14 @@ export { notTrashed, toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 export { createIssue } from './create-issue.ts';
 export type { IssueOrigin } from './create-issue.ts';
-export { listIssues } from './list-issues.ts';
+export { countIssues, listIssues } from './list-issues.ts';
 export type { IssuePage } from './list-issues.ts';
 export { readBoard, readBoardCard } from './board.ts';
 export type { BoardCard, BoardColumn, BoardFilter } from './board.ts';
 export { readFamily } from './family.ts';
 export type { RelatedIssue, Relative } from './family.ts';
 export { issueDetail } from './issue-detail.ts';
+export { changeIssues } from './change-issues.ts';
 export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
@@ -34,6 +35,7 @@ export {
   deleteLabel,
   labelsByName,
   labelsOf,
+  labelsOfIssues,
   listLabels,
   removeLabel,
 } from './labels.ts';

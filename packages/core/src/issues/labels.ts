@@ -1,7 +1,7 @@
 import type { Actor, Label } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { issueUpdated, presentLabel } from './present.ts';
 import type { IssueRow, LabelRow } from './rows.ts';
@@ -44,6 +44,21 @@ export async function labelsOf(tx: Tx, issueId: string): Promise<Label[]> {
     .where(eq(issue_labels.issue_id, issueId))
     .orderBy(asc(sql`lower(${labels.name})`), asc(labels.id));
   return rows.map((row) => presentLabel(row.label));
+}
+
+/** Of a list's issues, by issue, in the order of names. */
+export async function labelsOfIssues(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, { id: string; name: string }[]>> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx
+    .select({ issue_id: issue_labels.issue_id, id: labels.id, name: labels.name })
+    .from(issue_labels)
+    .innerJoin(labels, eq(labels.id, issue_labels.label_id))
+    .where(inArray(issue_labels.issue_id, [...ids]))
+    .orderBy(sql`lower(${labels.name})`, labels.id);
+  return Map.groupBy(rows, ({ issue_id }) => issue_id);
 }
 
 /** Throws `conflict` when the name is taken, in whatever case. */

@@ -3,8 +3,8 @@ import type { ListIssues } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
 import { encodeCursor, newId } from '@acp/kernel';
 import { cloneDatabase, createAgent, createCompany, createIssue, testDatabase } from '@acp/testkit';
-import { sql } from 'drizzle-orm';
-import { listIssues } from './index.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { countIssues, listIssues } from './index.ts';
 import { searchIssues } from './search-issues.ts';
 
 const FORGED_ID = '11111111-1111-4111-8111-111111111111';
@@ -178,5 +178,77 @@ describe('with 50,000 issues in 20 companies', () => {
       expect(plan).toMatch(/Index Scan using issues_company/);
       expect(plan).not.toContain('Sort');
     }
+  });
+});
+
+describe('the orders of listIssues', () => {
+  const sorts = ['created_at', 'updated_at', 'priority', 'title'] as const;
+
+  it.each([
+    ['created_at', 'alpha|gamma|Delta|Alpha|beta'],
+    ['updated_at', 'alpha|gamma|Delta|Alpha|beta'],
+    ['priority', 'Delta|Alpha|gamma|alpha|beta'],
+    ['title', 'alpha|beta|delta|gamma'],
+  ] as const)('%s pages through all of them, both ways, without gap or double', async (sort, expected) => {
+    const s = await stage();
+    const titles = expected.includes('Delta')
+      ? ['beta', 'Alpha', 'Delta', 'gamma', 'alpha']
+      : ['gamma', 'beta', 'delta', 'alpha'];
+    for (const [index, title] of titles.entries())
+      await createIssue(database.db, s.company, {
+        title,
+        priority: (['low', 'critical', 'critical', 'high', 'medium'] as const)[index]!,
+        created_at: new Date(1_700_000_000_000 + index),
+        updated_at: new Date(1_700_000_000_000 + index),
+      });
+    const forwards = (await s.paged({ sort, limit: 2 })).flat();
+    expect(forwards.join('|')).toBe(expected);
+    expect((await s.paged({ sort, limit: 2, reverse: true })).flat()).toEqual(forwards.toReversed());
+  });
+
+  it('hold with a search, by part of the title or by identifier, and cursors of other orders are refused', async () => {
+    const s = await stage();
+    await s.titled('pay the invoice', 'send the invoice', 'else');
+    expect(await s.titles({ q: 'invoice', sort: 'title' })).toEqual(['pay the invoice', 'send the invoice']);
+    const { items, next_cursor } = await listIssues(database.db, s.company.id, { limit: 1 });
+    expect(await s.titles({ q: items[0]!.identifier, sort: 'title' })).toEqual([items[0]!.title]);
+    await expect(s.titles({ sort: 'priority', cursor: next_cursor! })).rejects.toThrow('invalid cursor');
+  });
+
+  it.each(sorts)('%s reads no more of a large company than a page', async (sort) => {
+    const s = await stage();
+    await database.db.execute(sql`
+      insert into issues (company_id, title, issue_number, identifier, priority)
+      select ${s.company.id}, 'Issue ' || n, n, 'X-' || n, (array['low', 'high'])[1 + n % 2]
+      from generate_series(1, 3000) n`);
+    await database.db.execute(sql`analyze issues`);
+    let plan = '';
+    const explaining = {
+      execute: async (statement: SQL) => {
+        const { rows } = await database.db.execute(sql`explain ${statement}`);
+        plan = rows.map((row) => Object.values(row).join()).join('\n');
+        return { rows: [] };
+      },
+    };
+    await listIssues(explaining as never, s.company.id, { sort });
+    expect(plan).toMatch(/Index Scan (?:Backward )?using issues_company/);
+    expect(plan).not.toContain('Sort Key');
+  });
+
+  it('narrow down to a label, and to what nobody has, and are counted as far as asked', async () => {
+    const s = await stage();
+    const agent = await createAgent(database.db, s.company);
+    await createIssue(database.db, s.company, { title: 'taken', assignee_agent_id: agent.id });
+    await s.titled('free', 'labelled');
+    const [label] = await database.db
+      .insert(schema.labels)
+      .values({ company_id: s.company.id, name: 'bug' })
+      .returning();
+    const { items } = await listIssues(database.db, s.company.id, { q: 'labelled' });
+    await database.db.insert(schema.issue_labels).values({ issue_id: items[0]!.id, label_id: label!.id });
+    expect(await s.titles({ labelId: label!.id })).toEqual(['labelled']);
+    expect((await s.titles({ unassigned: true })).toSorted()).toEqual(['free', 'labelled']);
+    const counted = async (most: number) => countIssues(database.db, s.company.id, {}, most);
+    expect([await counted(10), await counted(2)]).toEqual([3, 2]);
   });
 });

@@ -12,5 +12,12 @@ export {
   shownRow,
   withoutUnchanged,
 } from './references.ts';
-export { purgeOldTrash, listTrash, lockOutlivedEntry, lockTrashEntry, moveToTrash } from './trash.ts';
+export {
+  purgeOldTrash,
+  listTrash,
+  lockOutlivedEntry,
+  lockTrashed,
+  lockTrashEntry,
+  moveToTrash,
+} from './trash.ts';
 export type { Trashed, TrashRow } from './trash.ts';

@@ -63,6 +63,25 @@ export async function lockTrashEntry(
   return row;
 }
 
+/** The same for a thing that the caller knows: it lies there once at most. */
+export async function lockTrashed(
+  tx: Tx,
+  wanted: Pick<Trashed, 'type' | 'entity_id' | 'company_id'>,
+): Promise<TrashRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(trash_entries)
+    .where(
+      and(
+        eq(trash_entries.entity_id, wanted.entity_id),
+        eq(trash_entries.type, wanted.type),
+        eq(trash_entries.company_id, wanted.company_id),
+      ),
+    )
+    .for('update');
+  return row;
+}
+
 /** The oldest entry that has lain for so many days, its row locked; those that others are at are passed over. */
 export async function lockOutlivedEntry(tx: Tx, days: number): Promise<TrashRow | undefined> {
   const [row] = await tx

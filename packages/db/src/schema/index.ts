@@ -36,3 +36,4 @@ export * from './workers.ts';
 export * from './webhooks.ts';
 export * from './plugins.ts';
 export * from './mcp-servers.ts';
+export * from './views.ts';

@@ -3,6 +3,7 @@ import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid }
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { actionableIssueStatuses, terminalIssueStatuses } from '../status-lists.ts';
+import { priorityWeight, titleOrder } from '../issue-orders.ts';
 
 export const issues = pgTable(
   'issues',
@@ -54,6 +55,12 @@ export const issues = pgTable(
       .where(sql`${t.deleted_at} is null`),
     index('issues_company_project')
       .on(t.company_id, t.project_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_priority')
+      .on(t.company_id, sql`${priorityWeight(t.priority)} desc nulls last`, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
+    index('issues_company_title')
+      .on(t.company_id, sql`${titleOrder(t.title)} desc nulls last`, t.id.desc())
       .where(sql`${t.deleted_at} is null`),
     // What changed last is read first: the inbox of a reader.
     index('issues_company_updated')

@@ -15,6 +15,7 @@ export const trash_entries = pgTable(
   },
   (t) => [
     index('trash_entries_deleted_at').on(t.deleted_at.desc(), t.trash_id.desc()),
+    index('trash_entries_company').on(t.company_id, t.type, t.deleted_at.desc(), t.trash_id.desc()),
     index('trash_entries_entity').on(t.entity_id),
   ],
 );

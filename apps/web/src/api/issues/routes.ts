@@ -1,6 +1,7 @@
 import { issueEndpoints as rows } from '@acp/contract';
 import {
   addLabel,
+  changeIssues,
   checkoutIssue,
   createIssue,
   createIssueWithAttachments,
@@ -14,6 +15,7 @@ import {
   listIssues,
   listLabels,
   listRelations,
+  listTrash,
   releaseIssue,
   removeLabel,
   updateIssue,
@@ -31,6 +33,10 @@ export const issueRoutes: Route[] = [
   handle(rows.get, (ctx) => issueDetail(ctx.tx, ctx.subject)),
   handle(rows.update, (ctx) => updateIssue(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
   handle(rows.delete, (ctx) => deleteIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.change, (ctx) => changeIssues(ctx.tx, ctx.actor, ctx.company_id, ctx.body.changes)),
+  handle(rows.deleted, async (ctx) =>
+    paged(ctx, await listTrash(ctx.tx, { ...ctx.query, company_id: ctx.company_id, type: 'issue' })),
+  ),
   handle(rows.checkout, (ctx) => checkoutIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.release, (ctx) => releaseIssue(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.forceRelease, (ctx) => forceReleaseIssue(ctx.tx, ctx.actor, ctx.subject)),

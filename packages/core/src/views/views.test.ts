@@ -1,0 +1,49 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, transaction } from '@acp/db';
+import { actors, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
+import { createView, deleteView, findView, listViews, updateView } from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+async function stage() {
+  const company = await createCompany(database.db);
+  const person = async () => actors.user(await createUser(database.db), { [company.id]: 'member' });
+  const [ada, bob] = [await person(), await person()];
+  const names = async (who = ada) =>
+    (await listViews(database.db, who, company.id, {})).items.map(({ name }) => name).toSorted();
+  return { company, ada, bob, names };
+}
+
+describe('saved views', () => {
+  it('are their owner’s alone until they are shared', async () => {
+    const s = await stage();
+    const filter = { status: ['todo'], sort: 'priority' } as const;
+    const made = await transaction(database, async (tx) =>
+      createView(tx, s.ada, s.company.id, { name: ' Mine ', filter: { ...filter, status: ['todo'] } }),
+    );
+    expect(made).toMatchObject({ name: 'Mine', layout: 'list', filter, shared: false });
+    expect([await s.names(), await s.names(s.bob)]).toEqual([['Mine'], []]);
+    expect(await findView(database.db, made.id, s.bob)).toBeUndefined();
+    await transaction(database, async (tx) => {
+      const found = (await findView(tx, made.id, s.ada))!;
+      await updateView(tx, s.ada, found, { shared: true });
+    });
+    expect(await s.names(s.bob)).toEqual(['Mine']);
+    await transaction(database, async (tx) => deleteView(tx, s.bob, (await findView(tx, made.id, s.bob))!));
+    expect(await s.names()).toEqual([]);
+  });
+
+  it('have names that their owner uses once, and are a hundred at most', async () => {
+    const s = await stage();
+    const make = async (name: string, who = s.ada) =>
+      transaction(database, async (tx) => createView(tx, who, s.company.id, { name }));
+    await make('Todo');
+    await expect(make('TODO')).rejects.toMatchObject({ kind: 'conflict' });
+    await make('Todo', s.bob);
+    for (let index = 1; index < 100; index += 1) await make(`View ${index}`);
+    await expect(make('One more')).rejects.toMatchObject({ kind: 'conflict' });
+  });
+});

@@ -1,0 +1,130 @@
+import {
+  type Actor,
+  createValidator,
+  type CreateView,
+  type SavedView,
+  type UpdateView,
+  ViewFilter,
+} from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
+import { and, eq, or, sql } from 'drizzle-orm';
+import { actorId, recordChanges } from '../activity/index.ts';
+
+const { saved_views } = schema;
+export type ViewRow = typeof saved_views.$inferSelect;
+
+const filterOf = createValidator(ViewFilter, 'saved filter');
+
+/** Of one owner in one company: nobody finds anything among more. */
+const MOST_VIEWS = 100;
+
+/** For the scope of a path: undefined where it is absent, or another's who does not share it. */
+export async function findView(tx: Tx, id: string, actor: Actor): Promise<ViewRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select()
+    .from(saved_views)
+    .where(and(eq(saved_views.id, id), shownTo(actor)));
+  return row;
+}
+
+const shownTo = (actor: Actor) => or(eq(saved_views.shared, true), eq(saved_views.owner_id, ownerId(actor)));
+
+function ownerId(actor: Actor): string {
+  const id = actorId(actor);
+  if (id === null) throw forbidden('views belong to people');
+  return id;
+}
+
+/** The actor's own and those that are shared, newest first. */
+export async function listViews(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  query: PageRequest,
+): Promise<Page<SavedView>> {
+  const page = newestFirst(saved_views.created_at, saved_views.id, query, null);
+  const rows = tx
+    .select()
+    .from(saved_views)
+    .where(and(eq(saved_views.company_id, company_id), shownTo(actor), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentView);
+}
+
+/** @throws conflict for a name that the actor has used in the company, and for one view too many */
+export async function createView(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { name, layout = 'list', filter = {}, shared = false }: CreateView,
+): Promise<SavedView> {
+  const owner_id = ownerId(actor);
+  const mine = and(eq(saved_views.company_id, company_id), eq(saved_views.owner_id, owner_id));
+  if ((await tx.$count(saved_views, mine)) >= MOST_VIEWS)
+    throw conflict(`there are ${MOST_VIEWS} views already`);
+  const values = { company_id, owner_id, name: name.trim(), layout, filter, shared };
+  const row = await uniquelyNamed(async () => (await tx.insert(saved_views).values(values).returning())[0]!);
+  await record(tx, actor, row, 'view.created');
+  return presentView(row);
+}
+
+/** @throws conflict for a name that its owner has used */
+export async function updateView(tx: Tx, actor: Actor, view: ViewRow, input: UpdateView): Promise<SavedView> {
+  const named = input.name === undefined ? {} : { name: input.name.trim() };
+  const [row] = await uniquelyNamed(async () =>
+    tx
+      .update(saved_views)
+      .set({ ...input, ...named, updated_at: sql`now()` })
+      .where(eq(saved_views.id, view.id))
+      .returning(),
+  );
+  if (!row) throw notFound();
+  await record(tx, actor, row, 'view.updated');
+  return presentView(row);
+}
+
+export async function deleteView(tx: Tx, actor: Actor, view: ViewRow): Promise<void> {
+  const [row] = await tx.delete(saved_views).where(eq(saved_views.id, view.id)).returning();
+  if (!row) throw notFound();
+  await record(tx, actor, row, 'view.deleted');
+}
+
+async function uniquelyNamed<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error, 'saved_views_name')) throw conflict('name is already in use');
+    throw error;
+  }
+}
+
+/** A view of one's own is nobody else's business. */
+async function record(tx: Tx, actor: Actor, row: ViewRow, action: string): Promise<void> {
+  if (!row.shared) return;
+  await recordChanges(tx, actor, [
+    {
+      company_id: row.company_id,
+      action,
+      entity_type: 'view',
+      entity_id: row.id,
+      details: { name: row.name },
+    },
+  ]);
+}
+
+export function presentView(row: ViewRow): SavedView {
+  return {
+    id: row.id,
+    company_id: row.company_id,
+    owner_id: row.owner_id,
+    name: row.name,
+    layout: row.layout as SavedView['layout'],
+    filter: filterOf(row.filter),
+    shared: row.shared,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
