@@ -31,6 +31,9 @@ export const mayImport: Record<string, readonly string[]> = {
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };
 
+/** What an entry imports before anything else, and so not by the index of its package. */
+export const ofEntries = { specifier: '@acp/kernel/quick-loading', entry: /^apps\/[^/]+\/src\/main\.ts$/ };
+
 /** Outside packages that only some of ours may import: the engine behind them can then be changed in one place. */
 export const onlyIn: Record<string, readonly string[]> = {
   'pg-boss': ['queue'],

@@ -1,1 +1,1 @@
-export { nouns, parseCommand } from './main.ts';
+export { nouns, parseCommand } from './run-ctl.ts';

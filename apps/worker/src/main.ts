@@ -1,8 +1,8 @@
-/** `npm run worker`: the process's entry. Nothing of ours may be imported before the compile cache is on. */
-import { enableCompileCache, flushCompileCache } from 'node:module';
+/** `npm run worker`: the process's entry. */
 import path from 'node:path';
+import { loadQuickly } from '@acp/kernel/quick-loading';
 
-enableCompileCache(path.resolve(import.meta.dirname, '../../../.build/compile-cache'));
+const loaded = loadQuickly(path.resolve(import.meta.dirname, '../../../.build/compile-cache'));
 const { runWorker } = await import('./process.ts');
 await runWorker();
-flushCompileCache();
+loaded();

@@ -1,0 +1,139 @@
+/** Commands of the operator CLI, against the same SERVICE_HOME or DATABASE_URL as the service. */
+import { parseArgs } from 'node:util';
+import { createNotifier, migrationStatus, openDatabase } from '@acp/db';
+import { openInstanceDatabase } from '@acp/embedded-postgres';
+import { ConfigError, createLogger, loadConfig, ServiceError } from '@acp/kernel';
+import { openQueue } from '@acp/queue';
+import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
+import { companies } from './nouns/companies.ts';
+import { db } from './nouns/db.ts';
+import { doctor } from './nouns/doctor.ts';
+import { keys } from './nouns/keys.ts';
+import { license } from './nouns/license.ts';
+import { runs } from './nouns/runs.ts';
+import { secrets } from './nouns/secrets.ts';
+import { users } from './nouns/users.ts';
+import { workers } from './nouns/workers.ts';
+
+/** One file per noun; a noun with the verb '' takes none. */
+export const nouns: Record<string, Record<string, Command>> = {
+  users,
+  companies,
+  keys,
+  license,
+  runs,
+  workers,
+  secrets,
+  db,
+  doctor,
+};
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+function help(): string {
+  const commands = Object.values(nouns).flatMap((verbs) => Object.values(verbs));
+  return [
+    'usage: npm run ctl -- <noun> <verb> [options] [--json]',
+    ...commands.map((c) => `  ${c.usage}\n      ${c.doc}`),
+  ].join('\n');
+}
+
+/** Finds the command and checks its options. @throws UsageError */
+export function parseCommand(argv: readonly string[]): {
+  command: Command;
+  options: CommandContext['options'];
+  json: boolean;
+} {
+  const noun = argv[0] ?? '';
+  const verbs = Object.hasOwn(nouns, noun) ? nouns[noun]! : undefined;
+  if (!verbs) throw new UsageError(help());
+  const verb = Object.hasOwn(verbs, '') ? '' : (argv[1] ?? '');
+  const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (!command) throw new UsageError(help());
+  const named = [...(command.required ?? []), ...(command.optional ?? [])];
+  const options = Object.fromEntries([
+    ...named.map((name) => [name, { type: 'string' }]),
+    ['json', { type: 'boolean' }],
+  ]) as Record<string, { type: 'string' | 'boolean' }>;
+  try {
+    const { values } = parseArgs({ args: argv.slice(verb === '' ? 1 : 2), options, strict: true });
+    const { json, ...texts } = values as Record<string, string | undefined> & { json?: boolean };
+    const missing = (command.required ?? []).filter((name) => texts[name] === undefined);
+    if (missing.length > 0)
+      throw new UsageError(`missing --${missing.join(', --')}\nusage: ${command.usage}`);
+    return { command, options: texts, json: json === true };
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `${error instanceof Error ? error.message : String(error)}\nusage: ${command.usage}`,
+    );
+  }
+}
+
+async function execute(command: Command, options: CommandContext['options']): Promise<Answer> {
+  const config = loadConfig();
+  const logger = createLogger({
+    level: config.log_level === 'info' ? 'warn' : config.log_level,
+    format: 'pretty',
+    role: 'ctl',
+    stream: process.stderr,
+  });
+  const instance = await openInstanceDatabase(config, logger);
+  const database = openDatabase({ url: instance.url, max: 4, application_name: 'ctl', logger });
+  try {
+    if (!command.any_schema) {
+      const { pending, unknown } = await migrationStatus(database.db);
+      if (pending > 0)
+        throw new UsageError(
+          'the schema is not up to date: run `npm run ctl -- db migrate`, or start the service',
+        );
+      if (unknown > 0) throw new UsageError('the schema is newer than this release');
+    }
+    return await withSignals(database, instance.direct_url, logger, command, () =>
+      command.run({ config, logger, database, direct_url: instance.direct_url, options }),
+    );
+  } finally {
+    await database.close();
+    await instance.stop();
+  }
+}
+
+/** Commands change rows that running processes have cached: they are told, as by the service itself. */
+async function withSignals(
+  database: CommandContext['database'],
+  url: string,
+  logger: CommandContext['logger'],
+  command: Command,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  if (command.any_schema) return run();
+  const notifier = createNotifier({ url, logger, application_name: 'ctl', poll_ms: 0 });
+  database.notifier = notifier;
+  const queue = await openQueue({ database, role: 'client', logger });
+  try {
+    return await run();
+  } finally {
+    await queue.stop();
+    await notifier.close();
+  }
+}
+
+async function answer(): Promise<number> {
+  const { command, options, json } = parseCommand(process.argv.slice(2));
+  const { value, text, failed } = await execute(command, options);
+  console.log(json ? JSON.stringify(value) : text);
+  return failed ? EXIT_FAILED : 0;
+}
+
+/** What the command line says, and the exit code that it leads to. */
+export async function runCtl(): Promise<number> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof ServiceError || error instanceof ConfigError))
+      throw error;
+    console.error(error.message);
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
