@@ -105,4 +105,40 @@ inBrowser(`a chat${without}`, () => {
     await second.close();
     expect(complaints).toEqual([]);
   });
+
+  it('takes files by the picker, by paste and by drop, and shows them in the message', async () => {
+    model.setScript(({ messages }) => `Read: ${messages.at(-1)!.content.includes('green paint')}`);
+    const page = await openChat();
+    const chosen = page.locator('[data-files] li');
+    await page.setInputFiles('#f-files', [
+      { name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('green paint') },
+    ]);
+    for (const [event, carrier, target] of [
+      ['paste', 'clipboardData', '#f-say'],
+      ['drop', 'dataTransfer', '.thread'],
+    ])
+      await page.evaluate(`(async () => {
+        const data = new DataTransfer();
+        const canvas = Object.assign(document.createElement('canvas'), { width: 40, height: 30 });
+        const blob = await new Promise((done) => canvas.toBlob(done));
+        data.items.add(new File([blob], '${event}.png', { type: 'image/png' }));
+        const event = new Event('${event}', { bubbles: true, cancelable: true });
+        Object.defineProperty(event, '${carrier}', { value: data });
+        document.querySelector('${target}').dispatchEvent(event);
+      })()`);
+    await waitFor(async () => (await chosen.count()) === 3);
+    await page.waitForSelector('[data-files] img');
+    await page.click('[data-files] button[aria-label="Remove paste.png"]');
+    await page.press('[data-composer] textarea', 'Enter');
+    await page.waitForSelector('.said[data-role=assistant]:has-text("Read: true")');
+    expect(await page.locator('.said-files .file-name').allTextContents()).toEqual(['plan.txt', 'drop.png']);
+    const seen = 'document.querySelector(".said-files img")?.naturalWidth';
+    await waitFor(async () => (await page.evaluate(seen)) === 40);
+    expect(await chosen.count()).toBe(0);
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await excessWidth(page)).toBe(0);
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
 });

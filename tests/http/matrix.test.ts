@@ -93,6 +93,7 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // The bytes of staged files are nowhere, a staged label is on no issue, nobody on stage has second factors.
   'agent-files.download': 404,
   'attachments.download': 404,
+  'chats.file': 404,
   'logo.image': 404,
   'issues.remove-label': 404,
   'sessions.end': 404,

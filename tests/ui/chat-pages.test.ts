@@ -1,6 +1,7 @@
 /** The pages of chats, as plain forms without script. */
 import { beforeAll, expect, it } from '@jest/globals';
 import { createAgent } from '@acp/testkit';
+import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
 
@@ -39,6 +40,19 @@ it('a member opens a chat from the agent’s page, says something, renames it, f
   expect((await member.get(`${list}?q=nothing`)).text).toContain('Nothing found');
   expect((await member.post(`${path}/delete`, {})).headers.location).toBe(list);
   expect((await member.get(path)).status).toBe(404);
+});
+
+it('a member sends a picture by the form, and sees it in the thread', async () => {
+  const member = Browser.of(pages.app, cast.member);
+  const { path } = await openChat(member);
+  const sent = await request(pages.app)
+    .post(`${path}/messages`)
+    .set({ ...cast.member.headers, 'Sec-Fetch-Site': 'same-origin' })
+    .attach('file', Buffer.from('no picture at all'), '<i>.png');
+  expect([sent.status, sent.headers.location]).toEqual([303, path]);
+  const { text } = await member.get(path);
+  expect(text).toMatch(/<img src="\/api\/chats\/[^"]+\/download" alt="" loading="lazy"/);
+  expect(text).toContain('&#60;i&#62;.png');
 });
 
 it('a message that can’t be sent comes back with the reason; a stopped one can be edited and sent again', async () => {

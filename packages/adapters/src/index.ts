@@ -17,6 +17,7 @@ export { inline, quoted } from './words/untrusted.ts';
 export type { Tag } from './words/untrusted.ts';
 export { embedTexts } from './llm/embed.ts';
 export type { Embedded } from './llm/embed.ts';
+export { takesImages } from './llm/sight.ts';
 export { callLimit } from './llm/usage.ts';
 export { ProcessorShare } from './process/processor-share.ts';
 export { memoryBytes, tooMuch, usageBelow } from './process/tree-usage.ts';
@@ -39,5 +40,6 @@ export type {
   ProviderSpec,
   SandboxSpec,
   SessionTotals,
+  TaskImage,
   UsageEvent,
 } from './task.ts';

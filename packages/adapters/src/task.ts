@@ -11,13 +11,21 @@ export interface ProviderSpec {
   fetch?: typeof fetch;
 }
 
+/** Of a message to a model. */
+export interface TaskImage {
+  filename: string;
+  media_type: string;
+  bytes: Uint8Array;
+}
+
 export interface AdapterTask {
   run_id: string;
   adapter_type: string;
   provider: ProviderSpec | null;
   model: string;
   system_prompt: string;
-  messages: { role: 'user' | 'assistant'; content: string }[];
+  /** Images reach models alone; others get the text. */
+  messages: { role: 'user' | 'assistant'; content: string; images?: readonly TaskImage[] }[];
   max_output_tokens: number;
   /** Without a byte from the provider, and in all, retries included. */
   timeouts: { idle_sec: number; total_sec: number };

@@ -52,6 +52,9 @@ export const LlmConfig = Type.Partial(
       pattern: '^https?://',
       description: 'Endpoint in place of the provider’s; it must be a host that the operator allows.',
     }),
+    images: Type.Boolean({
+      description: 'Whether the model takes images; judged by its name unless told.',
+    }),
     full_context,
   }),
 );

@@ -30,11 +30,23 @@ export type Chat = Static<typeof Chat>;
 export const chatMessageStatuses = ['waiting', 'answering', 'answered', 'failed', 'stopped'] as const;
 export type ChatMessageStatus = (typeof chatMessageStatuses)[number];
 
+/** A file of a message. It is seen by whoever may see the chat, and goes with the message. */
+export const ChatFile = Type.Object({
+  id: Uuid,
+  filename: Type.String(),
+  content_type: Type.String(),
+  size_bytes: Type.Integer(),
+  download_path: Type.String(),
+});
+export type ChatFile = Static<typeof ChatFile>;
+
 export const ChatMessage = Type.Object({
   id: Uuid,
   chat_id: Uuid,
   role: OneOf(['user', 'assistant']),
+  /** Empty where files say it all. */
   body_markdown: Type.String(),
+  attachments: Type.Array(ChatFile),
   author_user_id: Nullable(Uuid),
   author_agent_id: Nullable(Uuid),
   author_name: Type.String(),
@@ -59,8 +71,9 @@ export type CreateChat = Static<typeof CreateChat>;
 export const UpdateChat = Patch({ title: Nullable(Name) });
 export type UpdateChat = Static<typeof UpdateChat>;
 
-const Said = Type.String({ minLength: 1, maxLength: 100_000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
-export const PostChatMessage = Type.Object({ body_markdown: Said });
+/** Empty where files say it all: without any it is 400. */
+const Said = Type.String({ maxLength: 100_000, pattern: '^[^\\u0000]*$' });
+export const PostChatMessage = Type.Object({ body_markdown: Type.Optional(Said) });
 export type PostChatMessage = Static<typeof PostChatMessage>;
 export const ResendChatMessage = Type.Object({ body_markdown: Type.Optional(Said) });
 export type ResendChatMessage = Static<typeof ResendChatMessage>;
@@ -81,6 +94,10 @@ const ofCompany = {
 const one = { path: '/api/chats/{chatId}', auth: BEARER, scope: { by: 'chat', param: 'chatId' } } as const;
 const messages = { ...one, path: '/api/chats/{chatId}/messages' } as const;
 const read = { method: 'GET', role: 'viewer', status: 200, tx: 'none' } as const;
+const withFiles = {
+  body_kind: 'json_or_multipart',
+  files: { field: 'file', into: { folder: 'attachments' }, limit: 'attachments', required: false },
+} as const;
 const write = { role: 'member', tx: 'write' } as const;
 
 export const chatEndpoints = {
@@ -137,16 +154,18 @@ export const chatEndpoints = {
   post: endpoint({
     ...messages,
     ...write,
+    ...withFiles,
     id: 'chats.post',
     method: 'POST',
     body: PostChatMessage,
     response: ChatMessage,
     status: 201,
     example: { body_markdown: 'What is left to do before the release?' },
-    doc: 'Sends a message; the reply arrives as `chat_message` event and in the list. While a reply runs the message waits its turn. 409 where the agent may not answer (paused, in the trash, over budget).',
+    doc: 'Sends a message; the reply arrives as `chat_message` event and in the list. While a reply runs the message waits its turn. 409 where the agent may not answer (paused, in the trash, over budget). As `multipart/form-data` it takes files, in parts named `file`.',
   }),
   stream: endpoint({
     ...messages,
+    ...withFiles,
     id: 'chats.stream',
     method: 'POST',
     path: '/api/chats/{chatId}/messages/stream',
@@ -186,6 +205,19 @@ export const chatEndpoints = {
     status: 201,
     example: { body_markdown: 'And what is left to do before the launch?' },
     doc: 'Asks again, with another text if one is given. What came after the message is removed from the chat. Only its author may; 409 while a reply runs.',
+  }),
+  file: endpoint({
+    ...one,
+    id: 'chats.file',
+    method: 'GET',
+    path: '/api/chats/{chatId}/attachments/{attachmentId}/download',
+    role: 'viewer',
+    response: null,
+    status: 200,
+    also: [206],
+    tx: 'none',
+    streams: 'bytes',
+    doc: 'The bytes of a file of a message, always as a download; takes `Range`.',
   }),
   stop: endpoint({
     ...one,

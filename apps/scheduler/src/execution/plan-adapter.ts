@@ -5,6 +5,7 @@ import {
   passedSecrets,
   programEnvironment,
   secretsOf,
+  takesImages,
 } from '@acp/adapters';
 import type { AdapterTask, ProgramSpec, ProviderSpec } from '@acp/adapters';
 import { adapterTraits, assertAdapterConfig } from '@acp/contract';
@@ -17,7 +18,7 @@ import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './kinds/execution-kind.ts';
-import { chooseModel, MAX_OUTPUT_TOKENS } from './provider.ts';
+import { chooseModel, MAX_OUTPUT_TOKENS, type ModelChoice } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 
 interface PlanSettings {
@@ -48,6 +49,8 @@ export interface AdapterPlan {
   max_turns: number;
   /** Whether its calls can be priced ahead (decisions 8.4). */
   metered: boolean;
+  /** The model takes images. */
+  sees: boolean;
   /** For the Scrubber. */
   secrets: string[];
   /** Of adapters that run a program. */
@@ -92,10 +95,16 @@ async function planLlm(settings: PlanSettings, run: Planned, agent: PromptAgent)
     provider_id: choice.provider_id,
     max_turns: MAX_TURNS,
     metered: true,
+    sees: seesImages(agent.adapter_config, choice),
     secrets: secretsOf(choice.provider),
     folders: null,
     session_version: null,
   };
+}
+
+/** As the agent's owner says, else by the model's name. */
+function seesImages({ images }: Record<string, unknown>, { provider, model }: ModelChoice): boolean {
+  return typeof images === 'boolean' ? images : takesImages(provider.family, model);
 }
 
 function baseTask(run: Planned, model: string, adapter_config: unknown) {
@@ -147,6 +156,7 @@ async function planProgram(
     // A CLI goes on in its session; other programs keep nothing to answer to.
     max_turns: isCli(run.adapter_type) ? MAX_TURNS : 1,
     metered: false,
+    sees: false,
     secrets: [
       ...(isCli(run.adapter_type) ? passedSecrets(config) : []),
       ...(run.api_key === null ? [] : [run.api_key]),
@@ -214,6 +224,7 @@ async function planCloud(
     provider_id: null,
     max_turns: 1,
     metered: false,
+    sees: false,
     secrets: [],
     folders: null,
     session_version: null,

@@ -1,14 +1,17 @@
+import type { AdapterTask } from '@acp/adapters';
 import { adapterTraits, verbByName } from '@acp/contract';
 import type { ClaimedRun, Tool, ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
 import { outsideToolsManual } from '../verbs/outside-tools.ts';
 import { type ExecutionKind, type Prompt, readPayload, type Work } from './kinds/execution-kind.ts';
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
+import { openMessages } from './prompt-images.ts';
 
 /** What the turns of a run begin with. */
 export interface TurnInput {
-  prompt: Prompt;
+  first: Pick<AdapterTask, 'system_prompt' | 'messages'>;
   task: PlannedTask;
 }
 
@@ -16,24 +19,30 @@ interface Sources {
   database: Database;
   config: Pick<Config, 'public_url'>;
   tools: ToolRegistry;
+  storage: Storage;
 }
 
 /** Models and CLIs are told in words, other programs by the task payload (specification, Task payload fields). */
 export async function turnInput(
-  { database, config, tools }: Sources,
+  { database, config, tools, storage }: Sources,
   { run, kind, work, plan }: { run: ClaimedRun; kind: ExecutionKind; work: Work; plan: AdapterPlan },
+  signal: AbortSignal,
 ): Promise<TurnInput> {
-  const { task, metered } = plan;
+  const { task, metered, sees } = plan;
   if (adapterTraits(run.adapter_type).told_by === 'prompt') {
     const outside = mayCallTools(kind) ? await tools.outside(database.db, run.company_id, run.actor) : [];
-    return { prompt: withTools(work.prompt(metered ? 'model' : 'program'), outside), task };
+    const reader = sees ? 'seeing_model' : metered ? 'model' : 'program';
+    const prompt = withTools(work.prompt(reader), outside);
+    const { system_prompt } = prompt;
+    return { first: { system_prompt, messages: await openMessages(storage, prompt, signal) }, task };
   }
   const payload = await readPayload(kind, database.db, run, work.knowledge);
-  const prompt = { system_prompt: payload.system_prompt, user_message: JSON.stringify(payload, null, 2) };
+  const content = JSON.stringify(payload, null, 2);
+  const first = { system_prompt: payload.system_prompt, messages: [{ role: 'user' as const, content }] };
   // Only what runs here gets the key: what is told to the transcript has none.
   const access =
     run.api_key === null ? {} : { service_api_key: run.api_key, service_base_url: config.public_url };
-  return { prompt, task: { ...task, payload: { ...payload, ...access } } };
+  return { first, task: { ...task, payload: { ...payload, ...access } } };
 }
 
 function mayCallTools(kind: ExecutionKind): boolean {

@@ -4,7 +4,6 @@ import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import type { ParsedAction } from '../verbs/parse.ts';
 import { applyTexts, proseOf } from './apply-texts.ts';
-import type { Prompt } from './kinds/execution-kind.ts';
 import { failureOf } from './run-failure.ts';
 import type { RunFailure } from './run-failure.ts';
 import type { RunParts } from './run-parts.ts';
@@ -43,20 +42,23 @@ export const noTurns: Turns = { prose: [], partial: null, usage: [], changed: fa
 const ANSWERS_LIMIT = 60_000;
 
 /** Model calls and verbs in turn, until a turn asks nothing. Never rejects: what ends it early is its `failure`. */
-export async function runTurns(settings: TurnLoopSettings, prompt: Prompt): Promise<Turns> {
+export async function runTurns(settings: TurnLoopSettings, first: Turn): Promise<Turns> {
   const turns: Turns = { prose: [], partial: null, usage: [], changed: false, failure: null };
   try {
-    await runUntilDone(settings, prompt, turns);
+    await runUntilDone(settings, first, turns);
   } catch (err) {
     turns.failure = failureOf(err);
   }
   return turns;
 }
 
-async function runUntilDone(settings: TurnLoopSettings, prompt: Prompt, turns: Turns): Promise<void> {
+async function runUntilDone(
+  settings: TurnLoopSettings,
+  { system_prompt, messages: begin }: Turn,
+  turns: Turns,
+): Promise<void> {
   const { transcript, held, max_turns, model } = settings;
-  const { system_prompt } = prompt;
-  const messages: Message[] = [...(prompt.history ?? []), { role: 'user', content: prompt.user_message }];
+  const messages: Message[] = [...begin];
   let first = 1;
   for (let turn = 1; turn <= max_turns; turn += 1) {
     const { content } = messages.at(-1)!;

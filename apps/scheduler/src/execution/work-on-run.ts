@@ -72,7 +72,7 @@ async function workInFolders(
   const { folders } = plan;
   let turns = noTurns;
   try {
-    const input = await persist(held, settings.logger, async () => turnInput(settings, planned));
+    const input = await persist(held, settings.logger, async () => turnInput(settings, planned, held.signal));
     const files = folders === null ? null : await placeFiles(settings, run, folders, held);
     turns = await takeTurns(settings, planned, parts, input);
     await files?.collect(transcript);
@@ -90,7 +90,7 @@ async function takeTurns(
   settings: ExecutionSettings,
   { run, kind, plan }: PlannedRun,
   parts: RunParts,
-  { prompt, task }: TurnInput,
+  { first, task }: TurnInput,
 ): Promise<Turns> {
   const { database, logger, pricing, storage, tools } = settings;
   const { held, scrubber } = parts;
@@ -108,7 +108,7 @@ async function takeTurns(
       apply: async (action) => applyAction(applying, action),
       reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
     },
-    prompt,
+    first,
   );
 }
 

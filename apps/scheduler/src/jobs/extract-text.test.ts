@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createAttachments,
+  filesOfIssue,
   type PromptAttachment,
   promptAttachments,
   findIssue,
@@ -65,7 +66,7 @@ describe('extract-text', () => {
     await storage.delete(storage_key);
     await run(id);
     const { rows } = await database.db.execute<{ files: PromptAttachment[] }>(
-      sql`select ${promptAttachments(sql`${issue.id}::uuid`)} as files`,
+      sql`select ${promptAttachments(filesOfIssue(sql`${issue.id}::uuid`))} as files`,
     );
     expect(rows[0]!.files).toMatchObject([
       { id, filename: 'plan.md', text: '# Plan', text_status: 'done', text_length: 6 },

@@ -1,5 +1,6 @@
 // A chat: replies that are followed while they are made, a thread that stays true, sending without leaving the page.
 // Without script the same forms are plain posts.
+import { ChosenFiles } from './chat-files.js';
 import { LiveText } from './live-text.js';
 
 export function startChat() {
@@ -13,6 +14,7 @@ class Chat {
   #element;
   #thread;
   #composer;
+  #files = null;
   #replies = new Map();
   #refreshing = null;
   #again = false;
@@ -26,6 +28,7 @@ class Chat {
 
   start() {
     const element = this.#element;
+    if (this.#composer) this.#files = new ChosenFiles(this.#composer, element);
     element.addEventListener('submit', (event) => this.#submit(event));
     element.addEventListener('click', (event) => copyCode(event));
     element.addEventListener('keydown', (event) => this.#key(event));
@@ -116,34 +119,44 @@ class Chat {
     const path = form.dataset.api ?? (form.closest('[data-stop]') ? `/api/chats/${this.#id}/stop` : null);
     if (path === null || event.defaultPrevented) return;
     event.preventDefault();
+    if (form === this.#composer) return this.#send(path);
     const values = Object.fromEntries(new FormData(form));
-    if (form === this.#composer) return this.#send(path, values);
     if (await this.#post(path, values)) {
       document.activeElement?.blur();
       await this.refresh();
     }
   }
 
-  async #send(path, values) {
+  async #send(path) {
     const field = this.#field;
-    if (values.body_markdown.trim() === '') return;
+    const text = field.value;
+    const files = this.#files.all;
+    if (text.trim() === '' && files.length === 0) return;
+    const body = files.length === 0 ? { body_markdown: text } : new FormData(this.#composer);
     field.value = '';
+    this.#files.set([]);
     grow(field);
-    if (!(await this.#post(path, values))) {
-      // Nothing that was typed is lost.
-      if (field.value === '') field.value = values.body_markdown;
+    this.#composer.toggleAttribute('data-sending', files.length > 0);
+    const sent = await this.#post(path, body);
+    this.#composer.removeAttribute('data-sending');
+    if (!sent) {
+      // Nothing that was typed or chosen is lost.
+      if (field.value === '') field.value = text;
+      this.#files.set([...files, ...this.#files.all]);
       return;
     }
     await this.refresh();
     scrollToEnd();
   }
 
+  /** @param values a form goes as such, with its files */
   async #post(path, values) {
     this.#tell('');
+    const form = values instanceof FormData;
     const response = await fetch(path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(values),
+      headers: { accept: 'application/json', ...(form ? {} : { 'content-type': 'application/json' }) },
+      body: form ? values : JSON.stringify(values),
     }).catch(() => null);
     if (response?.ok) return true;
     const { error = 'it could not be sent: try again' } = (await response?.json().catch(() => null)) ?? {};

@@ -1,4 +1,4 @@
-import type { FinishReason, LanguageModel, LanguageModelUsage, Warning } from 'ai';
+import type { FinishReason, LanguageModel, LanguageModelUsage, ModelMessage, Warning } from 'ai';
 import type { AdapterEvent } from '../task.ts';
 import type { CallWatch } from './call-watch.ts';
 import { brokenOff } from './failure.ts';
@@ -33,9 +33,24 @@ async function library() {
 }
 
 function optionsOf({ model, prompt, max_output_tokens: maxOutputTokens }: Question, watch: CallWatch) {
-  const { instructions, messages } = prompt;
+  const { instructions } = prompt;
+  const messages = prompt.messages.map(sentMessage);
   // Retrying is ours: see retry.ts.
   return { model, instructions, messages, maxOutputTokens, maxRetries: 0, abortSignal: watch.signal };
+}
+
+function sentMessage({ role, content, images }: Prompt['messages'][number]): ModelMessage {
+  if (role === 'assistant' || images.length === 0) return { role, content };
+  const shown = images.map(({ bytes: data, media_type: mediaType, filename }) => ({
+    type: 'file' as const,
+    data,
+    mediaType,
+    filename,
+  }));
+  return {
+    role,
+    content: [...(content.trim() === '' ? [] : [{ type: 'text' as const, text: content }]), ...shown],
+  };
 }
 
 function* warningEvents(warnings: readonly Warning[] | undefined): Iterable<AdapterEvent> {

@@ -7,6 +7,7 @@ import { failureOfThrown } from './failure.ts';
 import { canStream, loadModel } from './families.ts';
 import { lengthOf, promptOf } from './prompt.ts';
 import { retryDelayMs } from './retry.ts';
+import { countImages, withoutImages } from './sight.ts';
 import { estimatedUsage } from './usage.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
@@ -31,16 +32,17 @@ async function* attempt(
 
 /**
  * One turn of a model: its output as it comes, then its usage. Transient failures are tried again, at most twice and
- * only until the model has begun to answer. A call that fails later first yields its estimated usage, for it costs.
+ * only until the model has begun to answer; a call with images that is refused, once more in words. A call that fails later first yields its estimated usage, for it costs.
  * Throws AdapterError. Leaving the iteration, like the signal, closes the connection at once.
  */
 export async function* executeLlm(
-  task: AdapterTask,
+  asked: AdapterTask,
   signal: AbortSignal,
 ): AsyncGenerator<AdapterEvent, void> {
-  if (task.provider === null) throw new AdapterError('config', 'no LLM provider is configured');
+  if (asked.provider === null) throw new AdapterError('config', 'no LLM provider is configured');
+  let task = asked;
   if (task.model.trim() === '') throw new AdapterError('config', 'no model is configured');
-  const connection = connectionTo(task.provider);
+  const connection = connectionTo(asked.provider);
   const watch = new CallWatch(signal, task.timeouts);
   try {
     for (let count = 1; ; count += 1) {
@@ -55,6 +57,11 @@ export async function* executeLlm(
         const failure = presentable(failureOfThrown(reason), connection.scrubber);
         if (progress.started)
           yield estimatedUsage(task.model, lengthOf(promptOf(task)), progress.output_length);
+        if (!progress.started && refusesImages(failure, task)) {
+          yield { kind: 'log', message: `${failure.message}; asking again without images` };
+          task = { ...task, messages: withoutImages(task.messages) };
+          continue;
+        }
         const wait = progress.started ? null : retryDelayMs(failure, count);
         if (wait === null) throw failure;
         yield { kind: 'log', message: `${failure.message}; trying again in ${(wait / 1000).toFixed(1)} s` };
@@ -64,4 +71,11 @@ export async function* executeLlm(
   } finally {
     watch.close();
   }
+}
+
+/** Few endpoints say why: a refusal of the request as such may be meant for its images. */
+function refusesImages({ category, status = 0, message }: AdapterError, { messages }: AdapterTask): boolean {
+  if (countImages(messages) === 0) return false;
+  const refused = category === 'permanent' && [400, 413, 415, 422].includes(status);
+  return refused || (status >= 400 && /image|vision|multimodal/i.test(message));
 }

@@ -1,10 +1,13 @@
 import type { LanguageModelUsage } from 'ai';
 import type { AdapterTask, UsageEvent } from '../task.ts';
+import { countImages } from './sight.ts';
 
 const charactersPerToken = 4;
 /** Roles, templates and what a vendor adds of its own: for the call, and for each message. */
 const CALL_OVERHEAD = 2000;
 const MESSAGE_OVERHEAD = 50;
+/** The vendors scale large ones down to less. */
+const IMAGE_TOKENS = 10_000;
 
 /** What a model call can have at most, in tokens. */
 export interface CallLimit {
@@ -20,7 +23,7 @@ export function callLimit({
 }: Pick<AdapterTask, 'system_prompt' | 'messages' | 'max_output_tokens'>): CallLimit {
   const input_tokens = messages.reduce(
     (sum, { content }) => sum + Buffer.byteLength(content) + MESSAGE_OVERHEAD,
-    Buffer.byteLength(system_prompt) + CALL_OVERHEAD,
+    Buffer.byteLength(system_prompt) + CALL_OVERHEAD + countImages(messages) * IMAGE_TOKENS,
   );
   return { input_tokens, output_tokens };
 }

@@ -12,7 +12,7 @@ import { actorColumns, recordChanges } from '../activity/index.ts';
 import { createIssue, findIssue, type IssueRow, issueUpdated } from '../issues/index.ts';
 import { textKindOf } from './file-names.ts';
 import { keepStorageKeys } from './orphans.ts';
-import { type AttachmentRow, presentAttachment } from './read-attachments.ts';
+import { presentAttachment } from './read-attachments.ts';
 import type { FailedFile, StoredFile } from './stored-file.ts';
 
 const { attachments, attachment_texts } = schema;
@@ -27,12 +27,8 @@ export async function createAttachments(
   issue: IssueRow,
   files: readonly StoredFile[],
 ): Promise<Attachment[]> {
-  if (files.length === 0) return [];
-  requirePermission(actor, 'files.write');
-  const keys = files.map((file) => file.storage_key);
-  await keepStorageKeys(tx, keys);
-  const rows = inOrder(keys, await insertRows(tx, actor, issue, files));
-  await expectTexts(tx, rows);
+  const { company_id, id: issue_id } = issue;
+  const rows = await keepFiles(tx, actor, { company_id, issue_id, chat_message_id: null }, files);
   await recordChanges(
     tx,
     actor,
@@ -42,7 +38,23 @@ export async function createAttachments(
       entity_id: id,
     })),
   );
-  return rows.map(presentAttachment);
+  return rows.map((row) => presentAttachment({ ...row, issue_id }));
+}
+
+/** The same for files of a message in a chat: what is said there goes into no activity. @returns in the order of the upload */
+export async function attachToMessage(
+  tx: Tx,
+  actor: Actor,
+  { company_id, id }: { company_id: string; id: string },
+  files: readonly StoredFile[],
+): Promise<Pick<FileRow, 'id' | 'filename' | 'content_type' | 'size_bytes'>[]> {
+  const rows = await keepFiles(tx, actor, { company_id, issue_id: null, chat_message_id: id }, files);
+  return rows.map(({ id: file_id, filename, content_type, size_bytes }) => ({
+    id: file_id,
+    filename,
+    content_type,
+    size_bytes,
+  }));
 }
 
 /** The multipart create: files that could not be stored are reported, and the issue is created all the same. */
@@ -65,19 +77,36 @@ export async function createIssueWithAttachments(
   };
 }
 
+type FileRow = typeof attachments.$inferSelect;
+type Place = Pick<FileRow, 'company_id' | 'issue_id' | 'chat_message_id'>;
+
+async function keepFiles(
+  tx: Tx,
+  actor: Actor,
+  place: Place,
+  files: readonly StoredFile[],
+): Promise<FileRow[]> {
+  if (files.length === 0) return [];
+  requirePermission(actor, 'files.write');
+  const keys = files.map((file) => file.storage_key);
+  await keepStorageKeys(tx, keys);
+  const rows = inOrder(keys, await insertRows(tx, actor, place, files));
+  await expectTexts(tx, rows);
+  return rows;
+}
+
 async function insertRows(
   tx: Tx,
   actor: Actor,
-  issue: IssueRow,
+  place: Place,
   files: readonly StoredFile[],
-): Promise<AttachmentRow[]> {
+): Promise<FileRow[]> {
   const author = actorColumns(actor);
   return tx
     .insert(attachments)
     .values(
       files.map(({ filename, content_type, size_bytes, sha256, storage_key }) => ({
-        company_id: issue.company_id,
-        issue_id: issue.id,
+        ...place,
         filename,
         content_type,
         size_bytes,
@@ -91,12 +120,12 @@ async function insertRows(
 }
 
 /** In the order of the upload. */
-function inOrder(keys: readonly string[], rows: readonly AttachmentRow[]): AttachmentRow[] {
+function inOrder(keys: readonly string[], rows: readonly FileRow[]): FileRow[] {
   const byKey = new Map(rows.map((row) => [row.storage_key, row]));
   return keys.map((key) => byKey.get(key)!);
 }
 
-async function expectTexts(tx: Tx, rows: readonly AttachmentRow[]): Promise<void> {
+async function expectTexts(tx: Tx, rows: readonly FileRow[]): Promise<void> {
   const readable = rows.filter((row) => textKindOf(row.filename, row.content_type) !== null);
   await tx.insert(attachment_texts).values(
     rows.map((row) => ({

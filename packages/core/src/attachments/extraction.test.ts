@@ -12,6 +12,7 @@ import {
   reserveStorageKeys,
   storeAttachmentText,
   sweepPendingTexts,
+  filesOfIssue,
   textsAwaited,
 } from '../index.ts';
 
@@ -92,7 +93,7 @@ describe('a claim of a text', () => {
     expect(ids.toSorted()).toEqual(files.toSorted());
     expect(claimed.find((each) => each)).toMatchObject({ kind: 'plain', size_bytes: 5_000_000_000 });
     const { rows } = await database.db.execute(
-      sql`select ${textsAwaited(sql`${issue.id}::uuid`)} as awaited`,
+      sql`select ${textsAwaited(filesOfIssue(sql`${issue.id}::uuid`))} as awaited`,
     );
     expect(rows).toEqual([{ awaited: true }]);
   });

@@ -1,9 +1,9 @@
 /**
- * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues, the text in them, and the keys in the
+ * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues and in chats, the text in them, and the keys in the
  * storage that no row names. Invariant: every object in the storage is named by a row or by an orphan, so that nothing
  * is lost and nothing stays forever, wherever a process died. Bytes are moved by the tiers, never in a transaction.
  */
-export { createAttachments, createIssueWithAttachments } from './create-attachments.ts';
+export { attachToMessage, createAttachments, createIssueWithAttachments } from './create-attachments.ts';
 export { deleteAttachment } from './delete-attachment.ts';
 export { findAttachment, listAttachments, presentAttachment } from './read-attachments.ts';
 export type { AttachmentRow } from './read-attachments.ts';
@@ -12,7 +12,7 @@ export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
 export { claimText, releaseText, storeAttachmentText, sweepPendingTexts } from './extraction.ts';
 export type { ExtractedText, TextSource } from './extraction.ts';
-export { promptAttachments, readAttachmentText, textsAwaited, withinBounds } from './texts.ts';
+export { filesOfIssue, promptAttachments, readAttachmentText, textsAwaited, withinBounds } from './texts.ts';
 export type { PromptAttachment } from './texts.ts';
 export {
   claimOrphans,

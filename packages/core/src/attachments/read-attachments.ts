@@ -6,7 +6,8 @@ import { type IssueRow, notTrashed } from '../issues/index.ts';
 
 const { attachments, companies } = schema;
 
-export type AttachmentRow = typeof attachments.$inferSelect;
+/** A file of an issue. */
+export type AttachmentRow = typeof attachments.$inferSelect & { issue_id: string };
 
 export function presentAttachment(row: AttachmentRow): Attachment {
   return {
@@ -36,10 +37,15 @@ export async function listAttachments(
     .where(and(eq(attachments.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, (row) => ({ at: row.created_at, id: row.id }), presentAttachment);
+  return page.read(
+    tx,
+    rows,
+    (row) => ({ at: row.created_at, id: row.id }),
+    (row) => presentAttachment({ ...row, issue_id: issue.id }),
+  );
 }
 
-/** Undefined when absent, or when its issue lies in the trash or under something that does. */
+/** Undefined when absent, a chat's, or when its issue lies in the trash or under something that does. */
 export async function findAttachment(tx: Tx, id: string): Promise<AttachmentRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -53,5 +59,5 @@ export async function findAttachment(tx: Tx, id: string): Promise<AttachmentRow 
         sql`exists (select from issues i where i.id = ${attachments.issue_id} and ${notTrashed('i')})`,
       ),
     );
-  return row;
+  return row && { ...row, issue_id: row.issue_id! };
 }

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { AttachmentRow } from './read-attachments.ts';
 
-/** A file of an issue, as agents see it. */
+/** A file of an issue or of a message, as agents see it. */
 export interface PromptAttachment {
   id: string;
   filename: string;
@@ -21,6 +21,9 @@ const LONGEST_TEXT = 20_000;
 const SHOWN = 20;
 /** Of all texts together, in characters. */
 const ALL_TEXTS = 60_000;
+
+/** SQL: what a list of files is about, by the columns of `f`. */
+export const filesOfIssue = (issue_id: SQL): SQL => sql`f.issue_id = ${issue_id}`;
 
 /** The same files; of all texts together the newest that fit, cut where the room ends. */
 export function withinBounds(files: readonly PromptAttachment[]): PromptAttachment[] {
@@ -61,18 +64,15 @@ export async function readAttachmentText(
   };
 }
 
-/** SQL: whether texts of the issue's latest files are still being extracted. One pending for longer waits for a sweep. */
-export function textsAwaited(issueId: SQL): SQL {
-  return sql`exists (select from attachments a join attachment_texts t on t.attachment_id = a.id
-    where a.issue_id = ${issueId} and t.status in ('pending', 'reading')
-      and a.created_at > now() - interval '1 minute')`;
+/** SQL: whether texts of the latest of these files are still being extracted. One pending for longer waits for a sweep. */
+export function textsAwaited(which: SQL): SQL {
+  return sql`exists (select from attachments f join attachment_texts t on t.attachment_id = f.id
+    where ${which} and t.status in ('pending', 'reading')
+      and f.created_at > now() - interval '1 minute')`;
 }
 
-/**
- * A JSON list of an issue's newest attachments with the beginning of their texts, oldest first, for prompts.
- * @param issue_id of the statement that it stands in
- */
-export function promptAttachments(issue_id: SQL): SQL {
+/** A JSON list of the newest of these files with the beginning of their texts, oldest first, for prompts. */
+export function promptAttachments(which: SQL): SQL {
   return sql`coalesce((
     select jsonb_agg(jsonb_build_object('id', id, 'filename', filename, 'content_type', content_type,
       'size_bytes', size_bytes, 'text_status', text_status, 'text', text, 'text_length', text_length)
@@ -82,6 +82,6 @@ export function promptAttachments(issue_id: SQL): SQL {
         case t.status when 'reading' then 'pending' else coalesce(t.status, 'none') end as text_status,
         left(t.extracted_text, ${LONGEST_TEXT}) as text, length(t.extracted_text) as text_length
       from attachments f left join attachment_texts t on t.attachment_id = f.id
-      where f.issue_id = ${issue_id} order by f.created_at desc, f.id desc limit ${SHOWN}
+      where ${which} order by f.created_at desc, f.id desc limit ${SHOWN}
     ) newest), '[]')`;
 }

@@ -5,6 +5,8 @@ import { hasKnowledge, knownUser } from '../knowledge/index.ts';
 import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
 import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import { CHAT_REPLY } from './answer-next.ts';
+import { filesUpTo, type PromptFile, promptFiles, type StoredFiles } from './chat-files.ts';
+import type { ChatMessageRow } from './present.ts';
 import { summaryPayload } from './summary.ts';
 
 // Bounds of what one prompt may carry, in characters and rows.
@@ -19,6 +21,7 @@ export interface SaidMessage {
   author_name: string;
   /** Cut to 20,000 characters. */
   body_markdown: string;
+  attachments: ChatMessageRow['attachments'];
   /** Verbs that took effect with a reply. */
   actions: Pick<PromptAction, 'verb' | 'args' | 'result'>[];
 }
@@ -38,7 +41,11 @@ export interface ChatFacts {
   said: SaidMessage[];
   /** Messages that stand in neither. */
   omitted: number;
-  question: { author_name: string; body_markdown: string };
+  question: Pick<SaidMessage, 'author_name' | 'body_markdown' | 'attachments'>;
+  /** The newest files of `said` and `question`, oldest first. */
+  files: PromptFile[];
+  /** Texts of some are on their way. */
+  texts_awaited: boolean;
   applied_by_lost_run: PromptAction[];
   failed_in_previous_run: PromptAction[];
 }
@@ -65,6 +72,7 @@ function saidBetween(after: SQL, before: SQL): SQL {
     from (
       select m.position, sum(least(length(m.body_markdown), ${MESSAGE}) + 200) over (order by m.position desc) as size,
         jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${MESSAGE}),
+          'attachments', m.attachments,
           'actions', case when m.role = 'assistant' then coalesce((
             select jsonb_agg(${action} order by d.ordinal) from (
               select * from run_actions d where d.run_id = m.run_id and d.mutating and d.ok order by d.ordinal limit ${ACTIONS}
@@ -88,7 +96,9 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
       ${knownUser(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
       c.summary,
       ${saidBetween(sql`2 * c.summary_turn + 1`, sql`q.position`)} as said,
-      jsonb_build_object('author_name', q.author_name, 'body_markdown', q.body_markdown) as question,
+      jsonb_build_object('author_name', q.author_name, 'body_markdown', q.body_markdown,
+        'attachments', q.attachments) as question,
+      ${filesUpTo(sql`c.id`, sql`q.position`)} as stored_files,
       coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
         join heartbeat_runs r on r.id = d.run_id and r.error_category = ${LOST_CATEGORY}
         where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
@@ -99,11 +109,20 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
     where c.id = ${run.subject_id}`);
   const [facts] = rows;
   if (facts === undefined) return undefined;
+  const { stored_files, ...rest } = facts;
   const { fits, omitted } = facts.said;
-  return { ...facts, skills: outlinedSkills(facts.skills), said: fits, omitted };
+  return {
+    ...rest,
+    skills: outlinedSkills(facts.skills),
+    said: fits,
+    omitted,
+    files: promptFiles(stored_files),
+    texts_awaited: stored_files.awaited,
+  };
 }
 
-type StoredFacts = Omit<ChatFacts, 'said' | 'omitted' | 'skills'> & {
+type StoredFacts = Omit<ChatFacts, 'said' | 'omitted' | 'skills' | 'files' | 'texts_awaited'> & {
+  stored_files: StoredFiles;
   said: { fits: SaidMessage[]; omitted: number };
   skills: StoredOutline[];
 } & Record<string, unknown>;

@@ -1,8 +1,9 @@
 import type { Actor, Chat, ChatMessage, PostChatMessage, ResendChatMessage } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { conflict, forbidden, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, gt, inArray, sql } from 'drizzle-orm';
 import { actorColumns, causeDepth, recordChanges } from '../activity/index.ts';
+import { attachToMessage, type StoredFile } from '../attachments/index.ts';
 import { cancelRun, cancelRuns } from '../runs/index.ts';
 import { answerNext, assertAnswers, chatKey } from './answer-next.ts';
 import { type ChatMessageRow, type ChatRow, messageChange, presentChat, presentMessage } from './present.ts';
@@ -17,15 +18,17 @@ const MOST_WAITING = 20;
 const MOST_TURNS = 5000;
 
 /**
- * Stores the message and has it answered, or lets it wait while a reply is under way.
- * @throws conflict where the agent may not answer, or too many messages wait
+ * Stores the message with its files and has it answered, or lets it wait while a reply is under way.
+ * @throws invalid where it says nothing; forbidden for files of an agent that may write none; conflict where the agent may not answer, or too many messages wait
  */
 export async function postChatMessage(
   tx: Tx,
   actor: Actor,
   subject: ChatRow,
-  { body_markdown }: PostChatMessage,
+  { body_markdown = '' }: PostChatMessage,
+  files: readonly StoredFile[] = [],
 ): Promise<ChatMessage> {
+  assertSaid(body_markdown, files);
   const chat = await lockChat(tx, subject.id);
   const depth = causeDepth(actor);
   if (actor.kind === 'agent' && actor.agent_id === chat.agent_id)
@@ -51,15 +54,33 @@ export async function postChatMessage(
       depth,
     })
     .returning();
+  const attached = await withFiles(tx, actor, row!, files);
   await tx
     .update(chats)
     .set({ last_turn: turn, updated_at: sql`clock_timestamp()` })
     .where(eq(chats.id, chat.id));
-  return begun(tx, actor, chat, row!);
+  return begun(tx, actor, chat, attached);
+}
+
+async function withFiles(
+  tx: Tx,
+  actor: Actor,
+  row: ChatMessageRow,
+  files: readonly StoredFile[],
+): Promise<ChatMessageRow> {
+  if (files.length === 0) return row;
+  const attachments = await attachToMessage(tx, actor, row, files);
+  await tx.update(chat_messages).set({ attachments }).where(eq(chat_messages.id, row.id));
+  return { ...row, attachments };
+}
+
+function assertSaid(body_markdown: string, files: readonly unknown[]): void {
+  if (body_markdown.trim() === '' && files.length === 0)
+    throw invalid('body_markdown: must not be empty without a file');
 }
 
 /**
- * Asks again, with another text where one is given: what came after the message goes.
+ * Asks again, with another text where one is given: what came after the message goes, its own files stay.
  * @throws notFound for a message that is none of the chat's questions; forbidden for another's; conflict while a reply
  * is under way, or where the agent may not answer
  */
@@ -76,6 +97,8 @@ export async function resendChatMessage(
   const author = actorColumns(actor);
   if (message.author_user_id !== author.user_id || message.author_agent_id !== author.agent_id)
     throw forbidden('only its author may send a message again');
+  const body_markdown = input.body_markdown ?? message.body_markdown;
+  assertSaid(body_markdown, message.attachments);
   if ((await openMessages(tx, chat.id)).length > 0) throw conflict('a reply is under way: stop it first');
   await assertAnswers(tx, chat, message.depth);
   const turn = message.position / 2;
@@ -85,7 +108,7 @@ export async function resendChatMessage(
   const [row] = await tx
     .update(chat_messages)
     .set({
-      body_markdown: input.body_markdown ?? message.body_markdown,
+      body_markdown,
       status: 'waiting',
       error: null,
       run_id: null,

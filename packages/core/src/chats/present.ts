@@ -8,6 +8,7 @@ import {
 import type { schema } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import type { Change } from '../activity/index.ts';
+import { presentFiles } from './chat-files.ts';
 
 export type ChatRow = typeof schema.chats.$inferSelect;
 export type ChatMessageRow = typeof schema.chat_messages.$inferSelect;
@@ -41,6 +42,7 @@ export function presentMessage(row: ChatMessageRow): ChatMessage {
     chat_id: row.chat_id,
     role: row.role === 'assistant' ? 'assistant' : 'user',
     body_markdown: row.body_markdown,
+    attachments: presentFiles(row),
     author_user_id: row.author_user_id,
     author_agent_id: row.author_agent_id,
     author_name: row.author_name,

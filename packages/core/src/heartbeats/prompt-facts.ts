@@ -1,6 +1,6 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { promptAttachments, textsAwaited } from '../attachments/index.ts';
+import { filesOfIssue, promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { goalChain } from '../goals/index.ts';
 import { hasKnowledge, requesterOf } from '../knowledge/index.ts';
 import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY } from '../runs/index.ts';
@@ -57,8 +57,8 @@ const issue = sql`case when i.id is not null then jsonb_build_object(
     select ${reference} as reference, x.issue_number from issues x
     where x.parent_issue_id = i.id and x.deleted_at is null order by x.issue_number limit ${RELATED}) child), '[]'),
   'relations', coalesce(${relations}, '[]'),
-  'attachments', ${promptAttachments(sql`i.id`)},
-  'texts_awaited', ${textsAwaited(sql`i.id`)},
+  'attachments', ${promptAttachments(filesOfIssue(sql`i.id`))},
+  'texts_awaited', ${textsAwaited(filesOfIssue(sql`i.id`))},
   'attachment_count', (select count(*) from attachments f where f.issue_id = i.id),
   'comments', coalesce(${comments}, '[]'),
   'comment_count', (select count(*) from comments m where m.issue_id = i.id)) end`;

@@ -1,16 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { chat_messages } from './chats.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
+/** Files of an issue or of a message in a chat: exactly one of the two. */
 export const attachments = pgTable(
   'attachments',
   {
     id: id(),
     company_id: uuid().notNull(),
-    issue_id: uuid()
-      .notNull()
-      .references(() => issues.id, { onDelete: 'cascade' }),
+    issue_id: uuid().references(() => issues.id, { onDelete: 'cascade' }),
+    /** Who may see it is who may see its chat; knowledge never knows of it. */
+    chat_message_id: uuid().references(() => chat_messages.id, { onDelete: 'cascade' }),
     filename: text().notNull(),
     content_type: text().notNull(),
     size_bytes: bigint({ mode: 'number' }).notNull(),
@@ -20,7 +22,13 @@ export const attachments = pgTable(
     created_by_user_id: uuid(),
     created_at: createdAt(),
   },
-  (t) => [index('attachments_issue').on(t.issue_id, t.created_at, t.id)],
+  (t) => [
+    index('attachments_issue').on(t.issue_id, t.created_at, t.id),
+    index('attachments_chat_message')
+      .on(t.chat_message_id)
+      .where(sql`${t.chat_message_id} is not null`),
+    check('attachments_one_place', sql`(${t.issue_id} is null) <> (${t.chat_message_id} is null)`),
+  ],
 );
 
 /** Text of an attachment for agents' prompts, extracted after the upload by a scheduler. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
 import { createdAt, id, updatedAt } from './columns.ts';
 
@@ -50,6 +50,11 @@ export const chat_messages = pgTable(
     /** `user` (whoever asks) or `assistant` (the agent of the chat). */
     role: text().notNull(),
     body_markdown: text().notNull(),
+    /** What its files are called and how large they are; the files are rows of `attachments`, and live as long as this. */
+    attachments: jsonb()
+      .$type<{ id: string; filename: string; content_type: string; size_bytes: number }[]>()
+      .notNull()
+      .default([]),
     author_user_id: uuid(),
     author_agent_id: uuid(),
     author_name: text().notNull(),

@@ -4,15 +4,23 @@ import type { Tx } from '@acp/db';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
 
+/** Of a message, with its bytes in the storage. */
+export interface PromptImage {
+  filename: string;
+  storage_key: string;
+}
+
 export interface Prompt {
   system_prompt: string;
   /** What was said before, in turns; nothing unless said. */
-  history?: readonly { role: 'user' | 'assistant'; content: string }[];
+  history?: readonly { role: 'user' | 'assistant'; content: string; images?: readonly PromptImage[] }[];
   user_message: string;
+  /** For `seeing_model` alone. */
+  images?: readonly PromptImage[];
 }
 
-/** What executes the agent: a model that is asked turn by turn, or a program with tools of its own. */
-export type PromptReader = 'model' | 'program';
+/** What executes the agent: a model that is asked turn by turn, with or without images, or a program with tools of its own. */
+export type PromptReader = 'model' | 'seeing_model' | 'program';
 
 /** Read verbs give the agent another turn; so many in all, unless a kind has fewer. */
 export const MAX_TURNS = 5;

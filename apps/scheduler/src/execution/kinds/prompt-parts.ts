@@ -2,7 +2,7 @@
 import { inline, quoted } from '@acp/adapters';
 import { type KnowledgePassage, verbLine } from '@acp/contract';
 import { defaultPrompt } from '@acp/core';
-import type { PromptAction, PromptFacts } from '@acp/core';
+import type { PromptAction, PromptAttachment, PromptFacts } from '@acp/core';
 
 // In entries and characters.
 const ACTIONS = 50;
@@ -11,6 +11,8 @@ const LINE_LIMIT = 500;
 const USER_MODEL = 8000;
 /** More than a passage has. */
 const PASSAGE = 2500;
+/** More than the query reads of one text, in whatever letters. */
+const ATTACHMENT_LIMIT = 42_000;
 
 /** The agent's own prompt, or its role's, and who it is. */
 export function identity({
@@ -58,6 +60,24 @@ export function known(passages: readonly KnowledgePassage[]): string[] {
       quoted('knowledge', text, PASSAGE, { source, title, url }),
     ),
   ];
+}
+
+const withoutText: Record<PromptAttachment['text_status'], string> = {
+  pending: '[Its text is still being read.]',
+  none: '[It has no text that can be read.]',
+  failed: '[Its text could not be read.]',
+  done: '',
+};
+
+/** A file by name, with the beginning of its text. @param instead what there is to say where it has none */
+export function attachedFile(
+  { text, text_status: state, text_length, ...file }: PromptAttachment,
+  instead = withoutText[state],
+): string {
+  const attributes = { filename: file.filename, type: file.content_type, bytes: String(file.size_bytes) };
+  const missing = text === null ? 0 : (text_length ?? 0) - text.length;
+  const rest = missing > 0 ? `\n[… ${missing} more characters left out]` : '';
+  return quoted('attachment', `${text ?? instead}${rest}`, ATTACHMENT_LIMIT, attributes);
 }
 
 export function appliedBefore(actions: readonly PromptAction[]): string[] {

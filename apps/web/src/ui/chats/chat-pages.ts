@@ -93,6 +93,7 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
   return html`<form
     class="composer"
     method="post"
+    enctype="multipart/form-data"
     action="/chats/${chat.id}/messages"
     data-api="/api/chats/${chat.id}/messages"
     data-composer
@@ -104,15 +105,19 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
         id="f-say"
         name="body_markdown"
         rows="2"
-        required
         placeholder="Message to ${agent_name}"
         aria-describedby="h-say"
       ></textarea>
       <button>Send</button>
     </div>
+    <div class="composer-files">
+      <label class="button quiet small" for="f-files">Attach files</label>
+      <input id="f-files" class="sr-only" type="file" name="file" multiple />
+      <ul data-files aria-label="Files to send"></ul>
+    </div>
     <p class="hint" id="h-say">
       Enter sends, Shift+Enter begins a line, Esc stops the reply, ↑ in an empty field edits your last
-      message.
+      message. Files can be pasted and dropped.
     </p>
   </form>`;
 }

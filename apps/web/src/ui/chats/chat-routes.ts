@@ -125,7 +125,7 @@ export const chatRoutes: UiRoute[] = [
   page('/chats/{chatId}/thread', { scope: byChat, role: 'viewer' }, async (c) => thread(await threadOf(c))),
   page('/chats/{chatId}/messages/{messageId}/issue', { scope: byChat, role: 'member' }, issueOfMessage),
   action('/chats/{chatId}/messages', rows.post, {
-    read: (form) => ({ body_markdown: form.text('body_markdown') }),
+    read: (form) => ({ body_markdown: form.given('body_markdown') }),
     next: ({ subject }) => `/chats/${subject.id}`,
     failed: chatPage,
   }),

@@ -1,7 +1,7 @@
 /** The messages of a chat. The script (assets/js/chat.js) compares `data-version` to see which ones changed. */
 import { verbLine } from '@acp/contract';
-import type { ChatMessageRow, ReplyWork } from '@acp/core';
-import { count, money, timeAgo } from '../kit/format.ts';
+import { type ChatMessageRow, presentMessage, type ReplyWork } from '@acp/core';
+import { count, fileSize, money, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, postButton } from '../kit/parts.ts';
@@ -37,7 +37,7 @@ function said(view: ThreadView, row: ChatMessageRow): Html {
         <span class="soft small">!${timeAgo(row.created_at)}</span>
         !${when(stateOf(row), (text) => html`<span class="soft small">${text}</span>`)}
       </p>
-      <div class="said-body">!${markdown(row.body_markdown)}</div>
+      <div class="said-body">!${markdown(row.body_markdown)}!${files(row)}</div>
       !${when(row.error, (error) => html`<p class="error">${error}</p>`)}
       <div class="said-foot">
         !${when(!mine && row.run_id !== null && view.work.get(row.run_id), (work) => did(work, row.run_id ?? ''))}
@@ -45,6 +45,26 @@ function said(view: ThreadView, row: ChatMessageRow): Html {
       </div>
     </li>
     !${when(row.status === 'answering', () => pending(view, row))}`;
+}
+
+/** What is shown in place; a browser never runs what stands in an `img`. */
+const pictures: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+
+function files(row: ChatMessageRow): Html {
+  const { attachments } = presentMessage(row);
+  if (attachments.length === 0) return '';
+  return html`<ul class="said-files">
+    !${each(
+      attachments,
+      ({ filename, content_type, size_bytes, download_path }) =>
+        html`<li>
+          <a href="${download_path}">
+            !${when(pictures.includes(content_type), () => html`<img src="${download_path}" alt="" loading="lazy" />`)}
+            <span class="file-name">${filename}</span> <span class="soft small">${fileSize(size_bytes)}</span>
+          </a>
+        </li>`,
+    )}
+  </ul>`;
 }
 
 function stateOf({ role, status }: ChatMessageRow): string {
@@ -88,7 +108,13 @@ function acts({ chat_id, user_id }: ThreadView, row: ChatMessageRow, mine: boole
       <summary class="small">Edit</summary>
       <form method="post" action="${path}/resend" !${api}>
         <label class="sr-only" for="e-${row.id}">Message</label>
-        <textarea id="e-${row.id}" name="body_markdown" rows="4" required>${row.body_markdown}</textarea>
+        <textarea
+          id="e-${row.id}"
+          name="body_markdown"
+          rows="4"
+          !${attributes({ required: row.attachments.length === 0 })}
+        >
+${row.body_markdown}</textarea>
         <p class="hint">What came after it is removed.</p>
         <button class="small">Send again</button>
       </form>

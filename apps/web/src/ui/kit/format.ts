@@ -47,6 +47,12 @@ const spanUntil = (instant: Date | string, now: number): string =>
 
 const utc = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
+/** `312 B`, `4.1 kB`, `2.0 MB`. */
+export function fileSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 /** `1.4 s`, `2 min 5 s`. */
 export function duration(from: Date | string | null, to: Date | string | null): string {
   if (from === null || to === null) return '';

@@ -17,14 +17,16 @@ const BEFORE = 500;
 function questionOf({ question, said, has_knowledge }: ChatFacts): KnowledgeQuery | null {
   if (!has_knowledge) return null;
   const before = said.findLast(({ role }) => role === 'user')?.body_markdown ?? '';
-  const asked = question.body_markdown.slice(0, QUESTION);
-  return { question: `${asked}\n${before.slice(0, BEFORE)}` };
+  const asked = `${question.body_markdown.slice(0, QUESTION)}\n${before.slice(0, BEFORE)}`;
+  // A file without a word asks nothing of what is known.
+  return asked.trim() === '' ? null : { question: asked };
 }
 
 /** The agent answers a message of a chat. A session would carry one person's chat into another's: there is none. */
 export const chatReply = executionKind({
   name: CHAT_REPLY,
   facts: chatFacts,
+  ready: ({ texts_awaited }) => !texts_awaited,
   question: questionOf,
   prompt: chatPrompt,
   verbs: ({ chats }) => chats,

@@ -21,7 +21,7 @@ const GOALS = 10;
 const WAKEUPS = 20;
 const ROSTER = 100;
 
-const surroundings: Record<PromptReader, string> = {
+const surroundings = {
   model: `You have at most ${MAX_TURNS} turns; then you rest until something wakes you again.`,
   program: `You are in a folder of your own, with the tools that you have. No human answers you meanwhile; when you have finished you rest until something wakes you again.
 - Write verbs into your last message: they take effect after your work. Verbs that read are answered by one more turn, at most ${MAX_TURNS} in all. For much reading ask the API instead, at $SERVICE_BASE_URL (/api/openapi.json describes it) with the header "Authorization: Bearer $SERVICE_API_KEY".`,
@@ -35,7 +35,7 @@ const freeRules = `- See whether something is due that your role is for, and do 
 - Name an issue in every verb that is about one. Your text is not posted anywhere: what others should know belongs into a comment, a note or an issue.`;
 
 const operatingRules = (reader: PromptReader, issue: boolean) =>
-  `${issue ? 'You are woken to work on one issue.' : 'You are woken for no issue in particular.'} ${surroundings[reader]}
+  `${issue ? 'You are woken to work on one issue.' : 'You are woken for no issue in particular.'} ${surroundings[reader === 'program' ? 'program' : 'model']}
 ${issue ? issueRules : freeRules}
 - Hand over with /assign or /create-issue, and mention colleagues as @Name to draw their attention; each of these wakes them.
 - Do nothing twice: read what has been done already before you act.

@@ -1,13 +1,12 @@
 import { type PromptAttachment, type PromptIssue, withinBounds } from '@acp/core';
 import { inline, quoted } from '@acp/adapters';
+import { attachedFile } from '../prompt-parts.ts';
 
 /** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
 const BODY_LIMIT = 20_000;
 const COMMENT_LIMIT = 4000;
 const COMMENTS_LIMIT = 60_000;
 const REFERENCES_LIMIT = 50;
-/** More than the query reads of one text, in whatever letters. */
-const ATTACHMENT_LIMIT = 42_000;
 
 type Reference = PromptIssue['children'][number];
 
@@ -93,18 +92,10 @@ function renderAttachments({ attachments, attachment_count }: PromptIssue): stri
   return `Attached files, oldest first${notice}:\n${withinBounds(attachments).map(renderAttachment).join('\n')}`;
 }
 
-const withoutText: Record<PromptAttachment['text_status'], string> = {
-  pending: '[Its text is still being read: look again with /get-issue.]',
-  none: '[It has no text that can be read.]',
-  failed: '[Its text could not be read.]',
-  done: '',
-};
-
-function renderAttachment({ text, text_status: state, text_length, ...file }: PromptAttachment): string {
-  const attributes = { filename: file.filename, type: file.content_type, bytes: String(file.size_bytes) };
-  const missing = text === null ? 0 : (text_length ?? 0) - text.length;
-  const rest = missing > 0 ? `\n[… ${missing} more characters left out]` : '';
-  return quoted('attachment', `${text ?? withoutText[state]}${rest}`, ATTACHMENT_LIMIT, attributes);
+function renderAttachment(file: PromptAttachment): string {
+  return file.text_status === 'pending'
+    ? attachedFile(file, '[Its text is still being read: look again with /get-issue.]')
+    : attachedFile(file);
 }
 
 export function leftOut(count: number): string {

@@ -1,0 +1,45 @@
+import type { AdapterTask, TaskImage } from '@acp/adapters';
+import { readImageHeader } from '@acp/core';
+import type { Storage } from '@acp/storage';
+import { buffer } from 'node:stream/consumers';
+import type { Prompt, PromptImage } from './kinds/execution-kind.ts';
+
+type Messages = AdapterTask['messages'];
+
+/** In pixels: vendors refuse the whole call for one that is larger. */
+const WIDEST = 8000;
+
+/**
+ * What a run's first turn is asked, with the bytes of its images. What is none, whatever it is called, is left out and the
+ * message says so. Throws `unavailable` where the store can't be reached.
+ */
+export async function openMessages(
+  storage: Storage,
+  { history = [], user_message, images }: Prompt,
+  signal: AbortSignal,
+): Promise<Messages> {
+  const messages = [...history, { role: 'user' as const, content: user_message, images }];
+  return Promise.all(
+    messages.map(async ({ role, content, images: named = [] }) => {
+      if (named.length === 0) return { role, content };
+      const opened = await Promise.all(named.map(async (image) => openImage(storage, image, signal)));
+      const shown = opened.filter((image) => typeof image !== 'string');
+      const words = opened.filter((image) => typeof image === 'string');
+      return { role, content: [content, ...words].join('\n'), images: shown };
+    }),
+  );
+}
+
+/** In words where it can't be shown. */
+async function openImage(
+  storage: Storage,
+  { filename, storage_key }: PromptImage,
+  signal: AbortSignal,
+): Promise<TaskImage | string> {
+  const body = await storage.get(storage_key, undefined, signal);
+  const bytes = body === undefined ? Buffer.alloc(0) : await buffer(body);
+  const header = readImageHeader(bytes);
+  if (header === undefined || Math.max(header.width, header.height) > WIDEST)
+    return `[${filename} is no image that can be shown.]`;
+  return { filename, media_type: header.type, bytes };
+}

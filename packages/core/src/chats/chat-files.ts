@@ -1,0 +1,70 @@
+/** Files of messages: whoever may see the chat may have them, and prompts are told what they say. */
+import type { ChatFile } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import {
+  type PromptAttachment,
+  promptAttachments,
+  textsAwaited,
+  withinBounds,
+} from '../attachments/index.ts';
+import type { ChatMessageRow, ChatRow } from './present.ts';
+
+const { attachments, chat_messages } = schema;
+
+/** Messages before a question that are looked at for files; the newest twenty of them are told of. */
+const LOOKED_AT = 200;
+
+/** A file as a prompt is told of it. */
+export interface PromptFile extends PromptAttachment {
+  /** Of images, where the bytes are. */
+  storage_key: string | null;
+}
+
+export interface StoredFiles {
+  files: PromptAttachment[];
+  image_keys: Record<string, string>;
+  awaited: boolean;
+}
+
+/**
+ * SQL: the newest files of a chat up to a message, as a JSON object.
+ * @param chat_id with the last position, of the statement that it stands in
+ */
+export function filesUpTo(chat_id: SQL, position: SQL): SQL {
+  const which = sql`f.chat_message_id in (select m.id from chat_messages m where m.chat_id = ${chat_id}
+    and m.position <= ${position} and m.position > ${position} - ${2 * LOOKED_AT}::int and m.attachments <> '[]')`;
+  return sql`jsonb_build_object('files', ${promptAttachments(which)}, 'awaited', ${textsAwaited(which)},
+    'image_keys', coalesce((select jsonb_object_agg(f.id, f.storage_key) from attachments f
+      where ${which} and f.content_type like 'image/%'), '{}'))`;
+}
+
+export function promptFiles({ files, image_keys }: StoredFiles): PromptFile[] {
+  return withinBounds(files).map((file) => ({ ...file, storage_key: image_keys[file.id] ?? null }));
+}
+
+/** Undefined where the chat has no such file. */
+export async function findChatFile(
+  tx: Tx,
+  chat: Pick<ChatRow, 'id'>,
+  id: string,
+): Promise<typeof attachments.$inferSelect | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(attachments))
+    .from(attachments)
+    .innerJoin(chat_messages, eq(chat_messages.id, attachments.chat_message_id))
+    .where(and(eq(attachments.id, id), eq(chat_messages.chat_id, chat.id)));
+  return row;
+}
+
+export function presentFiles(row: Pick<ChatMessageRow, 'chat_id' | 'attachments'>): ChatFile[] {
+  return row.attachments.map(({ id, filename, content_type, size_bytes }) => ({
+    id,
+    filename,
+    content_type,
+    size_bytes,
+    download_path: `/api/chats/${row.chat_id}/attachments/${id}/download`,
+  }));
+}

@@ -1,0 +1,180 @@
+/** Files in chats, from outside: uploaded to one web tier, read by a scheduler, told to a model, had from another web tier. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Chat, ChatMessage, RunEvent } from '@acp/contract';
+import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
+import { TestFleet, type Who } from '../workers/fleet.ts';
+
+// A picture of one pixel.
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+let fleet: TestFleet;
+let model: FakeModel;
+let other_url: string;
+let owner: Who;
+
+beforeAll(async () => {
+  model = await startFakeModel();
+  fleet = await TestFleet.start('chat_files');
+  other_url = await fleet.anotherWeb({});
+  await fleet.startScheduler({
+    SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
+    SERVICE_DEFAULT_LLM_MODEL: 'plain-model',
+    SERVICE_DEFAULT_LLM_BASE_URL: model.url,
+  });
+  owner = fleet.cast.member.headers;
+});
+afterAll(async () => {
+  await fleet.stop();
+  await model.close();
+});
+beforeEach(() => model.setScript(() => 'ok'));
+
+async function openChat(changes: Record<string, unknown> = {}, who = owner): Promise<string> {
+  const { company_id } = fleet.cast;
+  const agent = await createAgent(
+    fleet.kit.database.db,
+    { id: company_id },
+    { name: `Ada ${crypto.randomUUID()}`, ...changes },
+  );
+  const made = await fleet.call<Chat>('POST', `/api/companies/${company_id}/chats`, who, {
+    agent_id: agent.id,
+  });
+  return `/api/chats/${made.body.id}`;
+}
+
+interface Sent {
+  text?: string;
+  files: readonly (readonly [name: string, type: string, bytes: Buffer | string])[];
+}
+
+async function send(
+  path: string,
+  { text, files }: Sent,
+  who = owner,
+): Promise<{ status: number; body: ChatMessage }> {
+  const form = new FormData();
+  if (text !== undefined) form.set('body_markdown', text);
+  for (const [name, type, bytes] of files)
+    form.append('file', new Blob([new Uint8Array(Buffer.from(bytes))], { type }), name);
+  const response = await fetch(`${fleet.url}${path}/messages`, { method: 'POST', headers: who, body: form });
+  return { status: response.status, body: (await response.json()) as ChatMessage };
+}
+
+const answered = async (path: string, id: string) =>
+  waitFor(async () => {
+    const { body } = await fleet.call<ChatMessage[]>('GET', `${path}/messages`, owner);
+    return body.find((message) => message.id === id && message.status === 'answered');
+  });
+
+/** Parts of the last message that the model was asked; one text where it came as such. */
+function askedParts(): { type: string; text?: string; image_url?: { url: string } }[] {
+  const { messages } = model.requests.at(-1)!.body as { messages: { content: unknown }[] };
+  const { content } = messages.at(-1)!;
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as []);
+}
+
+it('tells the text of a file to the agent, also in later replies, and gives the bytes to the owner alone', async () => {
+  const path = await openChat();
+  const { status, body: sent } = await send(path, {
+    text: 'What does it say?',
+    files: [['plan.md', 'text/markdown', 'The shed is painted green.']],
+  });
+  expect([status, sent.attachments]).toMatchObject([201, [{ filename: 'plan.md', size_bytes: 26 }]]);
+  await answered(path, sent.id);
+  const [told] = askedParts();
+  expect(told!.text).toMatch(/^What does it say\?\n\n<attachment filename="plan.md"[^]*painted green/);
+  const { body: next } = await send(path, { text: 'And why?', files: [] });
+  await answered(path, next.id);
+  expect(model.requests.at(-1)!.messages.at(-3)!.content).toContain('painted green');
+
+  const { download_path } = sent.attachments[0]!;
+  const got = await fetch(other_url + download_path, { headers: owner });
+  expect([got.status, await got.text()]).toEqual([200, 'The shed is painted green.']);
+  expect(got.headers.get('content-disposition')).toBe('attachment; filename=plan.md');
+  const id = sent.attachments[0]!.id;
+  const { admin, instance_admin, board_admin, agent, stranger } = fleet.cast;
+  for (const { headers } of [admin, instance_admin, board_admin, agent, stranger])
+    for (const route of [download_path, `/api/attachments/${id}/download`, `/api/attachments/${id}/text`])
+      expect((await fetch(fleet.url + route, { headers })).status).toBe(404);
+  // Not by another chat of the same person either, nor as a file of an issue, nor as knowledge.
+  const elsewhere = await openChat();
+  expect(
+    (await fetch(`${fleet.url}${elsewhere}/attachments/${id}/download`, { headers: owner })).status,
+  ).toBe(404);
+  expect((await fleet.call('DELETE', `/api/attachments/${id}`, owner)).status).toBe(404);
+  const { rows } = await fleet.kit.database.pool.query('select from knowledge_sources where source_id = $1', [
+    id,
+  ]);
+  expect(rows).toEqual([]);
+});
+
+it('shows an image to a model that sees, in words to one that does not or refuses', async () => {
+  const picture = { text: 'What is this?', files: [['dot.png', 'image/png', PNG]] } as const;
+  const blind = await openChat();
+  await answered(blind, (await send(blind, picture)).body.id);
+  expect(askedParts()).toEqual([{ type: 'text', text: expect.stringContaining('You see none') }]);
+
+  const seeing = await openChat({ model: 'some-vl-model' });
+  await answered(seeing, (await send(seeing, picture)).body.id);
+  expect(askedParts()).toMatchObject([
+    { type: 'text', text: expect.stringContaining('shown with this message') },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG.toString('base64')}` } },
+  ]);
+  // What only calls itself an image is not sent.
+  const lie = { files: [['x.png', 'image/png', 'no image at all']] } as const;
+  await answered(seeing, (await send(seeing, lie)).body.id);
+  expect(JSON.stringify(askedParts())).toMatch(/x\.png is no image that can be shown/);
+
+  const told = await openChat({ adapter_config: { images: true } });
+  model.setScript(({ body }) =>
+    JSON.stringify(body).includes('image_url')
+      ? { status: 400, error: { message: 'this model reads text' } }
+      : 'Not seen.',
+  );
+  const { body: sent } = await send(told, picture);
+  const { run_id } = await answered(told, sent.id);
+  expect(askedParts()[0]!.text).toMatch(/dot\.png is not shown/);
+  const { body: events } = await fleet.call<RunEvent[]>('GET', `/api/heartbeat-runs/${run_id}/events`, owner);
+  expect(JSON.stringify(events)).toContain('asking again without images');
+  expect(JSON.stringify(events)).not.toContain(PNG.toString('base64'));
+});
+
+it('takes a message of files alone, refuses what says nothing or is too much, and forgets them with the message', async () => {
+  const path = await openChat();
+  const note = ['a.txt', 'text/plain', 'a'] as const;
+  expect((await send(path, { files: [] })).status).toBe(400);
+  expect((await fleet.call('POST', `${path}/messages`, owner, { body_markdown: ' \n' })).status).toBe(400);
+  expect((await send(path, { files: Array.from({ length: 11 }, () => note) })).status).toBe(413);
+  expect((await send(path, { files: [note] }, fleet.cast.viewer.headers)).status).toBe(404);
+  const { body: first } = await send(path, { text: 'one', files: [] });
+  await answered(path, first.id);
+  const { status, body: second } = await send(path, { files: [note, note] });
+  expect([status, second.body_markdown, second.attachments.length]).toEqual([201, '', 2]);
+  await answered(path, second.id);
+  await fleet.call('POST', `${path}/messages/${second.id}/resend`, owner, {});
+  expect((await answered(path, second.id)).attachments).toEqual(second.attachments);
+  // Asked again from the first message on: what came after it is gone, its files too.
+  expect((await fleet.call('POST', `${path}/messages/${first.id}/resend`, owner, {})).status).toBe(201);
+  expect((await fetch(fleet.url + second.attachments[0]!.download_path, { headers: owner })).status).toBe(
+    404,
+  );
+  const { rows } = await fleet.kit.database.pool.query(
+    'select from storage_orphans where doomed_at is not null',
+  );
+  expect(rows).toHaveLength(2);
+});
+
+it('an agent without the right to write files attaches none, and its chats are the company’s', async () => {
+  const { agent, viewer } = fleet.cast;
+  const path = await openChat({}, agent.headers);
+  const files = [['a.txt', 'text/plain', 'open to all']] as const;
+  const { status, body } = await send(path, { text: 'look', files }, agent.headers);
+  expect(status).toBe(201);
+  const got = await fetch(fleet.url + body.attachments[0]!.download_path, { headers: viewer.headers });
+  expect(await got.text()).toBe('open to all');
+  await fleet.admin('PATCH', `/api/agents/${fleet.cast.agent_id}/permissions`, { 'files.write': false });
+  expect((await send(path, { text: 'look', files }, agent.headers)).status).toBe(403);
+});
