@@ -211,7 +211,9 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
 }
 
 function durability({ throwaway, durable }: EmbeddedPostgresOptions): Record<string, string> {
-  return throwaway && !durable ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {};
+  if (!throwaway || durable) return {};
+  // The folder may be in memory: the log is not to grow to its usual gigabyte.
+  return { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
 }
 
 async function ensureDatabase(url: string): Promise<void> {
