@@ -54,6 +54,8 @@ export const onlyIn: Record<string, readonly string[]> = {
   '@node-rs/argon2': ['core'],
   'cron-parser': ['core'],
   'openid-client': ['web'],
+  nodemailer: ['scheduler'],
+  'smtp-server': ['testkit'],
   '@simplewebauthn/server': ['web'],
   otpauth: ['core'],
   '@zxcvbn-ts/language-common': ['core'],
@@ -65,6 +67,7 @@ export const sliceOrder = [
   'activity',
   'events',
   'settings',
+  'messages',
   'trash',
   'security',
   'identity',
@@ -106,6 +109,7 @@ export const sliceOrder = [
   'admin',
   'backups',
   'health',
+  'alerts',
 ] as const;
 
 /** What runs are about is said by their kinds: the kernel may not know it, though these slices come before it. */

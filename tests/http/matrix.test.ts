@@ -110,6 +110,7 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // No scheduler runs, no vendor is set, no stream is to be opened.
   ...Object.fromEntries(awaitingScheduler.map((id) => [id, 503])),
   'license.install': 400,
+  'alerts.test': 409,
   'live.stream': 400,
   'chats.stream': 400,
   'chats.follow': 400,

@@ -81,6 +81,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['attachmentId', 'workProductId', 'key', 'revisionId'], stageFiles],
   [['routineId', 'triggerId', 'publicId'], stageRoutine],
   [['webhookId', 'deliveryId', 'peerId'], stageWebhook],
+  [['alertId'], stageAlert],
   [['chatId', 'messageId'], stageChat],
   [['councilSessionId'], stageCouncil],
   [['viewId'], stageView],
@@ -415,4 +416,12 @@ export function pathOn(stage: Stage, row: Named): string {
     if (value === undefined) throw new Error(`the stage has no ${name}: add one to tests/http/stage.ts`);
     return value;
   });
+}
+
+async function stageAlert(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  const [row] = await tx
+    .insert(schema.alerts)
+    .values({ company_id, kind: 'stuck_runs', key: newId(), level: 'error', message: 'Staged' })
+    .returning();
+  return { alertId: row!.id };
 }

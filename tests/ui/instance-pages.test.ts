@@ -1,4 +1,4 @@
-/** Pages of the instance: the fleet and its acts, and the backups. */
+/** Pages of the instance: the fleet and its acts, the backups, alerts. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
@@ -93,4 +93,57 @@ it('an admin of the instance sees its backups: how one goes, and why another fai
   for (const said of ['3 h ago', 'one.backup', '123,456', 'the store &#60;is&#62; full', 'storage'])
     expect(text).toContain(said);
   await database.pool.query('delete from backups');
+});
+
+describe('alerts', () => {
+  const alert = async (company_id: string | null, message: string) => {
+    const { rows } = await database.pool.query<{ id: string }>(
+      `insert into alerts (company_id, kind, key, level, message) values ($1, 'stuck_runs', $2, 'error', $2) returning id`,
+      [company_id, message],
+    );
+    return rows[0]!.id;
+  };
+
+  it('are seen by an admin of the instance, who sees to them, mutes them, and is told whether word gets out', async () => {
+    const own = await alert(null, 'The <disk> is full');
+    await alert(cast.company_id, 'Runs are stuck');
+    const admin = Browser.of(app, cast.instance_admin);
+    const { text } = await admin.get('/admin/alerts');
+    for (const said of ['The &#60;disk&#62; is full', 'Runs are stuck', 'by nobody yet', 'SERVICE_SMTP_URL'])
+      expect(text).toContain(said);
+    const seen = await admin.post(`/admin/alerts/${own}/acknowledge`);
+    expect((await admin.get(seen.headers.location!)).text).toContain('Nobody is reminded');
+    const muted = await admin.post(`/admin/alerts/${own}/mute`, { hours: '8' });
+    expect((await admin.get(muted.headers.location!)).text).toContain('muted, ');
+    expect((await admin.post('/admin/alerts/test')).text).toContain('no channel is set up');
+  });
+
+  it('of a company are its admins’: nobody else’s, and no other company’s', async () => {
+    const own = await alert(cast.company_id, 'Its runs are stuck');
+    const foreign = await alert(cast.other_company_id, 'Theirs are stuck');
+    const ofInstance = await alert(null, 'All is stuck');
+    const path = `/companies/${cast.company_id}/alerts`;
+    const admin = Browser.of(app, cast.admin);
+    const { text } = await admin.get(path);
+    expect(text).toContain('Its runs are stuck');
+    expect(text).not.toMatch(/Theirs are stuck|All is stuck/);
+    const muted = await admin.post(`/alerts/${own}/mute`, { hours: '8' });
+    expect(muted.headers.location).toBe(`${path}?done=muted`);
+    for (const id of [foreign, ofInstance])
+      expect((await admin.post(`/alerts/${id}/acknowledge`)).status).toBe(404);
+    expect((await admin.post(`/admin/alerts/${own}/acknowledge`)).status).toBe(403);
+    expect((await Browser.of(app, cast.member).get(path)).status).toBe(403);
+  });
+
+  it('go out as a test where mail is set up, to the instance’s admins', async () => {
+    const { app: mailing } = await startPages({
+      SERVICE_SMTP_URL: 'smtp://localhost',
+      SERVICE_MAIL_FROM: 'a@example.com',
+    });
+    const admin = Browser.of(mailing, cast.instance_admin);
+    const sent = await admin.post('/admin/alerts/test');
+    expect((await admin.get(sent.headers.location!)).text).toContain('A test is on its way');
+    const { rows } = await database.pool.query(`select channel, status from outgoing_messages`);
+    expect(rows).toContainEqual({ channel: 'mail', status: 'pending' });
+  });
 });

@@ -5,6 +5,7 @@ import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import type { RunPool } from './execution/run-pool.ts';
 import type { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
+import type { MessageSender } from './messages/message-sender.ts';
 import type { McpServers } from './mcp/mcp-servers.ts';
 import type { PluginHost } from './plugins/plugin-host.ts';
 import type { TickCounters } from './tick-counters.ts';
@@ -27,6 +28,8 @@ export interface SchedulerContext {
   tools: ToolRegistry;
   /** Sends events to where integrators listen. */
   webhooks: Pick<WebhookSender, 'kick'>;
+  /** Sends mail, and to the operator's channels. */
+  messages: Pick<MessageSender, 'kick'>;
   /** Looks after peers and what was delegated to them. */
   peers: Pick<PeerLink, 'kick' | 'refresh'>;
   /** Runs this scheduler's share of the plugins. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { admitEncryptionKey, admitEnvironmentLicense, knowsStorageMarker } from '@acp/core';
+import { setTimeout as delay } from 'node:timers/promises';
+import { admitEncryptionKey, admitEnvironmentLicense, forgetProcess, knowsStorageMarker } from '@acp/core';
 import { createListener, createNotifier, type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
@@ -53,4 +54,12 @@ export async function openInstanceStorage(
 /** Names this process in `claimed_by`: unlike any other, also after its id was given to another. */
 export function instanceName(): string {
   return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
+}
+
+/** Says that this process stops and is not to be missed; where the database is gone nobody hears it. */
+export async function leaveFleet(database: Database, name: string): Promise<void> {
+  await Promise.race([
+    forgetProcess(database.db, name).catch(() => undefined),
+    delay(1000, undefined, { ref: false }),
+  ]);
 }

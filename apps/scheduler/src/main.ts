@@ -5,7 +5,7 @@ import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
-import { instanceName, openInstanceStorage, openLinks, openPool } from './instance.ts';
+import { instanceName, leaveFleet, openInstanceStorage, openLinks, openPool } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
 import { openOutbound } from './outbound.ts';
 import { loadPricing } from './pricing.ts';
@@ -65,7 +65,7 @@ export async function startScheduler({
   const shared = { config, logger, database, storage, vault };
   const { tools, mcp_servers } = openTools({ ...shared, listener, name }, tool_providers);
   const outbound = openOutbound({ ...shared, listener, pricing });
-  const { webhooks, peers, knowledge } = outbound;
+  const { webhooks, peers, knowledge, messages } = outbound;
   const pool = new RunPool({
     ...shared,
     pricing,
@@ -90,6 +90,7 @@ export async function startScheduler({
     webhooks,
     peers,
     knowledge,
+    messages,
     plugins,
     mcp_servers,
     claimed_by: name,
@@ -116,6 +117,7 @@ export async function startScheduler({
         mcp_servers.stop(),
       ]);
       await swept;
+      await leaveFleet(database, name);
       leases.close();
       await notifier.close();
       await listener.close();

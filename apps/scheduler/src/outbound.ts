@@ -4,6 +4,7 @@ import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { PeerLink } from './federation/peer-link.ts';
 import { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
+import { MessageSender } from './messages/message-sender.ts';
 import { WebhookSender } from './webhooks/webhook-sender.ts';
 
 interface OutboundParts {
@@ -19,12 +20,14 @@ export function openOutbound(parts: OutboundParts) {
   const webhooks = new WebhookSender(parts);
   const peers = new PeerLink(parts);
   const knowledge = new KnowledgeKeeper(parts);
+  const messages = new MessageSender(parts);
   return {
     webhooks,
     peers,
     knowledge,
+    messages,
     async stop(): Promise<void> {
-      await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop()]);
+      await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop(), messages.stop()]);
     },
   };
 }

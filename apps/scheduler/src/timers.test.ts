@@ -31,6 +31,7 @@ async function contextOf(): Promise<TimerContext> {
     vault: new Vault(null, []),
     counters,
     webhooks: { kick: () => undefined },
+    messages: { kick: () => undefined },
     peers: { kick: () => undefined, refresh: async () => undefined },
     knowledge: { kick: () => undefined, embedQuestion: async () => null },
     plugins: {

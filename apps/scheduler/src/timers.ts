@@ -2,6 +2,8 @@
 // skipped, or the statement decides by itself.
 import {
   deleteDeliveriesBefore,
+  deleteOldAlerts,
+  deleteOldMessages,
   deleteEventsBefore,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
@@ -47,6 +49,7 @@ import {
 } from '@acp/core';
 import { type Listener, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
+import { lookAround, reportProcess } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
@@ -171,6 +174,7 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => noteOffline(tx));
     },
   },
+  { name: 'alerts', interval_sec: 20, work: lookAround },
   { name: 'backups', interval_sec: 20, work: makeDueBackup },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
@@ -205,6 +209,7 @@ async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<v
   if (due.mcp_servers) await context.mcp_servers.kick();
   if (due.peers) context.peers.kick();
   if (due.knowledge) context.knowledge.kick();
+  if (due.messages) context.messages.kick();
   if (due.schedules) await fireSchedules(context, signal);
 }
 
@@ -243,6 +248,7 @@ async function fireHeartbeats({ database }: TimerContext, signal: AbortSignal): 
 async function reportTicks(context: TimerContext): Promise<void> {
   const { database, claimed_by, started_at, counters } = context;
   await storeTicks(database.db, claimed_by, started_at, counters.snapshot());
+  await reportProcess(context);
 }
 
 async function forget({ database: { db } }: TimerContext): Promise<void> {
@@ -252,6 +258,8 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteUnapprovedWorkers(db);
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
+  await deleteOldMessages(db);
+  await deleteOldAlerts(db);
 }
 
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {

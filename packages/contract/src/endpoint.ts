@@ -41,7 +41,8 @@ export type ScopeEntity =
   | 'chat'
   | 'council_session'
   | 'saved_view'
-  | 'peer';
+  | 'peer'
+  | 'alert';
 
 /**
  * Where the row's company comes from; the only mechanism of tenant isolation.

@@ -7,6 +7,7 @@ import { agentFileEndpoints } from './agent-files.ts';
 import { agentOrgEndpoints } from './agent-org.ts';
 import { agentSettingsEndpoints } from './agent-settings.ts';
 import { taskSessionEndpoints } from './task-sessions.ts';
+import { alertEndpoints } from './alerts.ts';
 import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
@@ -95,6 +96,7 @@ export const endpoints: readonly EndpointRow[] = [
   inboxEndpoints,
   viewEndpoints,
   adminEndpoints,
+  alertEndpoints,
   trashEndpoints,
   referenceEndpoints,
   docsEndpoints,

@@ -88,6 +88,7 @@ export { EXAMPLE_ID } from './example-id.ts';
 export { openApiDocument, takesIdempotencyKey } from './openapi.ts';
 export * from './webhooks.ts';
 export * from './backups.ts';
+export * from './alerts.ts';
 export * from './plugins.ts';
 export * from './plugin-protocol.ts';
 export * from './plugin-endpoints.ts';

@@ -6,6 +6,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'admin-workers': 'The fleet of remote workers, for instance admins.',
   'agent-files': 'Agents’ own skills and files.',
   agents: 'Agents, their keys, configuration and prompts.',
+  alerts: 'What an operator, or an admin of a company, has to see to.',
   approvals: 'What agents ask people to decide.',
   attachments: 'Files of an issue.',
   'board-user-keys': 'Keys of a company for scripts.',

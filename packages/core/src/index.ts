@@ -2,6 +2,7 @@
 export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './settings/index.ts';
+export * from './messages/index.ts';
 export * from './trash/index.ts';
 export * from './security/index.ts';
 export * from './identity/index.ts';
@@ -42,4 +43,5 @@ export * from './views/index.ts';
 export * from './admin/index.ts';
 export * from './backups/index.ts';
 export * from './health/index.ts';
+export * from './alerts/index.ts';
 export * from './run-kinds.ts';

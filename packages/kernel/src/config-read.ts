@@ -53,7 +53,11 @@ export const formats: Record<string, Format> = {
   },
   email: {
     accepts: 'an email address',
-    read: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? text : fail()),
+    read: (text) => (isEmail(text) ? text : fail()),
+  },
+  'email-list': {
+    accepts: 'a comma list of email addresses',
+    read: (text) => list(text).map((each) => (isEmail(each) ? each : fail(`"${each}" is none`))),
   },
   'encryption-key': {
     accepts: '32 bytes as 64 hex characters or base64',
@@ -78,6 +82,10 @@ export const formats: Record<string, Format> = {
   'issuer-url': {
     accepts: 'an https URL, or an http URL on loopback',
     read: readIssuerUrl,
+  },
+  mailbox: {
+    accepts: 'an email address, or a name and one: Harbour <alerts@example.com>',
+    read: (text) => (isEmail(/^[^<>\r\n"]*<([^<>]+)>$/.exec(text)?.[1] ?? text) ? text : fail()),
   },
   'mcp-commands': {
     accepts:
@@ -107,6 +115,18 @@ export const formats: Record<string, Format> = {
   region: {
     accepts: 'a region such as eu-central-1',
     read: (text) => (/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/.test(text) ? text : fail()),
+  },
+  'smtp-url': {
+    accepts: 'an smtp:// or smtps:// URL',
+    read: readSmtpUrl,
+  },
+  'telegram-chat': {
+    accepts: 'the number of a chat, or @channel',
+    read: (text) => (/^(-?\d{1,20}|@\w{1,64})$/.test(text) ? text : fail()),
+  },
+  'telegram-token': {
+    accepts: 'the token of a bot, as in 123:ABC',
+    read: (text) => (/^\d{1,20}:[\w-]{1,100}$/.test(text) ? text : fail()),
   },
   'variable-list': {
     accepts: 'a comma list of names of environment variables',
@@ -144,6 +164,8 @@ export function accepts(schema: VariableSchema): string {
 export function keywords(schema: TSchema): VariableSchema {
   return schema;
 }
+
+const isEmail = (text: string): boolean => /^[^\s@<>,]+@[^\s@<>,]+$/.test(text);
 
 function readPlain(schema: VariableSchema, text: string): unknown {
   if (schema.enum) return schema.enum.includes(text) ? text : undefined;
@@ -199,6 +221,14 @@ function readHttpUrl(text: string): string {
   if (url.username || url.password) fail('without credentials');
   if (url.search || url.hash) fail('without a query or fragment');
   return url.href.replace(/\/+$/, '');
+}
+
+// The mailer would take any text, and fail at the first mail.
+function readSmtpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : fail();
+  if (!/^smtps?:$/.test(url.protocol) || url.hostname === '') fail();
+  if (/%(?![0-9a-f]{2})/i.test(url.username + url.password)) fail('% in a name or password is written %25');
+  return text;
 }
 
 // Kept as it is written, but for the root's slash: an issuer's name is compared to the letter.

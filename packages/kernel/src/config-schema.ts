@@ -8,6 +8,7 @@ import { federationVariables } from './config-federation.ts';
 import { backupVariables } from './config-backups.ts';
 import { licenseVariables } from './config-license.ts';
 import { mcpVariables } from './config-mcp.ts';
+import { messageVariables } from './config-messages.ts';
 import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
 import { workerVariables } from './config-worker.ts';
@@ -273,6 +274,7 @@ export const configSchema = Type.Object({
 
   // Backups
   ...backupVariables,
+  ...messageVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
   SERVICE_METRICS_TOKEN: Type.Optional(

@@ -86,3 +86,5 @@ export {
 export { keyFingerprint, Vault } from './vault.ts';
 export { issueLicense, licenseKey, readGivenLicense, readLicense } from './license.ts';
 export type { License } from './license.ts';
+export { alertTargets } from './alert-targets.ts';
+export { usedPercent } from './disk-usage.ts';

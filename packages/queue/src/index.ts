@@ -10,3 +10,5 @@ export type { CommandBodies } from './command-bodies.ts';
 export { deleteOldCommands, LeaseLost } from './run-command.ts';
 export type { CommandContext } from './run-command.ts';
 export { migrateQueue } from './migrate-queue.ts';
+export { readQueues } from './read-queues.ts';
+export type { QueueCounts } from './read-queues.ts';

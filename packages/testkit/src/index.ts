@@ -48,3 +48,5 @@ export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-comma
 export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli.ts';
 export { startFakeVendorModel, vendorUsage } from './fake-vendor-model.ts';
 export type { FakeVendorModel, VendorAnswer, VendorRequest } from './fake-vendor-model.ts';
+export { startFakeMail } from './fake-mail.ts';
+export type { FakeMail, ReceivedMail } from './fake-mail.ts';

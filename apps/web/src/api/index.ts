@@ -4,6 +4,7 @@ import type { Route } from '../http/handle.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { agentFileRoutes } from './agents/file-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
+import { alertRoutes } from './alerts/routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { chatRoutes } from './chats/routes.ts';
 import { councilRoutes } from './councils/routes.ts';
@@ -85,6 +86,7 @@ export const apiRoutes: readonly Route[] = [
   federationRoutes,
   inboxRoutes,
   viewRoutes,
+  alertRoutes,
   trashRoutes,
   referenceRoutes,
   docsRoutes(),

@@ -1,6 +1,7 @@
 /** Usage of the root file system and of the folders that tend to fill it. */
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { usedPercent } from '@acp/kernel';
 
 interface DiskUsage {
   pct_used: number;
@@ -20,14 +21,12 @@ let walked: { at: number; home: string; journal: number; backups: number } | und
 
 export async function readDisk(home: string, now = Date.now()): Promise<DiskUsage> {
   const { blocks, bfree, bavail, bsize } = await statfs('/');
-  const used = blocks - bfree;
   if (!walked || walked.home !== home || now - walked.at > WALK_EVERY_MS) {
     const [journal, backups] = await Promise.all([folderSize(JOURNAL), folderSize(join(home, 'backups'))]);
     walked = { at: now, home, journal, backups };
   }
   return {
-    // As `df` counts: what root alone may use is neither used nor free.
-    pct_used: used + bavail === 0 ? 100 : (used / (used + bavail)) * 100,
+    pct_used: usedPercent({ blocks, bfree, bavail }),
     total_bytes: blocks * bsize,
     free_bytes: bavail * bsize,
     journal_bytes: walked.journal,

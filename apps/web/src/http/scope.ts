@@ -5,6 +5,7 @@
 import type { Actor, EndpointRow, Scope, ScopeEntity, WorkerActor } from '@acp/contract';
 import {
   findAgent,
+  findAlert,
   findAgentKey,
   findApproval,
   findAttachment,
@@ -74,6 +75,7 @@ const loaders = {
   council_session: findCouncil,
   saved_view: findView,
   peer: findPeer,
+  alert: findAlert,
 } satisfies Record<ScopeEntity, Loader>;
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;

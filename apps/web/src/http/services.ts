@@ -1,6 +1,7 @@
 /** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor, CommandName, CommandPayload, CommandResult } from '@acp/contract';
 import {
+  type AlertTargets,
   type AdapterRules,
   type HomeRules,
   keyLedger,
@@ -9,7 +10,15 @@ import {
   type WebhookRules,
 } from '@acp/core';
 import { type Database, type Listener, transaction, type Tx } from '@acp/db';
-import { type Config, type License, type Logger, readGivenLicense, unavailable, Vault } from '@acp/kernel';
+import {
+  alertTargets,
+  type Config,
+  type License,
+  type Logger,
+  readGivenLicense,
+  unavailable,
+  Vault,
+} from '@acp/kernel';
 import { callCommand } from '@acp/queue';
 import { FileStore, LocalStorage, OpenBodies, type Storage } from '@acp/storage';
 import { tmpdir } from 'node:os';
@@ -50,6 +59,8 @@ export interface Services {
   readonly fleet: Fleet;
   /** The last alerts that reached this process; null where no process told it of any. */
   readonly alerts: AlertRing | null;
+  /** Who is told of alerts outside of the service. */
+  readonly alert_targets: AlertTargets;
   /**
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
@@ -89,6 +100,11 @@ interface ServiceSources {
         | 'max_remote_workers'
         | 'default_llm_provider'
         | 'default_llm_model'
+        | 'smtp_url'
+        | 'alert_mail_to'
+        | 'alert_slack_url'
+        | 'alert_telegram_token'
+        | 'alert_webhook_url'
       >
     >;
   /** The folder under SERVICE_HOME unless given. */
@@ -125,6 +141,7 @@ export function createServices({ database, config, listener, logger, ...sources 
       claims: { base_url: config.public_url },
     }),
     alerts: sources.alerts ?? null,
+    alert_targets: alertTargets(config),
     files,
     upload_limits: {
       upload_bytes,

@@ -1,4 +1,5 @@
-import { type Alert, recentNotifications } from '@acp/core';
+import type { RecentNotification } from '@acp/contract';
+import { recentNotifications } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
@@ -8,7 +9,7 @@ interface AlertRingOptions {
   logger: Logger;
 }
 
-const KEPT = 100;
+const KEPT = 200;
 /** What is read after a signal: time enough for a listener that had to reconnect. */
 const LOOK_BACK_SEC = 60;
 
@@ -19,7 +20,7 @@ const LOOK_BACK_SEC = 60;
 export class AlertRing {
   readonly #options: AlertRingOptions;
   readonly #off: (() => void)[];
-  #alerts: Alert[] = [];
+  #alerts: RecentNotification[] = [];
   #reading = false;
   #again = false;
 
@@ -30,7 +31,7 @@ export class AlertRing {
   }
 
   /** Newest first. @param sees whether the reader may know of the company; null is the instance */
-  list(sees: (company_id: string | null) => boolean): Alert[] {
+  list(sees: (company_id: string | null) => boolean): RecentNotification[] {
     return this.#alerts.filter(({ company_id }) => sees(company_id)).toReversed();
   }
 

@@ -5,6 +5,7 @@ import { keyRoutes } from './access/key-routes.ts';
 import { memberRoutes } from './access/member-routes.ts';
 import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
+import { alertRoutes } from './alerts/alert-routes.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
@@ -55,6 +56,7 @@ export const uiPages: readonly UiRoute[] = [
   adminRoutes,
   securityLogRoutes,
   backupRoutes,
+  alertRoutes,
   userRoutes,
   adminSettingsRoutes,
   licenseRoutes,

@@ -9,6 +9,7 @@ const {
   a2a_peers,
   invites,
   oauth_accounts,
+  outgoing_messages,
   providers,
   routine_triggers,
   secrets,
@@ -59,6 +60,13 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('webhooks', webhooks, webhooks.id, 'secret_sealed', webhooks.secret_sealed),
   sealed('user_totp', user_totp, user_totp.user_id, 'secret_sealed', user_totp.secret_sealed),
   sealed('invites', invites, invites.id, 'token_sealed', invites.token_sealed),
+  sealed(
+    'outgoing_messages',
+    outgoing_messages,
+    outgoing_messages.id,
+    'body_sealed',
+    outgoing_messages.body_sealed,
+  ),
   sealed('oauth_accounts', oauth_accounts, oauth_accounts.id, 'tokens_sealed', oauth_accounts.tokens_sealed),
 ];
 

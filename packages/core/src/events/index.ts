@@ -11,4 +11,3 @@ export { deleteOldIdempotencyKeys } from './idempotency-keys.ts';
 export { replayFloor } from './replay.ts';
 export type { SequencedEvent } from './read-events.ts';
 export { recentNotifications } from './recent-notifications.ts';
-export type { Alert } from './recent-notifications.ts';

@@ -1,17 +1,9 @@
-import type { Notification } from '@acp/contract';
+import type { Notification, RecentNotification } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** A notification as the ring of the last alerts keeps it. */
-export interface Alert extends Notification {
-  id: string;
-  /** Null: of the instance. */
-  company_id: string | null;
-  occurred_at: Date;
-}
-
 /** The notifications of the last seconds, oldest first, sequenced or still on their way to it. One statement. */
-export async function recentNotifications(tx: Tx, since_sec: number): Promise<Alert[]> {
+export async function recentNotifications(tx: Tx, since_sec: number): Promise<RecentNotification[]> {
   const { rows } = await tx.execute<{
     id: string;
     company_id: string | null;

@@ -1,3 +1,7 @@
-/** Owns `scheduler_ticks`: the counters of the schedulers' workers, which `/readyz` of every role reports. */
+/**
+ * Owns `scheduler_ticks`, the counters of the schedulers' workers, which `/readyz` of every role reports, and
+ * `scheduler_processes`: which schedulers there are, and how full their disks are.
+ */
 export { readTicks, storeTicks } from './ticks.ts';
 export type { WorkerTickTotals } from './ticks.ts';
+export { forgetProcess, noteProcess } from './processes.ts';

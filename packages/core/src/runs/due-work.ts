@@ -25,6 +25,8 @@ export interface DueWork {
   peers: boolean;
   /** `indexNextSource` would find a source that has changed, or `claimEmbedding` a company. */
   knowledge: boolean;
+  /** `claimMessages` would find a message. */
+  messages: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
 }
@@ -44,6 +46,7 @@ const nothing: DueWork = {
   mcp_servers: false,
   peers: false,
   knowledge: false,
+  messages: false,
   events: false,
 };
 
@@ -76,6 +79,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         or exists (select from a2a_delegations where next_attempt_at is not null and next_attempt_at <= now()) as peers,
       exists (select from knowledge_sources where chunked_revision <> revision)
         or exists (select from knowledge_embeddings where wanted_at is not null and next_attempt_at <= now()) as knowledge,
+      exists (select from outgoing_messages where next_attempt_at is not null and next_attempt_at <= now()) as messages,
       exists (select from outbox order by id limit 1) as events`);
   return rows[0] ?? nothing;
 }

@@ -15,6 +15,8 @@ export * from './budgets.ts';
 export * from './runs.ts';
 export * from './chats.ts';
 export * from './backups.ts';
+export * from './messages.ts';
+export * from './alerts.ts';
 export * from './health.ts';
 export * from './trash.ts';
 export * from './instance-audit.ts';

@@ -57,6 +57,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     label: 'Company',
     entries: [
       { label: 'Costs', path: '/costs' },
+      { label: 'Alerts', path: '/alerts', role: 'admin' },
       { label: 'Activity', path: '/activity' },
       { label: 'Members', path: '/members' },
       { label: 'Providers', path: '/providers', role: 'admin' },
@@ -76,6 +77,7 @@ const instanceSection: NavGroup = {
     { label: 'Users', path: '/admin/users' },
     { label: 'Security', path: '/admin/security' },
     { label: 'Workers', path: '/admin/workers' },
+    { label: 'Alerts', path: '/admin/alerts' },
     { label: 'Health', path: '/admin/health' },
     { label: 'Backups', path: '/admin/backups' },
     { label: 'Plugins', path: '/admin/plugins' },

@@ -1,0 +1,54 @@
+import type { ClaimedMessage } from '@acp/core';
+import type { Config } from '@acp/kernel';
+import { createTransport } from 'nodemailer';
+import { Undeliverable } from './undeliverable.ts';
+
+const TIMEOUT_MS = 15_000;
+
+/** The mailer of SERVICE_SMTP_URL; a connection is made for the first mail and kept for a while. */
+export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mail_from'>) {
+  const transport =
+    smtp_url === null
+      ? null
+      : createTransport({
+          url: smtp_url,
+          pool: true,
+          maxConnections: 2,
+          connectionTimeout: TIMEOUT_MS,
+          greetingTimeout: TIMEOUT_MS,
+          socketTimeout: TIMEOUT_MS,
+          // Texts are all that we send: nothing in a message may name a file or an address to fetch.
+          disableFileAccess: true,
+          disableUrlAccess: true,
+        });
+  return {
+    async send({ id, recipient, subject, body }: ClaimedMessage): Promise<void> {
+      if (transport === null || mail_from === null) throw new Undeliverable('no mail server is set up');
+      try {
+        await transport.sendMail({
+          from: mail_from,
+          to: { name: '', address: recipient },
+          subject,
+          text: body,
+          // The same in each attempt: a mail that arrives twice is known by it.
+          messageId: `<${id}@agent-control-plane>`,
+          headers: { 'auto-submitted': 'auto-generated' },
+        });
+      } catch (error) {
+        throw readable(error);
+      }
+    },
+    async close(): Promise<void> {
+      transport?.close();
+    },
+  };
+}
+
+/** The server's own words are kept, for they say what is wrong; a refused address or mail is not tried again. */
+function readable(error: unknown): Error {
+  const { responseCode, code, message } = error as { responseCode?: number; code?: string; message?: string };
+  const text = message ?? 'the mail server failed';
+  // A wrong password is the operator's to mend: mails wait for that.
+  const refused = responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH';
+  return refused ? new Undeliverable(text) : new Error(text);
+}

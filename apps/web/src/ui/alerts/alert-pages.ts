@@ -1,0 +1,150 @@
+import type { Alert, OutgoingMessage } from '@acp/contract';
+import type { AlertTargets } from '@acp/core';
+import { timeAgo, timeLeft, words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+
+/** Of the instance's alerts. */
+export const PATH = '/admin/alerts';
+
+export interface AlertsView {
+  path: string;
+  /** What the acts' paths begin with. */
+  acts: string;
+  /** Those that have passed. */
+  past: boolean;
+  alerts: readonly Alert[];
+  next_cursor: string | null;
+  names: ReadonlyMap<string, string>;
+}
+
+const done: Record<string, string> = {
+  acknowledged: 'Nobody is reminded of it any more.',
+  muted: 'Nothing is sent about it until then.',
+  heard: 'It is heard again.',
+  test: 'A test is on its way; what became of it stands below.',
+};
+
+const MUTE_HOURS = 8;
+
+export function alertsBody(
+  view: AlertsView,
+  said: { error: string | null; done: string | undefined },
+  below: Html,
+): Html {
+  const passed = `${view.path}?status=resolved`;
+  return html`!${formError(said.error)}!${notice(done[said.done ?? ''])}
+  !${tabs(
+    'Alerts',
+    [
+      { label: 'Now', path: view.path },
+      { label: 'Passed', path: passed },
+    ],
+    view.past ? passed : view.path,
+  )}
+  !${view.past ? alertsPart(view) : html`<div data-live="admin" data-source="${view.path}/part/list">!${alertsPart(view)}</div>`}
+  !${below}`;
+}
+
+/** The list, which renews itself. */
+export function alertsPart(view: AlertsView): Html {
+  const { alerts, past, path, next_cursor } = view;
+  if (alerts.length === 0)
+    return past
+      ? emptyState('Nothing has passed', html`Alerts that are over stand here for 90 days.`)
+      : emptyState('All is well', html`What needs somebody to see to it appears here by itself.`);
+  const columns = past ? pastColumns : currentColumns(view);
+  return html`<div class="card">
+    !${table('Alerts', columns, alerts)}!${moreLink(past ? `${path}?status=resolved` : path, next_cursor, 'Older alerts')}
+  </div>`;
+}
+
+const what: Column<Alert> = {
+  label: 'What',
+  cell: ({ message, mend, status: state }) =>
+    html`<span class="wraps">${message}</span
+      >!${when(state === 'firing', () => html`<p class="soft small wraps">${mend}</p>`)}`,
+};
+
+const pastColumns: Column<Alert>[] = [
+  { label: 'Level', cell: ({ level }) => status(level) },
+  what,
+  { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
+  { label: 'Passed', cell: ({ resolved_at }) => timeAgo(resolved_at) },
+];
+
+const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
+  { label: 'Level', cell: ({ level }) => status(level) },
+  what,
+  { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
+  {
+    label: 'Seen to',
+    cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
+      acknowledged_at === null
+        ? html`<span class="soft">by nobody yet</span>`
+        : html`${(by && names.get(by)) ?? 'an integration'} !${timeAgo(acknowledged_at)}`,
+  },
+  {
+    label: 'Acts',
+    kind: 'acts',
+    cell: ({ id, acknowledged_at, muted_until }) =>
+      html` !${when(acknowledged_at === null, () => postButton(`${acts}/${id}/acknowledge`, 'I see to it', { class: 'small' }))}
+      !${mute(`${acts}/${id}/mute`, muted_until)}`,
+  },
+];
+
+function mute(path: string, until: Alert['muted_until']): Html {
+  const muted = until !== null && new Date(until) > new Date();
+  const [label, hours] = muted ? ['Unmute', 0] : [`Mute for ${MUTE_HOURS} h`, MUTE_HOURS];
+  return html`!${postButton(path, label, { class: 'quiet small', fields: { hours: String(hours) } })}
+  !${when(muted && until, (end) => html`<span class="soft small">muted, !${timeLeft(end)}</span>`)}`;
+}
+
+/** By which ways alerts leave the instance, and how the last ones fared. */
+export function channelsPart(
+  { mail, mail_to, channels }: AlertTargets,
+  messages: readonly OutgoingMessage[],
+): Html {
+  const to = mail_to.length > 0 ? mail_to.join(', ') : 'the instance’s admins';
+  const ways = [
+    ...(mail ? [`mail to ${to}, and to admins of the companies concerned`] : []),
+    ...channels.map(words),
+  ];
+  return html`<section class="card">
+    <h2>Who is told</h2>
+    !${
+      ways.length === 0
+        ? html`<p>
+            Nobody outside of these pages: set <code>SERVICE_SMTP_URL</code> for mail, or
+            <code>SERVICE_ALERT_SLACK_URL</code>, <code>SERVICE_ALERT_TELEGRAM_TOKEN</code> or
+            <code>SERVICE_ALERT_WEBHOOK_URL</code>.
+          </p>`
+        : html`<ul>
+              !${each(ways, (way) => html`<li>${way}</li>`)}
+            </ul>
+            !${postButton(`${PATH}/test`, 'Send a test', { class: 'quiet' })}`
+    }
+    !${when(
+      messages.length > 0,
+      () =>
+        html`<h3>Sent lately</h3>
+          !${table('Messages', messageColumns, messages)}`,
+    )}
+  </section>`;
+}
+
+const messageColumns: Column<OutgoingMessage>[] = [
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'State', cell: (message) => status(message.status) },
+  {
+    label: 'To',
+    cell: ({ channel, recipient }) => html`<span class="wraps">${recipient || words(channel)}</span>`,
+  },
+  {
+    label: 'What',
+    cell: ({ subject, error }) =>
+      html`<span class="wraps">${subject}</span
+        >!${when(error, (text) => html`<p class="error small wraps">${text}</p>`)}`,
+  },
+];

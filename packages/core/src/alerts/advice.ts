@@ -1,0 +1,18 @@
+import type { AlertKind } from '@acp/contract';
+
+/** What to do about an alert, for whoever is woken by it. */
+export const advice: Readonly<Record<AlertKind, string>> = {
+  backup_failed: 'The page Backups says why; mend it, and make one with `ctl db backup`.',
+  backup_late: 'See whether a scheduler runs and the schedule is right; make one with `ctl db backup`.',
+  budget: 'Raise the limit, or resolve the incident on the page Costs.',
+  dead_jobs: 'Look for the queue’s name in the schedulers’ logs; sweeps do the work again where they can.',
+  disk: 'Free disk space, shorten the retention of runs and backups, or move SERVICE_HOME.',
+  license: 'Install a license: `ctl license install`, or the page License.',
+  provider_outage:
+    'Test the provider on its page: key, quota and address; runs start again by themselves once it answers.',
+  scheduler_lost:
+    'Look at its machine and log; its runs were done again elsewhere. One that is gone for good is forgotten after an hour.',
+  stuck_runs: 'See whether schedulers have free slots (WORKER_POOL_SIZE); cancel runs that will never end.',
+  webhook_off: 'Mend the receiver, then switch the webhook on again on its page.',
+  workers_failing: 'Look for the worker’s name in the schedulers’ logs.',
+};

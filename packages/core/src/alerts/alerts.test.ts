@@ -1,0 +1,288 @@
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Database, schema, transaction } from '@acp/db';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createMembership,
+  createUser,
+  databaseWithQueue,
+} from '@acp/testkit';
+import { desc, sql } from 'drizzle-orm';
+import { createBudgetPolicy, reportCost } from '../budgets/index.ts';
+import { acknowledgeAlert, findAlert, listAlerts, muteAlert } from './alerts.ts';
+import { lookForAlerts } from './look.ts';
+import { tellOfAlerts } from './tell.ts';
+
+const { alerts, outgoing_messages, outbox } = schema;
+
+let database: Database;
+const query = async (text: string) => database.pool.query(text);
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+beforeEach(async () => {
+  for (const table of [
+    'alerts',
+    'alert_looks',
+    'outgoing_messages',
+    'outbox',
+    'scheduler_processes',
+    'backups',
+  ])
+    await query(`delete from ${table}`);
+  await query(`delete from heartbeat_runs`);
+  await query(`delete from instance_settings where key = 'entitlement'`);
+});
+
+const limits = { backup_max_age_hours: null, disk_pct: 90, worker_error_rate_pct: 50 };
+const targets = {
+  public_url: 'https://plane.example.com',
+  mail: true,
+  mail_to: ['ops@example.com'],
+  channels: ['slack' as const],
+};
+
+/** A look, as if the last had been long enough ago; and word of it. */
+const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: number | null } = {}) => {
+  await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
+  return transaction(database, async (tx) => {
+    const found = (await lookForAlerts(tx, 'here', { ...limits, ...changed }))!;
+    await tellOfAlerts(tx, found, targets);
+    return found;
+  });
+};
+/** As if nothing had been seen for so long. */
+const age = async (seconds: number) =>
+  query(`update alerts set last_seen_at = last_seen_at - interval '${seconds} s'`);
+const fullDisk = async (pct: number, name = 'one') =>
+  query(`insert into scheduler_processes (scheduler, started_at, disk_used_pct) values ('${name}', now(), ${pct})
+    on conflict (scheduler) do update set disk_used_pct = ${pct}, updated_at = now()`);
+const firing = async () => (await listAlerts(database.db, null, { status: 'firing' })).items;
+const sent = async () =>
+  database.db.select().from(outgoing_messages).orderBy(desc(outgoing_messages.created_at));
+
+describe('an alert', () => {
+  it('fires once for as long as it is found, is told once, and told again when it has passed', async () => {
+    await fullDisk(95.4);
+    expect((await look()).firing).toMatchObject([{ kind: 'disk', key: 'one' }]);
+    expect((await look()).firing).toEqual([]);
+    expect(await firing()).toMatchObject([
+      { kind: 'disk', level: 'error', message: 'The disk of scheduler one is 95 % full', company_id: null },
+    ]);
+    await fullDisk(40);
+    // One look without it proves nothing: what flickers is one alert.
+    expect((await look()).resolved).toEqual([]);
+    await age(80);
+    expect((await look()).resolved).toMatchObject([{ kind: 'disk', status: 'resolved' }]);
+    expect(await firing()).toEqual([]);
+    expect((await sent()).map(({ channel, recipient, subject }) => [channel, recipient, subject])).toEqual(
+      expect.arrayContaining([
+        ['slack', '', '[plane.example.com] The disk of scheduler one is 95 % full'],
+        ['mail', 'ops@example.com', '[plane.example.com] The disk of scheduler one is 95 % full'],
+        ['mail', 'ops@example.com', '[plane.example.com] Passed: The disk of scheduler one is 95 % full'],
+      ]),
+    );
+    expect(await sent()).toHaveLength(4);
+    const notified = await database.db.select().from(outbox).orderBy(outbox.id);
+    expect(notified.map(({ data }) => data)).toMatchObject([
+      { topic: 'disk', level: 'error' },
+      { topic: 'disk', level: 'info', message: expect.stringMatching(/^It has passed/) },
+    ]);
+  });
+
+  it('is looked for by one of two schedulers', async () => {
+    await fullDisk(99);
+    const both = await Promise.all(
+      ['a', 'b'].map((by) => transaction(database, async (tx) => lookForAlerts(tx, by, limits))),
+    );
+    expect(both.filter((found) => found !== undefined)).toHaveLength(1);
+    expect(await firing()).toHaveLength(1);
+  });
+
+  it('that many things set off is one message for each who is told', async () => {
+    for (let n = 0; n < 70; n += 1) await fullDisk(99, `machine ${n}`);
+    await look();
+    expect(await firing()).toHaveLength(50);
+    expect((await sent()).map(({ subject }) => subject)).toEqual(
+      Array.from({ length: 2 }, () => '[plane.example.com] 50 alerts'),
+    );
+  });
+
+  it('that is muted sends nothing, nor does the same thing when it comes again; without the mute it does', async () => {
+    await fullDisk(99);
+    await look();
+    const [row] = await database.db.select().from(alerts);
+    const admin = actors.user(await createUser(database.db));
+    await transaction(database, async (tx) => muteAlert(tx, admin, row!, 8));
+    await fullDisk(1);
+    await age(80);
+    await look();
+    await fullDisk(99);
+    await look();
+    expect(await sent()).toHaveLength(2);
+    const [again] = await firing();
+    expect(new Date(again!.muted_until!).getTime()).toBeGreaterThan(Date.now());
+    const [open] = await database.db
+      .select()
+      .from(alerts)
+      .where(sql`status = 'firing'`);
+    expect(await transaction(database, async (tx) => muteAlert(tx, admin, open!, 0))).toMatchObject({
+      muted_until: null,
+    });
+  });
+
+  it('that comes and goes is told three times an hour at most, and stands on the page', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      await fullDisk(99);
+      await look();
+      await fullDisk(1);
+      await age(80);
+      await look();
+    }
+    const subjects = (await sent())
+      .filter(({ channel }) => channel === 'slack')
+      .map(({ subject }) => subject);
+    expect(subjects.filter((subject) => !subject.includes('Passed'))).toHaveLength(3);
+    expect(subjects).toHaveLength(6);
+    expect((await listAlerts(database.db, null, { status: 'resolved' })).items).toHaveLength(5);
+  });
+
+  it('is told again after a day, until somebody sees to it', async () => {
+    await fullDisk(99);
+    await look();
+    const yesterday = async () => query(`update alerts set told_at = now() - interval '25 hours'`);
+    await yesterday();
+    expect((await look()).firing).toHaveLength(1);
+    const [row] = await database.db.select().from(alerts);
+    const admin = actors.user(await createUser(database.db));
+    const seen = await transaction(database, async (tx) => acknowledgeAlert(tx, admin, row!));
+    expect(seen).toMatchObject({ acknowledged_by_user_id: admin.user_id });
+    await yesterday();
+    expect((await look()).firing).toEqual([]);
+  });
+});
+
+describe('what is found', () => {
+  const kinds = async (changed = {}) => {
+    await look(changed);
+    return (await firing()).map(({ kind }) => kind).toSorted();
+  };
+
+  it('a backup that failed, and one that is too old or missing', async () => {
+    const backup = async (status: string, hours: number) =>
+      query(`insert into backups (status, trigger, claimed_by, started_at, error)
+        values ('${status}', 'schedule', 'x', now() - interval '${hours} hours', 'no room')`);
+    expect(await kinds({ backup_max_age_hours: 36 })).toEqual([]);
+    await query(`insert into instance_settings (key, value) values ('entitlement',
+      jsonb_build_object('first_boot', now() - interval '2 hours', 'until', now() + interval '28 days'))
+      on conflict (key) do update set value = excluded.value`);
+    expect(await kinds({ backup_max_age_hours: 36 })).toEqual(['backup_late']);
+    await backup('succeeded', 40);
+    await backup('failed', 1);
+    expect(await kinds({ backup_max_age_hours: 36 })).toEqual(['backup_failed', 'backup_late']);
+    await backup('succeeded', 0);
+    await age(80);
+    expect(await kinds({ backup_max_age_hours: 36 })).toEqual([]);
+  });
+
+  it('a license in its last two weeks, and one that is over', async () => {
+    const until = async (days: number) =>
+      query(`insert into instance_settings (key, value) values ('entitlement',
+        jsonb_build_object('first_boot', now() - interval '9 days', 'until', now() + interval '${days} days'))
+        on conflict (key) do update set value = excluded.value`);
+    await until(15);
+    expect(await kinds()).toEqual([]);
+    await until(12.5);
+    expect(await kinds()).toEqual(['license']);
+    expect((await firing())[0]).toMatchObject({
+      level: 'warning',
+      message: 'The trial ends in 12 days; the instance is read-only from then on',
+    });
+    await until(-1);
+    await look();
+    expect((await firing())[0]).toMatchObject({ level: 'error' });
+  });
+
+  it('a scheduler that fell silent, until another came in its place; one that was stopped is not missed', async () => {
+    await fullDisk(1, 'lost');
+    await query(
+      `update scheduler_processes set updated_at = now() - interval '2 minutes', started_at = now() - interval '1 hour'`,
+    );
+    expect(await kinds()).toEqual(['scheduler_lost']);
+    await fullDisk(1, 'another');
+    await age(80);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('runs that nobody ends, that say nothing, and that wait while nothing runs', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const run = async (columns: string, values: string) =>
+      query(`insert into heartbeat_runs (company_id, agent_id, wake_reason, adapter_type, ${columns})
+        values ('${company.id}', '${agent.id}', 'manual', 'llm', ${values})`);
+    await run('status, created_at', `'queued', now() - interval '20 minutes'`);
+    expect(await kinds()).toEqual(['stuck_runs']);
+    expect((await firing())[0]!.message).toMatch(/1 wait while nothing runs$/);
+    await run('status, lease_expires_at', `'running', now() - interval '5 minutes'`);
+    await run(
+      'status, started_at, lease_expires_at',
+      `'running', now() - interval '2 hours', now() + interval '1 minute'`,
+    );
+    await look();
+    const [alert] = await firing();
+    expect(alert).toMatchObject({ company_id: company.id, kind: 'stuck_runs' });
+    expect(alert!.message).toMatch(
+      /1 lost their scheduler and could not be ended, 1 have said nothing for an hour$/,
+    );
+  });
+
+  it('a provider that fails all runs; one success ends it', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const run = async (status: string, category: string) =>
+      query(`insert into heartbeat_runs (company_id, agent_id, wake_reason, adapter_type, status, error, error_category, finished_at)
+        values ('${company.id}', '${agent.id}', 'manual', 'llm', '${status}', 'overloaded', ${category}, now())`);
+    await run('failed', `'transient'`);
+    await run('failed', `'auth'`);
+    // The agent's own fault is none of the provider's.
+    await run('failed', `'permanent'`);
+    expect(await kinds()).toEqual([]);
+    await run('failed', `'timeout'`);
+    expect(await kinds()).toEqual(['provider_outage']);
+    // Of the instance's own endpoint no run's words are told: they are a company's.
+    expect((await firing())[0]).toMatchObject({
+      company_id: null,
+      message: 'The default model endpoint failed 3 runs in a row',
+    });
+    await run('succeeded', 'null');
+    await age(80);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('a breached budget: told to the company’s admins, and not to those of another', async () => {
+    const company = await createCompany(database.db, { name: 'Spender' });
+    const other = await createCompany(database.db);
+    const [admin, member, stranger] = await Promise.all([1, 2, 3].map(() => createUser(database.db)));
+    await createMembership(database.db, company, admin!, 'admin');
+    await createMembership(database.db, company, member!, 'member');
+    await createMembership(database.db, other, stranger!, 'admin');
+    const board = actors.board(company, 'admin');
+    await transaction(database, async (tx) => {
+      await createBudgetPolicy(tx, board, company.id, { scope_type: 'company', window: 'day', limit_usd: 1 });
+      await reportCost(tx, board, company.id, { provider: 'x', model: 'y', cost_usd: 2 });
+    });
+    await query('delete from outbox');
+    expect(await kinds()).toEqual(['budget']);
+    const mails = (await sent()).filter(({ channel }) => channel === 'mail');
+    expect(mails.map(({ recipient }) => recipient).toSorted()).toEqual(
+      [admin!.email, 'ops@example.com'].toSorted(),
+    );
+    expect(mails[0]!.body).toContain('Spender: a budget of the company is exceeded: 2 of 1 USD');
+    // Its slice has told the company's admins itself.
+    expect(await database.db.select().from(outbox)).toEqual([]);
+    const [alert] = await firing();
+    expect((await listAlerts(database.db, other.id, {})).items).toEqual([]);
+    expect(await findAlert(database.db, alert!.id)).toMatchObject({ company_id: company.id });
+  });
+});

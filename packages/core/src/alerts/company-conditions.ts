@@ -1,0 +1,141 @@
+import type { Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { readOnlyInstance } from '../settings/index.ts';
+import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
+
+/** A lease that lapsed so long ago is one that nobody can end. */
+const LAPSED_SEC = 120;
+/** A run that is under way and says nothing. */
+const SILENT_MINUTES = 60;
+/** A run that waits while nothing of its company runs. */
+const WAITING_MINUTES = 15;
+/** What is looked at of finished runs, and how many failures without a success are an outage. */
+const OUTAGE_MINUTES = 15;
+const OUTAGE_FAILURES = 3;
+/** A webhook that nobody has switched on again by then is not missed. */
+const OFF_DAYS = 7;
+const TEXT_BYTES = 300;
+
+type Place = {
+  company_id: string;
+  company: string;
+};
+
+const budgets: ConditionReader = async (tx) => {
+  const { rows } = await tx.execute<
+    Place & { id: string; kind: string; scope_type: string; spent: string; most: string }
+  >(sql`
+    select i.id, i.company_id, c.name as company, i.kind, p.scope_type,
+      trim_scale(round(i.spent_usd, 4))::text as spent, trim_scale(round(i.limit_usd, 4))::text as most
+    from budget_incidents i join budget_policies p on p.id = i.policy_id
+    join companies c on c.id = i.company_id and c.deleted_at is null
+    where i.status = 'open' order by i.opened_at desc limit ${MOST_OF_A_KIND}`);
+  return rows.map(({ id, company_id, company, kind, scope_type, spent, most }) => ({
+    kind: 'budget',
+    key: id,
+    level: kind === 'breach' ? 'error' : 'warning',
+    message: `${company}: a budget of the ${scope_type} ${kind === 'breach' ? 'is exceeded' : 'is nearly spent'}: ${spent} of ${most} USD`,
+    company_id,
+    entity_type: 'budget_incident',
+    entity_id: id,
+    told: true,
+  }));
+};
+
+const stuckRuns: ConditionReader = async (tx) => {
+  const waits = (await isHeldByOrder(tx)) ? sql`false` : sql`true`;
+  const { rows } = await tx.execute<Place & { lapsed: number; silent: number; waiting: number }>(sql`
+    with stuck as (
+      select company_id, 'lapsed' as how from heartbeat_runs
+      where status = 'running' and lease_expires_at < now() - make_interval(secs => ${LAPSED_SEC})
+      union all
+      select r.company_id, 'silent' from heartbeat_runs r
+      where r.status = 'running' and r.lease_expires_at >= now()
+        and r.started_at < now() - make_interval(mins => ${SILENT_MINUTES})
+        and coalesce((select e.created_at from run_events e where e.run_id = r.id order by e.seq desc limit 1),
+          r.started_at) < now() - make_interval(mins => ${SILENT_MINUTES})
+      union all
+      select r.company_id, 'waiting' from heartbeat_runs r
+      where ${waits} and r.status = 'queued' and r.created_at < now() - make_interval(mins => ${WAITING_MINUTES})
+        and not exists (select from heartbeat_runs o where o.company_id = r.company_id and o.status = 'running')
+    )
+    select s.company_id, c.name as company, count(*) filter (where how = 'lapsed')::int as lapsed,
+      count(*) filter (where how = 'silent')::int as silent, count(*) filter (where how = 'waiting')::int as waiting
+    from stuck s join companies c on c.id = s.company_id and c.deleted_at is null
+    group by s.company_id, c.name order by count(*) desc limit ${MOST_OF_A_KIND}`);
+  return rows.map(({ company_id, company, lapsed, silent, waiting }) => {
+    const said = [
+      lapsed > 0 ? `${lapsed} lost their scheduler and could not be ended` : '',
+      silent > 0 ? `${silent} have said nothing for an hour` : '',
+      waiting > 0 ? `${waiting} wait while nothing runs` : '',
+    ].filter((part) => part !== '');
+    const message = `${company}: runs are stuck: ${said.join(', ')}`;
+    return { kind: 'stuck_runs', key: company_id, level: 'error', message, company_id };
+  });
+};
+
+/** Of runs that ended lately by how the provider was: none succeeded, and several failed for its sake. */
+const outages: ConditionReader = async (tx) => {
+  const { rows } = await tx.execute<
+    { provider_id: string | null; provider: string | null; error: string | null; failures: number } & {
+      company_id: string | null;
+      company: string | null;
+    }
+  >(sql`
+    select a.provider_id, p.name as provider, p.company_id, c.name as company, max(r.error) as error,
+      count(*) filter (where r.status = 'failed')::int as failures
+    from heartbeat_runs r join agents a on a.id = r.agent_id
+    left join providers p on p.id = a.provider_id
+    left join companies c on c.id = p.company_id
+    where r.finished_at > now() - make_interval(mins => ${OUTAGE_MINUTES}) and r.finished_at is not null
+      and r.adapter_type = 'llm' and c.deleted_at is null
+      and (r.status = 'succeeded' or r.error_category in ('auth', 'quota', 'transient', 'timeout'))
+    group by a.provider_id, p.name, p.company_id, c.name
+    having count(*) filter (where r.status = 'succeeded') = 0
+      and count(*) filter (where r.status = 'failed') >= ${OUTAGE_FAILURES}
+    limit ${MOST_OF_A_KIND}`);
+  return rows.map(({ provider_id, provider, company_id, company, error, failures }) => {
+    // What a provider of a company says is the company's; of the instance's own it may quote any company's run.
+    const why = company_id === null || error === null ? '' : `: ${cutText(error, TEXT_BYTES)}`;
+    const name = provider === null ? 'The default model endpoint' : `${company}: the provider ${provider}`;
+    return {
+      kind: 'provider_outage',
+      key: provider_id ?? 'default',
+      level: 'error',
+      message: `${name} failed ${failures} runs in a row${why}`,
+      company_id,
+      ...(provider_id === null ? {} : { entity_type: 'provider', entity_id: provider_id }),
+    };
+  });
+};
+
+const webhooksOff: ConditionReader = async (tx) => {
+  const { rows } = await tx.execute<Place & { id: string; url: string; reason: string }>(sql`
+    select w.id, w.company_id, c.name as company, w.url, w.disabled_reason as reason
+    from webhooks w join companies c on c.id = w.company_id and c.deleted_at is null
+    where not w.enabled and w.disabled_reason is not null and w.issue_id is null
+      and w.updated_at > now() - make_interval(days => ${OFF_DAYS})
+    order by w.updated_at desc limit ${MOST_OF_A_KIND}`);
+  return rows.map(({ id, company_id, company, url, reason }) => ({
+    kind: 'webhook_off',
+    key: id,
+    level: 'warning',
+    message: `${company}: the webhook to ${new URL(url).host} was switched off: ${reason}`,
+    company_id,
+    entity_type: 'webhook',
+    entity_id: id,
+    told: true,
+  }));
+};
+
+/** What concerns the admins of a company, and the operator too. */
+export const companyConditions: readonly ConditionReader[] = [budgets, stuckRuns, outages, webhooksOff];
+
+/** Nothing starts by order: what waits is not stuck. */
+async function isHeldByOrder(tx: Tx): Promise<boolean> {
+  return holds(
+    tx,
+    sql`${readOnlyInstance} or coalesce((select value = 'true'::jsonb from instance_settings where key = 'runs_paused'), false)`,
+  );
+}

@@ -1,0 +1,126 @@
+import type { MessageChannel } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { type NewMessage, queueMessages } from '../messages/index.ts';
+import type { AlertRow, Look } from './look.ts';
+import { presentAlert } from './present.ts';
+
+/** Who is told besides the pages, as the environment says. */
+export interface AlertTargets {
+  /** Of the instance's name in subjects, where no setting gives one. */
+  public_url: string;
+  /** Mail can be sent. */
+  mail: boolean;
+  /** Addresses of the operator; empty: the instance's admins. */
+  mail_to: readonly string[];
+  /** The operator's own channels that are set up. */
+  channels: readonly Exclude<MessageChannel, 'mail'>[];
+}
+
+/** Of one look or one company. */
+const MOST_RECIPIENTS = 50;
+const MOST_TOLD = 50;
+
+/** Queues what a look found for everybody whom it concerns: one message each, however much it is. */
+export async function tellOfAlerts(tx: Tx, look: Look, targets: AlertTargets): Promise<void> {
+  const { firing, resolved, told } = look;
+  const all = [...firing, ...resolved].slice(0, MOST_TOLD);
+  if (all.length === 0) return;
+  const notified = all.filter((alert) => alert.status === 'resolved' || !told.has(presentAlert(alert).kind));
+  await recordChanges(tx, systemActor('alerts'), notified.map(notification));
+  const name = await instanceName(tx, targets.public_url);
+  const news = targets.channels.map((channel) => messageOf(all, { name, channel, recipient: '' }, targets));
+  if (targets.mail)
+    for (const [recipient, own] of await recipientsOf(tx, all, targets.mail_to))
+      news.push(messageOf(own, { name, channel: 'mail', recipient }, targets));
+  await queueMessages(tx, news);
+}
+
+function notification(alert: AlertRow): Change {
+  const { id, company_id, kind: topic, level, status, message } = alert;
+  const entity = { entity_type: 'alert', entity_id: id };
+  const passed = status === 'resolved';
+  const data = {
+    topic,
+    level: passed ? ('info' as const) : level === 'error' ? ('error' as const) : ('warning' as const),
+    message: passed ? `It has passed: ${message}` : message,
+    ...entity,
+  };
+  return { company_id, ...entity, event: { type: 'notification', data } };
+}
+
+/** Names in subjects: several instances may write to one person. */
+export async function instanceName(tx: Tx, public_url: string): Promise<string> {
+  const { rows } = await tx.execute<{ name: string | null }>(
+    sql`select value #>> '{}' as name from instance_settings where key = 'instance_name'`,
+  );
+  return rows[0]?.name ?? new URL(public_url).host;
+}
+
+/** By address: the operator hears of everything, admins of a company of what is their company's. */
+async function recipientsOf(
+  tx: Tx,
+  all: readonly AlertRow[],
+  operators: readonly string[],
+): Promise<Map<string, AlertRow[]>> {
+  const companies = [...new Set(all.map(({ company_id }) => company_id))].filter((id) => id !== null);
+  const { rows } = await tx.execute<{ email: string; company_id: string | null }>(sql`
+    select u.email, m.company_id from memberships m join users u on u.id = m.user_id
+    where m.role = 'admin' and u.is_active and u.email_verified_at is not null
+      and m.company_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(companies)}::jsonb))
+    order by m.company_id, m.joined_at limit ${MOST_RECIPIENTS}`);
+  const given = (await operatorAddresses(tx, operators)).map((email) => ({ email, company_id: null }));
+  const found = new Map<string, AlertRow[]>();
+  for (const { email, company_id } of [...given, ...rows]) {
+    const own = all.filter((alert) => company_id === null || alert.company_id === company_id);
+    const known = found.get(email) ?? [];
+    found.set(email, [...known, ...own.filter((alert) => !known.includes(alert))]);
+  }
+  return found;
+}
+
+/** Those who are told of the instance's own alerts. */
+export async function operatorAddresses(tx: Tx, operators: readonly string[]): Promise<string[]> {
+  if (operators.length > 0) return [...operators];
+  const { rows } = await tx.execute<{ email: string }>(sql`
+    select email from users where is_active and email_verified_at is not null and instance_role = 'admin'
+    order by created_at limit ${MOST_RECIPIENTS}`);
+  return rows.map(({ email }) => email);
+}
+
+interface To {
+  name: string;
+  channel: MessageChannel;
+  recipient: string;
+}
+
+function messageOf(
+  alerts: readonly AlertRow[],
+  { name, channel, recipient }: To,
+  { public_url }: AlertTargets,
+): NewMessage {
+  const shown = alerts.map(presentAlert);
+  const [first] = shown;
+  const gist =
+    shown.length === 1
+      ? `${first?.status === 'resolved' ? 'Passed: ' : ''}${first?.message ?? ''}`
+      : `${shown.length} alerts`;
+  const lines = shown.map(
+    ({ status, level, message, mend }) =>
+      `${status === 'resolved' ? 'PASSED' : level === 'error' ? 'ERROR' : 'WARNING'}: ${message}${status === 'resolved' ? '' : `\n  ${mend}`}`,
+  );
+  const page = (company_id: string | null): string =>
+    company_id === null ? `${public_url}/admin/alerts` : `${public_url}/companies/${company_id}/alerts`;
+  const pages = [...new Set(shown.map(({ company_id }) => page(company_id)))].slice(0, 5);
+  return {
+    channel,
+    purpose: 'alert',
+    recipient,
+    subject: `[${name}] ${gist}`,
+    body: `${lines.join('\n\n')}\n\n${pages.join('\n')}\n`,
+    ...(channel === 'webhook' && {
+      payload: { type: 'alerts', instance: name, url: `${public_url}/admin/alerts`, alerts: shown },
+    }),
+  };
+}

@@ -1,0 +1,27 @@
+import { schema, type Tx } from '@acp/db';
+import { eq, sql } from 'drizzle-orm';
+
+const { scheduler_processes } = schema;
+
+/**
+ * Says that the scheduler lives. One that fell silent without a word is remembered for an hour.
+ * @param disk_used_pct null where it can't be read
+ */
+export async function noteProcess(
+  tx: Tx,
+  scheduler: string,
+  { started_at, disk_used_pct }: { started_at: Date; disk_used_pct: number | null },
+): Promise<void> {
+  await tx.execute(sql`
+    with silent as (
+      delete from ${scheduler_processes} where updated_at < now() - interval '1 hour' and scheduler <> ${scheduler}
+    )
+    insert into ${scheduler_processes} (scheduler, started_at, disk_used_pct)
+    values (${scheduler}, ${started_at.toISOString()}::timestamptz, ${disk_used_pct})
+    on conflict (scheduler) do update set disk_used_pct = excluded.disk_used_pct, updated_at = now()`);
+}
+
+/** Of one that stops: it is not missed. */
+export async function forgetProcess(tx: Tx, scheduler: string): Promise<void> {
+  await tx.delete(scheduler_processes).where(eq(scheduler_processes.scheduler, scheduler));
+}
