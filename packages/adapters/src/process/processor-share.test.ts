@@ -38,12 +38,15 @@ it('a tree of processes that takes more than its share is halted as a whole, tol
     if (await look(share, root)) told += 1;
     return halted(root);
   };
-  await waitFor(async () => (await looks()) === true, { what: 'it to be halted' });
-  await waitFor(async () => (await halted(root)) === false, { what: 'it to go on' });
-  await waitFor(async () => (await looks()) === true, { what: 'it to be halted again' });
+  // Each look reads all of /proc.
+  const until = async (done: () => Promise<boolean>, what: string) =>
+    waitFor(done, { what, interval_ms: 100 });
+  await until(async () => (await looks()) === true, 'it to be halted');
+  await until(async () => (await halted(root)) === false, 'it to go on');
+  await until(async () => (await looks()) === true, 'it to be halted again');
   expect(told).toBe(1);
   share.close();
-  await waitFor(async () => (await halted(root)) === false, { what: 'it to go on at the end' });
+  await until(async () => (await halted(root)) === false, 'it to go on at the end');
 });
 
 it('one that does little is left alone', async () => {
