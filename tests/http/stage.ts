@@ -111,6 +111,7 @@ export async function createStage(database: Database, cast: Cast, row?: Named): 
       passkeyId: issueId,
       versionNumber: '1',
       name: 'councils',
+      status: 'todo',
       adapterType: 'llm',
       tool: 'echo',
       role: 'ceo',

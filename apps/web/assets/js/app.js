@@ -3,6 +3,7 @@
 import { startFolded } from './folded.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
+import { startToasts } from './toasts.js';
 import { startTranscripts } from './transcript.js';
 
 document.addEventListener('submit', (event) => {
@@ -36,8 +37,10 @@ document.documentElement.dataset.script = 'on';
 const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them are spared the request. They are there before the stream, whose first events are theirs too.
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
+if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 startFolded();
+startToasts();
 startTranscripts(document);
 startLiveParts();
 const { company, cursor } = document.body.dataset;

@@ -14,6 +14,8 @@ export function startBoard() {
   });
   document.addEventListener('live-reset', () => location.reload());
   element.addEventListener('keydown', (event) => board.onKey(event));
+  element.addEventListener('focusin', ({ target }) => board.roveTo(target.closest('.issue-card')));
+  watchEnds(element, board);
   watchDrags(element, board);
 }
 
@@ -32,6 +34,40 @@ class Board {
       const shown = column.querySelectorAll('.issue-card').length;
       column.dataset.hidden = String(Number(column.querySelector('[data-count]').textContent) - shown);
     }
+    this.adopt();
+  }
+
+  /** Of all cards one is a stop of the tab key: the one that had the focus last. Arrows reach the others. */
+  roveTo(card) {
+    if (!card) return;
+    const stop = this.#element.querySelector('.issue-card[tabindex="0"]');
+    if (stop !== card) stop?.setAttribute('tabindex', '-1');
+    card.tabIndex = 0;
+  }
+
+  /** Cards that have come take part. */
+  adopt() {
+    const cards = [...this.#element.querySelectorAll('.issue-card')];
+    for (const card of cards) if (!card.hasAttribute('tabindex')) card.tabIndex = -1;
+    if (!cards.some(({ tabIndex }) => tabIndex === 0)) this.roveTo(cards[0]);
+  }
+
+  /** Follows the way to older cards in its place. */
+  async more(link) {
+    const column = link.closest('[data-column]');
+    const response = await fetch(link.dataset.more, { headers: { 'HX-Request': 'true' } });
+    if (!response.ok || !link.isConnected) return;
+    const template = document.createElement('template');
+    template.innerHTML = await response.text();
+    // A card that moved meanwhile is there already.
+    for (const card of template.content.querySelectorAll('.issue-card')) {
+      if (document.getElementById(card.id)) card.remove();
+    }
+    const came = template.content.querySelectorAll('.issue-card').length;
+    column.dataset.hidden = String(Math.max(0, Number(column.dataset.hidden) - came));
+    link.replaceWith(template.content);
+    this.adopt();
+    this.#recount();
   }
 
   /** Asks for the card a moment later, once for all events of that moment. */
@@ -110,6 +146,7 @@ class Board {
       if (fresh) this.#put(fresh, fresh.dataset.status);
       if (fresh) fresh.dataset.arrived = '';
     }
+    this.adopt();
     if (focused) fresh?.focus();
     this.#recount();
   }
@@ -127,9 +164,29 @@ class Board {
   #recount() {
     for (const column of this.#columns) {
       const shown = column.querySelectorAll('.issue-card').length;
-      column.querySelector('[data-count]').textContent = String(shown + Number(column.dataset.hidden));
+      const count = shown + Number(column.dataset.hidden);
+      column.querySelector('[data-count]').textContent = String(count);
+      column.toggleAttribute('data-empty', count === 0);
     }
   }
+}
+
+/** Older cards come as the end of a column comes into sight. */
+function watchEnds(element, board) {
+  const seen = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        seen.unobserve(target);
+        void board.more(target).then(observe);
+      }
+    },
+    { root: null, rootMargin: '300px' },
+  );
+  const observe = () => {
+    for (const link of element.querySelectorAll('[data-more]')) seen.observe(link);
+  };
+  observe();
 }
 
 function watchDrags(element, board) {

@@ -27,6 +27,8 @@ import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { backupRoutes } from './backups/backup-routes.ts';
 import { securityRoutes } from './identity/security-routes.ts';
+import { issueListRoutes } from './issues/list-routes.ts';
+import { viewRoutes } from './issues/view-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
 import { materialRoutes } from './issues/material-routes.ts';
 import { connectRoutes } from './mcp-servers/connect-routes.ts';
@@ -70,6 +72,8 @@ export const uiPages: readonly UiRoute[] = [
   agentRoutes,
   agentSettingsRoutes,
   boardRoutes,
+  issueListRoutes,
+  viewRoutes,
   issueRoutes,
   materialRoutes,
   runsRoutes,

@@ -1,11 +1,15 @@
 import { type Issue, type IssueStatus, issueStatuses, type Label } from '@acp/contract';
-import { type Tx, terminalIssueStatuses } from '@acp/db';
+import type { Tx } from '@acp/db';
+import { decodeCursor, encodeCursor } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentIssue } from './present.ts';
 import { notTrashed, shownIssue, toIssueRow } from './rows.ts';
-import { titleContains } from './search-issues.ts';
+import { titleOrIdentifier } from './search-issues.ts';
 
 export interface BoardFilter {
+  priority?: string | undefined;
+  /** Of nobody; stronger than the assignee. */
+  unassigned?: boolean | undefined;
   assignee_agent_id?: string | undefined;
   project_id?: string | undefined;
   label_id?: string | undefined;
@@ -24,18 +28,58 @@ export interface BoardColumn {
   /** All that match; the cards are the newest of them. */
   count: number;
   cards: BoardCard[];
+  /** Where the cards go on; null where all are there. */
+  next_cursor: string | null;
 }
 
-/** Cards of one column: open ones are all of interest, ended ones only while they are fresh. */
-const MOST_CARDS = { open: 300, ended: 50 };
+/** Cards of one column that come at once: more than a screen shows. */
+const CARDS = 30;
 
 /** The board in one statement: columns in the order of the statuses, cards last changed first. */
 export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter): Promise<BoardColumn[]> {
-  const rows = await selectCards(tx, sql`i.company_id = ${company_id} and ${filtersOf(filter)}`);
+  const matching = sql`i.company_id = ${company_id} and ${filtersOf(filter)}`;
+  const statuses = sql`unnest(${sql.param([...issueStatuses])}::text[]) as columns(status)`;
+  const rows = await selectCards(
+    tx,
+    sql`
+    select chosen.id, counted.column_count from ${statuses}
+    left join (select i.status, count(*)::int as column_count from issues i where ${matching} group by i.status) counted
+      using (status)
+    cross join lateral (
+      select i.id from issues i where ${matching} and i.status = columns.status
+      order by i.updated_at desc nulls last, i.id desc nulls last limit ${CARDS + 1}) chosen`,
+  );
   return issueStatuses.map((status) => {
     const column = rows.filter(({ card }) => card.status === status);
-    return { status, count: column[0]?.count ?? 0, cards: column.map(({ card }) => card) };
+    return { status, count: column[0]?.count ?? 0, ...pageOf(column.map(({ card }) => card)) };
   });
+}
+
+/** The cards of a column, from where it was left if it was. @throws invalid for a bad cursor */
+export async function readBoardColumn(
+  tx: Tx,
+  company_id: string,
+  filter: BoardFilter,
+  { status, cursor }: { status: IssueStatus; cursor?: string },
+): Promise<Pick<BoardColumn, 'cards' | 'next_cursor'>> {
+  const [changed, id] = cursor === undefined ? [] : decodeCursor(cursor, ['timestamp', 'uuid']);
+  const beyond =
+    changed === undefined ? sql`` : sql`and (i.updated_at, i.id) < (${changed}::timestamptz, ${id}::uuid)`;
+  const rows = await selectCards(
+    tx,
+    sql`
+    select i.id, 0 as column_count from issues i
+    where i.company_id = ${company_id} and ${filtersOf(filter)} and i.status = ${status} ${beyond}
+    order by i.updated_at desc nulls last, i.id desc nulls last limit ${CARDS + 1}`,
+  );
+  return pageOf(rows.map(({ card }) => card));
+}
+
+function pageOf(cards: readonly BoardCard[]): Pick<BoardColumn, 'cards' | 'next_cursor'> {
+  const shown = cards.slice(0, CARDS);
+  const last = cards.length > CARDS ? shown.at(-1) : undefined;
+  const next_cursor = last ? encodeCursor([new Date(last.updated_at).toISOString(), last.id]) : null;
+  return { cards: shown, next_cursor };
 }
 
 /** One card, as the board with this filter would show it; undefined where it would not. */
@@ -45,36 +89,35 @@ export async function readBoardCard(
   filter: BoardFilter,
 ): Promise<BoardCard | undefined> {
   const mine = sql`i.company_id = ${issue.company_id} and i.id = ${issue.id} and ${filtersOf(filter)}`;
-  return (await selectCards(tx, mine))[0]?.card;
+  return (await selectCards(tx, sql`select i.id, 1 as column_count from issues i where ${mine}`))[0]?.card;
 }
 
-function filtersOf({ assignee_agent_id, project_id, label_id, q }: BoardFilter): SQL {
+function filtersOf(filter: BoardFilter): SQL {
+  const { priority, unassigned, assignee_agent_id, project_id, label_id, q } = filter;
   const filters = [notTrashed('i')];
-  if (assignee_agent_id) filters.push(sql`i.assignee_agent_id = ${assignee_agent_id}`);
+  if (priority) filters.push(sql`i.priority = ${priority}`);
+  if (unassigned) filters.push(sql`i.assignee_agent_id is null`);
+  else if (assignee_agent_id) filters.push(sql`i.assignee_agent_id = ${assignee_agent_id}`);
   if (project_id) filters.push(sql`i.project_id = ${project_id}`);
   if (label_id) {
     filters.push(
       sql`exists (select from issue_labels l where l.issue_id = i.id and l.label_id = ${label_id})`,
     );
   }
-  if (q?.trim()) filters.push(titleContains(q.trim()));
+  if (q?.trim()) filters.push(titleOrIdentifier(q.trim()));
   return sql.join(filters, sql` and `);
 }
 
-async function selectCards(tx: Tx, where: SQL): Promise<{ card: BoardCard; count: number }[]> {
+/** @param chosen a statement of ids, each with the number of issues in its column */
+async function selectCards(tx: Tx, chosen: SQL): Promise<{ card: BoardCard; count: number }[]> {
   const { rows } = await tx.execute(sql`
-    with ranked as (
-      select i.id, row_number() over (partition by i.status order by i.updated_at desc, i.id) as place,
-        count(*) over (partition by i.status)::int as column_count
-      from issues i where ${where}
-    )
+    with chosen as materialized (${chosen})
     select ${shownIssue}, r.column_count, a.name as assignee_name,
       (select count(*)::int from comments c where c.issue_id = i.id) as comment_count,
       coalesce((select jsonb_agg(jsonb_build_object('id', l.id, 'name', l.name, 'color', l.color) order by l.name)
         from issue_labels il join labels l on l.id = il.label_id where il.issue_id = i.id), '[]') as card_labels
-    from ranked r join issues i on i.id = r.id left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
-    where r.place <= case when i.status in ${terminalIssueStatuses} then ${MOST_CARDS.ended}::int else ${MOST_CARDS.open}::int end
-    order by r.place`);
+    from chosen r join issues i on i.id = r.id left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
+    order by i.updated_at desc, i.id desc`);
   return rows.map((raw) => {
     const { body_markdown: _, ...issue } = presentIssue(toIssueRow(raw));
     const card: BoardCard = {

@@ -4,8 +4,7 @@ import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue, type PresentedRow } from './present.ts';
 import { notTrashed, toIssueRow } from './rows.ts';
-import { byIdentifier } from './find-issue.ts';
-import { searchIssues, SHORTEST_FUZZY, titleContains } from './search-issues.ts';
+import { searchIssues, SHORTEST_FUZZY, titleOrIdentifier } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -43,12 +42,8 @@ export async function countIssues(
   return rows[0]!.count;
 }
 
-function matching(filters: SQL, q: string): SQL {
-  if (q === '') return filters;
-  const identifier = byIdentifier(q);
-  const named = identifier === undefined ? titleContains(q) : sql`(${titleContains(q)} or ${identifier})`;
-  return sql`${filters} and ${named}`;
-}
+const matching = (filters: SQL, q: string): SQL =>
+  q === '' ? filters : sql`${filters} and ${titleOrIdentifier(q)}`;
 
 interface Order {
   /** From the largest to the smallest, as the indexes have them; the id after them makes each place unique. */

@@ -51,6 +51,12 @@ export function searchIssues(
     select * from found ${page} order by score desc, created_at desc, id desc limit ${limit}`;
 }
 
+/** Part of the title, or the whole identifier. */
+export function titleOrIdentifier(text: string): SQL {
+  const identifier = byIdentifier(text);
+  return identifier === undefined ? titleContains(text) : sql`(${titleContains(text)} or ${identifier})`;
+}
+
 /** In any case of letters; the text is no pattern. */
 export function titleContains(text: string): SQL {
   return sql`i.title ilike ${`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`;

@@ -50,6 +50,10 @@ export const issues = pgTable(
     index('issues_company_status')
       .on(t.company_id, t.status, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
+    // A column of the board, changed last first.
+    index('issues_company_column')
+      .on(t.company_id, t.status, t.updated_at.desc(), t.id.desc())
+      .where(sql`${t.deleted_at} is null`),
     index('issues_company_assignee')
       .on(t.company_id, t.assignee_agent_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),

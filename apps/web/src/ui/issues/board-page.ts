@@ -1,16 +1,19 @@
-import type { BoardColumn, BoardFilter } from '@acp/core';
+import type { SavedView, ViewFilter } from '@acp/contract';
+import type { BoardColumn } from '@acp/core';
 import { words } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
-import { type Choice, emptyState, input, select } from '../kit/parts.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { emptyState } from '../kit/parts.ts';
 import { card } from './card.ts';
+import { type Choices, filterForm, viewTabs } from './filter-form.ts';
+import { narrows, pathWith, queryOf } from './issue-filter.ts';
 
 interface BoardView {
   company_id: string;
   columns: readonly BoardColumn[];
-  filter: BoardFilter;
-  agents: readonly Choice[];
-  projects: readonly Choice[];
-  labels: readonly Choice[];
+  filter: ViewFilter;
+  choices: Choices;
+  views: readonly SavedView[];
+  can_write: boolean;
 }
 
 export function boardActions(company_id: string): Html {
@@ -18,16 +21,12 @@ export function boardActions(company_id: string): Html {
 }
 
 export function boardBody(view: BoardView): Html {
-  const { company_id, columns } = view;
-  const empty = columns.every((column) => column.count === 0);
-  const filtered = Object.values(view.filter).some(Boolean);
-  return html`!${filterForm(view)}
-    !${when(empty && !filtered, () =>
-      emptyState(
-        'No issues yet',
-        html`<a href="/companies/${company_id}/issues/new">Write the first one</a> and give it to an agent: it
-          starts at once.`,
-      ),
+  const { company_id, columns, filter } = view;
+  const here = `/companies/${company_id}/board`;
+  return html`!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', filter, view.choices)}
+    !${when(
+      columns.every(({ count }) => count === 0),
+      () => nothing(company_id, filter),
     )}
     <p class="sr-only" id="board-help">
       Arrow keys go from card to card. Shift with left or right moves a card to the next column. Enter opens
@@ -37,46 +36,54 @@ export function boardBody(view: BoardView): Html {
     <div
       class="board"
       data-board="${company_id}"
-      data-filter="${queryOf(view.filter)}"
+      data-filter="${queryOf(filter)}"
       aria-describedby="board-help"
     >
-      !${each(columns, boardColumn)}
+      !${each(columns, (column) => boardColumn(column, view))}
     </div>`;
 }
 
-function boardColumn({ status, count, cards }: BoardColumn): Html {
-  const hidden = count - cards.length;
-  return html`<section class="board-column" data-column="${status}" aria-label="${words(status)}">
+function nothing(company_id: string, filter: ViewFilter): Html {
+  if (narrows(filter))
+    return emptyState(
+      'Nothing matches',
+      html`No issue is like that. <a href="/companies/${company_id}/board?all=yes">Show all</a>`,
+    );
+  return emptyState(
+    'No issues yet',
+    html`<a href="/companies/${company_id}/issues/new">Write the first one</a> and give it to an agent: it
+      starts at once.`,
+  );
+}
+
+/** An empty one is narrow, so that all have room side by side. */
+function boardColumn(column: BoardColumn, view: BoardView): Html {
+  const { status, count } = column;
+  return html`<section
+    class="board-column"
+    data-column="${status}"
+    aria-label="${words(status)}"
+    !${attributes({ 'data-empty': count === 0 })}
+  >
     <h2>${words(status)} <span class="soft" data-count>${count}</span></h2>
-    <div class="cards">!${each(cards, card)}</div>
-    !${when(hidden > 0 && hidden, (n) => html`<p class="soft small">and ${n} older</p>`)}
+    <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }
 
-/** The choice that filters nothing. */
-const any = (label: string): Choice => ({ value: '', label });
-
-function filterForm({ company_id, filter, agents, projects, labels }: BoardView): Html {
-  return html`<form
-    class="filters row"
-    method="get"
-    action="/companies/${company_id}/board"
-    role="search"
-    data-autosubmit
-  >
-    !${input({ name: 'q', label: 'Text', type: 'search', value: filter.q ?? '' })}
-    !${select({ name: 'assignee', label: 'Assignee', value: filter.assignee_agent_id ?? '', choices: [any('anybody'), ...agents] })}
-    !${select({ name: 'project', label: 'Project', value: filter.project_id ?? '', choices: [any('any'), ...projects] })}
-    !${select({ name: 'label', label: 'Label', value: filter.label_id ?? '', choices: [any('any'), ...labels] })}
-    <button class="quiet">Filter</button>
-  </form>`;
-}
-
-/** The filter as the board's address has it; the script asks for single cards with the same one. */
-function queryOf({ q, assignee_agent_id, project_id, label_id }: BoardFilter): string {
-  const given = { q, assignee: assignee_agent_id, project: project_id, label: label_id };
-  const pairs = Object.entries(given).flatMap(([name, value]) =>
-    value ? [[name, value] as [string, string]] : [],
-  );
-  return new URLSearchParams(pairs).toString();
+/** Cards, and the way to more of them: the script follows it when it comes into sight, else it leads to the list. */
+export function columnCards(
+  { status, cards, next_cursor }: Pick<BoardColumn, 'status' | 'cards' | 'next_cursor'>,
+  { company_id, filter }: Pick<BoardView, 'company_id' | 'filter'>,
+): Html {
+  const list = pathWith(`/companies/${company_id}/issues`, {
+    ...filter,
+    status: [status],
+    sort: 'updated_at',
+  });
+  const source = (cursor: string): string =>
+    pathWith(`/companies/${company_id}/board/part/${status}`, filter, { cursor });
+  return html`!${each(cards, card)}!${when(
+    next_cursor,
+    (cursor) => html`<a class="small more-cards" href="${list}" data-more="${source(cursor)}">Older ones</a>`,
+  )}`;
 }

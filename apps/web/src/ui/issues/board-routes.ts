@@ -1,41 +1,23 @@
-import { issueEndpoints } from '@acp/contract';
-import {
-  type BoardFilter,
-  listAgents,
-  labelsByName,
-  listProjects,
-  readBoard,
-  readBoardCard,
-} from '@acp/core';
-import { isUuid } from '@acp/kernel';
+import { issueEndpoints, issueStatuses } from '@acp/contract';
+import { listViews, readBoard, readBoardCard, readBoardColumn } from '@acp/core';
+import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
-import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { boardActions, boardBody } from './board-page.ts';
+import { action, page, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { boardActions, boardBody, columnCards } from './board-page.ts';
 import { card } from './card.ts';
+import { filterOf, rememberedFilter, toBoardFilter } from './issue-filter.ts';
+import { choicesOf } from './list-routes.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 
-const idOf = (value: string | undefined) => (value && isUuid(value) ? value : undefined);
-
-/** What is no id filters nothing: an address that somebody mistyped still shows the board. */
-function filterOf(query: UiContext['query']): BoardFilter {
-  return {
-    q: query.q?.replaceAll('\0', '').slice(0, 200) || undefined,
-    assignee_agent_id: idOf(query.assignee),
-    project_id: idOf(query.project),
-    label_id: idOf(query.label),
-  };
-}
-
 export const boardRoutes: UiRoute[] = [
   page('/companies/{companyId}/board', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { tx, company_id, query, user } = context;
-    const filter = filterOf(query);
-    const columns = await readBoard(tx, company_id, filter);
-    const { agents } = await listAgents(tx, user, { company_id });
-    const labels = await labelsByName(tx, company_id);
-    const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+    const { tx, company_id, user } = context;
+    const filter = rememberedFilter(context);
+    const columns = await readBoard(tx, company_id, toBoardFilter(filter));
+    const { choices } = await choicesOf(context);
     return companyPage(context, {
       title: 'Board',
       active: `/companies/${company_id}/board`,
@@ -45,15 +27,29 @@ export const boardRoutes: UiRoute[] = [
         company_id,
         columns,
         filter,
-        agents: agents.map(({ id, name }) => ({ value: id, label: name })),
-        projects: projects.map(({ id, name }) => ({ value: id, label: name })),
-        labels: labels.map(({ id, name }) => ({ value: id, label: name })),
+        choices,
+        views: (await listViews(tx, user, company_id, {})).items,
+        can_write: mayWrite(context),
       }),
     });
   }),
+  // The cards of a column that come after those that are there.
+  page(
+    '/companies/{companyId}/board/part/{status}',
+    { scope: byCompany, role: 'viewer' },
+    async (context) => {
+      const { tx, company_id, params, query } = context;
+      const status = issueStatuses.find((known) => known === params.status);
+      if (status === undefined) throw notFound();
+      const filter = filterOf(query);
+      const place = { status, ...(query.cursor && { cursor: query.cursor }) };
+      const column = await readBoardColumn(tx, company_id, toBoardFilter(filter), place);
+      return columnCards({ status, ...column }, { company_id, filter });
+    },
+  ),
   // One card, for the script: empty where the board with this filter does not show it.
   page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async ({ tx, subject, query }) => {
-    const shown = await readBoardCard(tx, subject, filterOf(query));
+    const shown = await readBoardCard(tx, subject, toBoardFilter(filterOf(query)));
     return shown ? card(shown) : '';
   }),
   action('/issues/{issueId}/move', issueEndpoints.update, {

@@ -1,15 +1,11 @@
 import type { BoardCard } from '@acp/core';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { avatar, priority } from '../kit/parts.ts';
+import { flagsOf } from './flags.ts';
 
 /** A card of the board: a link to the issue, which the script moves by keyboard and by drag. */
 export function card(issue: BoardCard): Html {
-  const flags = [
-    issue.checked_out_by_agent_id ? 'working' : '',
-    issue.needs_human_attention ? 'needs a person' : '',
-    issue.awaiting_input ? 'awaits input' : '',
-    issue.needs_routing ? 'needs routing' : '',
-  ].filter((flag) => flag !== '');
+  const flags = flagsOf(issue);
   return html`<a
     class="issue-card"
     id="card-${issue.id}"

@@ -80,6 +80,7 @@ export function issueBody(view: IssueView): Html {
           !${propertiesPart(view)}
         </div>
         !${when(view.can_write, () => promoteForm(issue, view.promotion))}
+        !${when(view.can_write, () => html`<p>!${postButton(`/issues/${issue.id}/delete`, 'Move to the trash', { class: 'danger small' })}</p>`)}
       </aside>
     </div>`;
 }

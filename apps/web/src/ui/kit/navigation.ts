@@ -31,6 +31,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     entries: [
       { label: 'Dashboard', path: '' },
       { label: 'Board', path: '/board' },
+      { label: 'Issues', path: '/issues' },
       { label: 'Agents', path: '/agents' },
       { label: 'Chats', path: '/chats' },
       { label: 'Runs', path: '/runs' },

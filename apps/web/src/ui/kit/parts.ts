@@ -155,6 +155,18 @@ export function notice(text: string | null | undefined): Html {
   return when(text, (said) => html`<p class="notice good" role="status">${said}</p>`);
 }
 
+/**
+ * That something was done, over the page and for a while only, with the way back where there is one.
+ * @param address of the page that it stands on, where a form has answered with it: reloading sends nothing again
+ */
+export function toast(text: string, { undo, address }: { undo?: Html; address?: string } = {}): Html {
+  return html`<div class="toast" role="status" data-toast !${attributes({ 'data-address': address })}>
+    <span>${text}</span>
+    !${undo ?? ''}
+    <button type="button" class="link small" data-close-toast>Close</button>
+  </div>`;
+}
+
 /** What is never shown again, ready to be copied. */
 export function shownOnce(label: string, value: string): Html {
   return html`<div class="notice once" role="status">

@@ -6,6 +6,10 @@ export interface Column<T> {
   cell: (row: T) => Html;
   /** Figures stand at the right; acts have no heading that could be seen. */
   kind?: 'number' | 'acts';
+  /** Where the list is sorted by it; `order` where it is already. */
+  sort?: { href: string; order: 'ascending' | 'descending' | null };
+  /** In the place of the label in the heading. */
+  head?: Html;
 }
 
 /**
@@ -16,7 +20,7 @@ export function table<T>(
   label: string,
   columns: readonly Column<T>[],
   rows: readonly T[],
-  { narrow = false }: { narrow?: boolean } = {},
+  { narrow = false, row: rowAttributes }: { narrow?: boolean; row?: (row: T) => Html } = {},
 ): Html {
   return html`<table !${attributes({ class: narrow ? null : 'stacks' })} aria-label="${label}">
     <thead>
@@ -25,18 +29,24 @@ export function table<T>(
       </tr>
     </thead>
     <tbody>
-      !${each(
-        rows,
-        (row) =>
-          html`<tr>
-            !${each(columns, (column) => cellOf(column, row))}
-          </tr>`,
-      )}
+      !${each(rows, (row) => tableRow(columns, row, rowAttributes))}
     </tbody>
   </table>`;
 }
 
-function heading<T>({ label, kind }: Column<T>): Html {
+/** A row alone, for lists whose rows renew themselves. */
+export function tableRow<T>(columns: readonly Column<T>[], row: T, attributesOf?: (row: T) => Html): Html {
+  return html`<tr !${attributesOf?.(row) ?? ''}>
+    !${each(columns, (column) => cellOf(column, row))}
+  </tr>`;
+}
+
+function heading<T>({ label, kind, sort, head }: Column<T>): Html {
+  if (head !== undefined) return html`<th>!${head}</th>`;
+  if (sort !== undefined)
+    return html`<th !${attributes({ class: kind ?? null, 'aria-sort': sort.order })}>
+      <a class="sort" href="${sort.href}">${label}</a>
+    </th>`;
   if (kind === 'acts') return html`<th><span class="sr-only">${label}</span></th>`;
   return html`<th !${attributes({ class: kind ?? null })}>${label}</th>`;
 }

@@ -1,0 +1,138 @@
+// The list of issues: cells that are changed in place, rows that are chosen, and the keyboard.
+import { toast } from './toasts.js';
+
+/** Keys that change a cell of the focused row. */
+const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
+
+export function startIssueList() {
+  const list = document.querySelector('[data-issue-list]');
+  if (!list) return;
+  const rows = () => [...list.querySelectorAll('tbody tr')];
+  list.addEventListener('click', (event) => {
+    const cell = event.target.closest('[data-edit]');
+    if (cell) edit(list, cell);
+  });
+  startChoosing(list, rows);
+  document.addEventListener('keydown', (event) => onKey(event, list, rows));
+  document.addEventListener('live', ({ detail: { type, data } }) => {
+    const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
+    const row = id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
+    if (row && !row.querySelector('select')) void renew(list, row);
+  });
+}
+
+/** Puts a choice in the place of the cell's content; what is chosen is sent at once. */
+function edit(list, cell) {
+  const template = document.querySelector(`template[data-choices="${cell.dataset.edit}"]`);
+  if (!template) return;
+  const field = template.content.firstElementChild.cloneNode(true);
+  const row = cell.closest('tr');
+  field.value = cell.dataset.value;
+  field.setAttribute('aria-label', cell.getAttribute('aria-label'));
+  cell.replaceWith(field);
+  field.focus();
+  let sent = false;
+  const back = () => {
+    if (!sent && field.isConnected) field.replaceWith(cell);
+  };
+  field.addEventListener('blur', back);
+  field.addEventListener('keydown', (event) => {
+    event.stopPropagation();
+    if (event.key !== 'Escape') return;
+    back();
+    cell.focus();
+  });
+  field.addEventListener('change', async () => {
+    sent = true;
+    const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value });
+    if (said) toast(`${row.dataset.title}: ${said}`);
+    await renew(list, row, cell.dataset.edit);
+  });
+  field.showPicker?.();
+}
+
+/** @returns null where it was done, else why not */
+async function send(id, values) {
+  const response = await fetch(`/issues/${id}/properties`, {
+    method: 'POST',
+    headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(values),
+  }).catch(() => null);
+  return response?.ok ? null : 'it could not be changed';
+}
+
+/** The server's row in the place of this one. @param focus field of the cell that gets the focus */
+async function renew(list, row, focus) {
+  const response = await fetch(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`, {
+    headers: { 'HX-Request': 'true' },
+  });
+  if (response.status === 404) return row.remove();
+  if (!response.ok) return undefined;
+  const template = document.createElement('template');
+  template.innerHTML = (await response.text()).trim();
+  const fresh = template.content.querySelector('tr');
+  if (!fresh) return undefined;
+  const box = fresh.querySelector('[name=issue]');
+  if (box) box.checked = row.querySelector('[name=issue]')?.checked ?? false;
+  const focused = row.contains(document.activeElement);
+  row.replaceWith(fresh);
+  if (focus) fresh.querySelector(`[data-edit="${focus}"]`)?.focus();
+  else if (focused) fresh.focus();
+  return undefined;
+}
+
+function startChoosing(list, rows) {
+  const bulk = list.querySelector('[data-bulk]');
+  const all = list.querySelector('[data-choose-all]');
+  if (!bulk || !all) return;
+  const boxes = () => rows().map((row) => row.querySelector('[name=issue]'));
+  const tell = () => {
+    const chosen = boxes().filter(({ checked }) => checked).length;
+    bulk.hidden = chosen === 0;
+    bulk.querySelector('[data-chosen]').textContent = `${chosen} chosen`;
+    all.checked = chosen > 0 && chosen === boxes().length;
+    all.indeterminate = chosen > 0 && !all.checked;
+  };
+  let last = null;
+  list.addEventListener('click', (event) => {
+    const box = event.target.closest('[name=issue]');
+    if (!box) return;
+    const known = boxes();
+    // With the shift key all between the last one and this one.
+    if (event.shiftKey && last && known.includes(last)) {
+      const [from, to] = [known.indexOf(last), known.indexOf(box)].toSorted((a, b) => a - b);
+      for (const between of known.slice(from, to + 1)) between.checked = box.checked;
+    }
+    last = box;
+  });
+  list.addEventListener('change', ({ target }) => {
+    if (target === all) for (const box of boxes()) box.checked = all.checked;
+    if (target === all || target.name === 'issue') tell();
+  });
+  tell();
+}
+
+function onKey(event, list, rows) {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  if (ctrlKey || metaKey || altKey || target.matches('input:not([type=checkbox]), select, textarea')) return;
+  if (document.querySelector('dialog[open]')) return;
+  const row = document.activeElement?.closest('[data-issue-list] tbody tr');
+  if (key === 'j' || key === 'k') {
+    const known = rows();
+    const at = row ? known.indexOf(row) + (key === 'j' ? 1 : -1) : 0;
+    const next = known[Math.max(0, Math.min(at, known.length - 1))];
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
+  } else if (row && key === 'x') {
+    row.querySelector('[name=issue]')?.click();
+    row.focus();
+  } else if (row && key === 'Enter' && target === row) {
+    row.querySelector('.issue-title')?.click();
+  } else if (row && EDITS[key]) {
+    const cell = row.querySelector(`[data-edit="${EDITS[key]}"]`);
+    if (!cell) return;
+    event.preventDefault();
+    edit(list, cell);
+  } else return;
+  if (key !== 'Enter') event.preventDefault();
+}

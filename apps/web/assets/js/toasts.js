@@ -1,0 +1,30 @@
+// What was just done: over the page for a while, longer where one is looking at it.
+const SHOWN_MS = 12_000;
+
+export function startToasts() {
+  for (const element of document.querySelectorAll('[data-toast]')) show(element);
+}
+
+/** @param text what was done, or why it was not */
+export function toast(text) {
+  document.querySelector('[data-toast]')?.remove();
+  const element = document.createElement('div');
+  element.className = 'toast';
+  element.setAttribute('role', 'status');
+  element.dataset.toast = '';
+  element.textContent = text;
+  document.querySelector('main')?.append(element);
+  show(element);
+}
+
+function show(element) {
+  // The page is the answer to a form: what its address shows again is the list, and nothing is sent anew.
+  const { address } = element.dataset;
+  if (address) history.replaceState(null, '', address);
+  element.querySelector('[data-close-toast]')?.addEventListener('click', () => element.remove());
+  const leave = () => {
+    if (element.matches(':hover, :focus-within')) setTimeout(leave, 2000);
+    else element.remove();
+  };
+  setTimeout(leave, SHOWN_MS);
+}

@@ -1,0 +1,107 @@
+/** The filters above lists and boards of issues, and the views that are kept of them. */
+import {
+  issueSorts,
+  issueStatuses,
+  priorities,
+  type SavedView,
+  type ViewFilter,
+  type ViewLayout,
+} from '@acp/contract';
+import { words } from '../kit/format.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { checkbox, type Choice, input, postButton, select } from '../kit/parts.ts';
+import { narrows, pathWith, queryOf } from './issue-filter.ts';
+
+/** What there is to choose from. */
+export interface Choices {
+  agents: readonly Choice[];
+  projects: readonly Choice[];
+  labels: readonly Choice[];
+}
+
+const any = (label: string): Choice => ({ value: '', label });
+export const listed = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: words(value) }));
+
+export const statusChoices: readonly Choice[] = [{ value: 'open', label: 'open' }, ...listed(issueStatuses)];
+
+const sortWords: Record<(typeof issueSorts)[number], string> = {
+  created_at: 'newest',
+  updated_at: 'changed last',
+  priority: 'most urgent',
+  title: 'title',
+};
+
+/** @param layout the board has its statuses side by side and no order of its own */
+export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter, choices: Choices): Html {
+  const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
+  const chosen = new URLSearchParams(queryOf(filter)).get('status') ?? '';
+  const several = (status?.length ?? 0) > 1 && chosen !== 'open';
+  const statuses = several ? [{ value: chosen, label: `${status!.length} of them` }] : [];
+  const list = layout === 'list';
+  return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
+    !${input({ name: 'q', label: 'Title or identifier', type: 'search', value: q ?? '' })}
+    !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any('any'), ...statuses, ...statusChoices] }))}
+    !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any('any'), ...listed(priorities)] })}
+    !${select({ name: 'assignee', label: 'Assignee', value: unassigned ? 'none' : (assignee_agent_id ?? ''), choices: [any('anybody'), { value: 'none', label: 'nobody' }, ...choices.agents] })}
+    !${select({ name: 'project', label: 'Project', value: project_id ?? '', choices: [any('any'), ...choices.projects] })}
+    !${select({ name: 'label', label: 'Label', value: label_id ?? '', choices: [any('any'), ...choices.labels] })}
+    !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
+    !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
+    <button class="quiet">Filter</button>
+    !${when(narrows(filter), () => html`<a class="clear small" href="${path}?all=yes">Show all</a>`)}
+  </form>`;
+}
+
+interface ViewsOptions {
+  company_id: string;
+  layout: ViewLayout;
+  filter: ViewFilter;
+  views: readonly SavedView[];
+  can_write: boolean;
+}
+
+const pathOf = (company_id: string, layout: ViewLayout): string =>
+  `/companies/${company_id}/${layout === 'board' ? 'board' : 'issues'}`;
+
+/** Everything, and what is kept under a name; the one that is shown is marked. */
+export function viewTabs({ company_id, layout, filter, views, can_write }: ViewsOptions): Html {
+  const here = queryOf(filter);
+  const shown = views.find((view) => view.layout === layout && queryOf(view.filter) === here);
+  const all = html`<a href="${pathOf(company_id, layout)}?all=yes" !${current(here === '')}>All</a>`;
+  const link = (view: SavedView): Html =>
+    html`<a
+      href="${pathWith(pathOf(company_id, view.layout), view.filter, { view: 'yes' })}"
+      !${current(view === shown)}
+      >${view.name}</a
+    >`;
+  return html`<div class="views">
+    <nav class="tabs" aria-label="Views">!${all}!${each(views, link)}</nav>
+    !${when(can_write, () => (shown === undefined ? keepForm(company_id, layout, here) : changeForm(shown)))}
+  </div>`;
+}
+
+const current = (is: boolean): Html => attributes({ 'aria-current': is ? 'page' : null });
+
+function keepForm(company_id: string, layout: ViewLayout, query: string): Html {
+  if (query === '') return '';
+  return html`<details class="edit">
+    <summary>Keep this view</summary>
+    <form class="row" method="post" action="/companies/${company_id}/views?${query}">
+      <input type="hidden" name="layout" value="${layout}" />
+      !${input({ name: 'name', id: 'view-name', label: 'Name', required: true })}
+      !${checkbox({ name: 'shared', label: 'for everybody here', checked: false })}
+      <button>Keep</button>
+    </form>
+  </details>`;
+}
+
+function changeForm({ id, name, shared }: SavedView): Html {
+  return html`<details class="edit">
+    <summary>This view</summary>
+    <div class="row">
+      !${postButton(`/views/${id}/shared`, shared ? 'Keep it to its owner' : 'Share it', { class: 'quiet small', fields: { shared: shared ? '' : 'on' } })}
+      !${postButton(`/views/${id}/delete`, 'Delete it', { class: 'danger small', confirm: `Delete the view ${name}?` })}
+    </div>
+  </details>`;
+}

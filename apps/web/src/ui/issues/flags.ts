@@ -1,0 +1,15 @@
+import type { Issue } from '@acp/contract';
+
+/** What of an issue's state wants to be seen at a glance. */
+export const flagsOf = (
+  issue: Pick<
+    Issue,
+    'checked_out_by_agent_id' | 'needs_human_attention' | 'awaiting_input' | 'needs_routing'
+  >,
+): string[] =>
+  [
+    issue.checked_out_by_agent_id ? 'working' : '',
+    issue.needs_human_attention ? 'needs a person' : '',
+    issue.awaiting_input ? 'awaits input' : '',
+    issue.needs_routing ? 'needs routing' : '',
+  ].filter((flag) => flag !== '');

@@ -1,0 +1,129 @@
+/** What lists and boards of issues are narrowed down to, as their addresses say it, and remembered per company. */
+import {
+  issueSorts,
+  issueStatuses,
+  type ListIssues,
+  priorities,
+  terminalStatuses,
+  viewColumns,
+  type ViewFilter,
+} from '@acp/contract';
+import type { BoardFilter } from '@acp/core';
+import { isUuid } from '@acp/kernel';
+import { readCookie } from '../../http/cookies.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+
+const openStatuses = issueStatuses.filter((status) => !terminalStatuses.includes(status));
+const COOKIE = 'issue_filter';
+const REMEMBERED_MS = 90 * 86_400_000;
+
+type Query = Readonly<Record<string, string>>;
+
+/** What names nothing filters nothing: an address that somebody mistyped still shows issues. */
+export function filterOf(query: Query): ViewFilter {
+  const q = query.q?.replaceAll('\0', '').trim().slice(0, 200);
+  const status = (query.status === 'open' ? openStatuses.join(',') : (query.status ?? '')).split(',');
+  const statuses = issueStatuses.filter((known) => status.includes(known));
+  const columns = viewColumns.filter((known) => query.columns?.split(',').includes(known));
+  const priority = priorities.find((known) => known === query.priority);
+  const sort = issueSorts.find((known) => known === query.sort);
+  const [assignee, project, label] = [query.assignee, query.project, query.label].map((id) =>
+    id && isUuid(id) ? id : undefined,
+  );
+  return {
+    ...(q && { q }),
+    ...(statuses.length > 0 && { status: statuses }),
+    ...(priority && { priority }),
+    ...(query.assignee === 'none' && { unassigned: true }),
+    ...(assignee && { assignee_agent_id: assignee }),
+    ...(project && { project_id: project }),
+    ...(label && { label_id: label }),
+    ...(sort && { sort }),
+    ...(query.reverse === 'yes' && { reverse: true }),
+    ...(columns.length > 0 && { columns }),
+  };
+}
+
+/** The same as the address has it; in one order, so that two that are alike are one text. */
+export function queryOf(filter: ViewFilter): string {
+  const { q, status, priority, sort, columns } = filter;
+  const open = status?.join() === openStatuses.join();
+  const given: Record<string, string | undefined> = {
+    q,
+    status: open ? 'open' : status?.join(','),
+    priority,
+    assignee: filter.unassigned ? 'none' : filter.assignee_agent_id,
+    project: filter.project_id,
+    label: filter.label_id,
+    sort,
+    reverse: filter.reverse ? 'yes' : undefined,
+    columns: columns?.join(','),
+  };
+  const pairs = Object.entries(given).flatMap(([name, value]) =>
+    value ? [[name, value] as [string, string]] : [],
+  );
+  return new URLSearchParams(pairs).toString();
+}
+
+/** A path with a filter, and with what else the address says. */
+export function pathWith(
+  path: string,
+  filter: ViewFilter,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const query = [queryOf(filter), new URLSearchParams(more).toString()].filter((part) => part !== '');
+  return query.length === 0 ? path : `${path}?${query.join('&')}`;
+}
+
+/** Whether fewer issues are shown than there are; order and columns leave none out. */
+export function narrows({
+  sort: _sort,
+  reverse: _reverse,
+  columns: _columns,
+  ...filter
+}: ViewFilter): boolean {
+  return Object.keys(filter).length > 0;
+}
+
+/**
+ * The filter of a page: what its address says, else what the reader had last in this company. An address with `all`
+ * begins anew.
+ */
+export function rememberedFilter({ query, request, response, company_id }: UiContext): ViewFilter {
+  const { cursor: _cursor, all, done: _done, ...asked } = query;
+  const where = { path: `/companies/${company_id}`, httpOnly: true, sameSite: 'lax' } as const;
+  if (all !== undefined) {
+    response.clearCookie(COOKIE, where);
+    return {};
+  }
+  if (Object.keys(asked).length === 0)
+    return filterOf(Object.fromEntries(new URLSearchParams(rememberedQuery(request))));
+  const filter = filterOf(asked);
+  response.cookie(COOKIE, queryOf(filter), { ...where, maxAge: REMEMBERED_MS });
+  return filter;
+}
+
+function rememberedQuery(request: UiContext['request']): string {
+  try {
+    return decodeURIComponent(readCookie(request, COOKIE) ?? '');
+  } catch {
+    return '';
+  }
+}
+
+export function toListQuery(filter: ViewFilter): ListIssues {
+  const { status, assignee_agent_id, project_id, label_id, columns: _columns, ...rest } = filter;
+  return {
+    ...rest,
+    ...(status && { status: status.join(',') }),
+    ...(assignee_agent_id && { assigneeAgentId: assignee_agent_id }),
+    ...(project_id && { projectId: project_id }),
+    ...(label_id && { labelId: label_id }),
+  };
+}
+
+/** The board's columns are its statuses. */
+export function toBoardFilter(filter: ViewFilter): BoardFilter {
+  const { q, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
+  return { q, priority, unassigned, assignee_agent_id, project_id, label_id };
+}

@@ -1,0 +1,265 @@
+/** Issues as a list: one table, each column of which can be changed in place, and acts on many at once. */
+import {
+  type Issue,
+  issueStatuses,
+  priorities,
+  type SavedView,
+  type ViewColumn,
+  viewColumns,
+  type ViewFilter,
+} from '@acp/contract';
+import { timeAgo, words } from '../kit/format.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { avatar, type Choice, emptyState, formError, priority, select, status } from '../kit/parts.ts';
+import { type Column, moreLink, table, tableRow } from '../kit/table.ts';
+import { flagsOf } from './flags.ts';
+import { type Choices, filterForm, listed, viewTabs } from './filter-form.ts';
+import { narrows, pathWith, queryOf } from './issue-filter.ts';
+
+export interface ListView {
+  company_id: string;
+  filter: ViewFilter;
+  issues: readonly Issue[];
+  next_cursor: string | null;
+  /** That match, and whether there are more than were counted. */
+  total: { count: number; more: boolean };
+  /** By issue. */
+  labels: ReadonlyMap<string, readonly { id: string; name: string }[]>;
+  choices: Choices;
+  /** Names by id. */
+  names: ReadonlyMap<string, string>;
+  views: readonly SavedView[];
+  can_write: boolean;
+  error: string | null;
+  /** That something was done. */
+  said: Html;
+}
+
+export const listPath = (company_id: string): string => `/companies/${company_id}/issues`;
+
+const usual: readonly ViewColumn[] = ['status', 'priority', 'assignee', 'labels', 'updated'];
+
+export function listBody(view: ListView): Html {
+  const { company_id, filter, issues, can_write } = view;
+  const here = listPath(company_id);
+  const body =
+    issues.length > 0
+      ? html`<form
+          class="card issue-list"
+          method="post"
+          action="${pathWith(`${here}/changes`, filter)}"
+          data-issue-list="${queryOf(filter)}"
+        >
+          !${issueTable(view)}!${when(can_write, () => bulkBar(view))}
+        </form>`
+      : nothing(view);
+  return html`!${formError(view.error)}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
+    !${filterForm(here, 'list', filter, view.choices)}
+    <div class="list-head small soft">
+      <span role="status">${totalWords(view.total)}</span> !${columnsForm(view)}
+    </div>
+    !${body}!${moreLink(pathWith(here, filter), view.next_cursor, 'Next page')}
+    !${when(can_write, () => choiceTemplates(view.choices))}
+    <p class="sr-only" role="status" aria-live="polite" id="list-said"></p>`;
+}
+
+function totalWords({ count, more }: ListView['total']): string {
+  const shown = count.toLocaleString('en-US');
+  if (more) return `more than ${shown} issues`;
+  return count === 1 ? '1 issue' : `${shown} issues`;
+}
+
+function nothing({ company_id, filter }: ListView): Html {
+  if (narrows(filter))
+    return emptyState(
+      'Nothing matches',
+      html`No issue is like that. <a href="${listPath(company_id)}?all=yes">Show all</a>`,
+    );
+  return emptyState(
+    'No issues yet',
+    html`<a href="${listPath(company_id)}/new">Write the first one</a> and give it to an agent: it starts at
+      once.`,
+  );
+}
+
+/** Which columns the table has; the address says it like the filter. */
+function columnsForm({ company_id, filter }: ListView): Html {
+  const shown = filter.columns ?? usual;
+  const { columns: _columns, ...rest } = filter;
+  const link = (column: ViewColumn): Html => {
+    const next = viewColumns.filter((known) => (known === column) !== shown.includes(known));
+    const href = pathWith(listPath(company_id), { ...rest, columns: next });
+    return html`<li>
+      <a href="${href}" !${attributes({ 'aria-current': shown.includes(column) ? 'true' : null })}
+        >${column}</a
+      >
+    </li>`;
+  };
+  return html`<details class="columns-menu">
+    <summary>Columns</summary>
+    <ul>
+      !${each(viewColumns, link)}
+    </ul>
+  </details>`;
+}
+
+function issueTable(view: ListView): Html {
+  return table('Issues', columnsOf(view), view.issues, { row: rowAttributes });
+}
+
+const rowAttributes = (issue: Issue): Html =>
+  attributes({ 'data-issue': issue.id, 'data-title': issue.title, tabindex: '-1' });
+
+type RowView = Pick<ListView, 'company_id' | 'filter' | 'labels' | 'names' | 'can_write'>;
+
+/** A row alone, for the script: after a change, by itself or by somebody. */
+export const issueRow = (view: RowView, issue: Issue): Html =>
+  tableRow(columnsOf(view), issue, rowAttributes);
+
+function columnsOf(view: RowView): Column<Issue>[] {
+  const shown = view.filter.columns ?? usual;
+  const all = optionalColumns(view);
+  return [
+    ...(view.can_write ? [chooser] : []),
+    titleColumn(view),
+    ...viewColumns.filter((name) => shown.includes(name)).map((name) => all[name]),
+  ];
+}
+
+const chooser: Column<Issue> = {
+  label: 'Choose',
+  kind: 'acts',
+  head: html`<input type="checkbox" aria-label="All of this page" data-choose-all />`,
+  cell: ({ id, identifier }) =>
+    html`<input type="checkbox" name="issue" value="${id}" aria-label="Choose ${identifier}" />`,
+};
+
+const titleColumn = (view: RowView): Column<Issue> => ({
+  label: 'Issue',
+  ...sortBy(view, 'title'),
+  cell: (issue) =>
+    html`<span class="identifier">${issue.identifier}</span>
+      <a class="issue-title" href="/issues/${issue.id}">${issue.title}</a>!${each(
+        flagsOf(issue),
+        (flag) => html` <span class="flag" data-flag="${flag}">${flag}</span>`,
+      )}`,
+});
+
+/** The same heading again turns the order round. */
+function sortBy(
+  { company_id, filter }: RowView,
+  name: NonNullable<ViewFilter['sort']>,
+): Pick<Column<Issue>, 'sort'> {
+  const is = (filter.sort ?? 'created_at') === name;
+  const { reverse, ...rest } = filter;
+  const turned = is && !reverse;
+  const href = pathWith(listPath(company_id), { ...rest, sort: name, ...(turned && { reverse: true }) });
+  const downwards = (name !== 'title') !== (reverse ?? false);
+  const order = downwards ? 'descending' : 'ascending';
+  return { sort: { href, order: is ? order : null } };
+}
+
+function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
+  const { names, labels, can_write } = view;
+  /** A cell that the script makes a choice of; without it the issue's page does the same. */
+  const choice = (field: string, issue: Issue, value: string | null, shown: Html): Html =>
+    can_write
+      ? html`<button
+          type="button"
+          class="cell"
+          data-edit="${field}"
+          data-value="${value ?? ''}"
+          aria-label="${words(field.replace(/_id$|_agent_id$/, ''))} of ${issue.identifier}"
+        >
+          !${shown}
+        </button>`
+      : shown;
+  const named = (id: string | null): string => (id === null ? '' : (names.get(id) ?? ''));
+  return {
+    status: {
+      label: 'Status',
+      cell: (issue) => choice('status', issue, issue.status, status(issue.status)),
+    },
+    priority: {
+      label: 'Priority',
+      ...sortBy(view, 'priority'),
+      cell: (issue) => choice('priority', issue, issue.priority, priority(issue.priority)),
+    },
+    assignee: {
+      label: 'Assignee',
+      cell: (issue) => {
+        const name = named(issue.assignee_agent_id);
+        const shown =
+          name === ''
+            ? html`<span class="soft">nobody</span>`
+            : html`<span class="who">!${avatar(name)}${name}</span>`;
+        return choice('assignee_agent_id', issue, issue.assignee_agent_id, shown);
+      },
+    },
+    project: {
+      label: 'Project',
+      cell: (issue) => {
+        const name = named(issue.project_id);
+        const shown = name === '' ? html`<span class="soft">none</span>` : html`${name}`;
+        return choice('project_id', issue, issue.project_id, shown);
+      },
+    },
+    labels: {
+      label: 'Labels',
+      cell: ({ id }) =>
+        html`<span class="labels"
+          >!${each(labels.get(id) ?? [], ({ name }) => html`<span class="label">${name}</span>`)}</span
+        >`,
+    },
+    created: {
+      label: 'Created',
+      ...sortBy(view, 'created_at'),
+      cell: ({ created_at }) => timeAgo(created_at),
+    },
+    updated: {
+      label: 'Changed',
+      ...sortBy(view, 'updated_at'),
+      cell: ({ updated_at }) => timeAgo(updated_at),
+    },
+  };
+}
+
+const stays: Choice = { value: '', label: 'as it is' };
+const none = (label: string): Choice => ({ value: 'none', label });
+
+/** Acts on what is chosen. Without script it stands below the list; with it, it comes with the first choice. */
+function bulkBar({ choices, company_id, filter }: ListView): Html {
+  const field = (name: string, label: string, options: readonly Choice[]): Html =>
+    select({ name, id: `bulk-${name}`, label, value: '', choices: [stays, ...options] });
+  return html`<fieldset class="bulk" data-bulk>
+    <legend>Change the <span data-chosen>chosen</span></legend>
+    <div class="row">
+      !${field('status', 'Status', listed(issueStatuses))}!${field('priority', 'Priority', listed(priorities))}
+      !${field('assignee_agent_id', 'Assignee', [none('nobody'), ...choices.agents])}
+      !${field('project_id', 'Project', [none('none'), ...choices.projects])}
+      !${field('add_label', 'Add label', choices.labels)}!${field('remove_label', 'Take off label', choices.labels)}
+      <button>Change</button>
+      <button
+        class="danger"
+        formaction="${pathWith(`${listPath(company_id)}/changes`, filter, { delete: 'yes' })}"
+      >
+        Move to the trash
+      </button>
+    </div>
+  </fieldset>`;
+}
+
+/** What cells turn into, once for the page. */
+function choiceTemplates({ agents, projects }: Choices): Html {
+  const options = (choices: readonly Choice[]): Html =>
+    each(choices, ({ value, label }) => html`<option value="${value}">${label}</option>`);
+  const template = (name: string, choices: readonly Choice[]): Html =>
+    html`<template data-choices="${name}"
+      ><select class="small">
+        !${options(choices)}
+      </select></template
+    >`;
+  return html`!${template('status', listed(issueStatuses))}!${template('priority', listed(priorities))}
+  !${template('assignee_agent_id', [{ value: '', label: 'nobody' }, ...agents])}
+  !${template('project_id', [{ value: '', label: 'none' }, ...projects])}`;
+}

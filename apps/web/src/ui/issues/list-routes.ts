@@ -1,0 +1,219 @@
+import { type IssueChange, issueEndpoints, type ViewFilter } from '@acp/contract';
+import {
+  countIssues,
+  labelsByName,
+  labelsOfIssues,
+  listAgents,
+  listIssues,
+  listProjects,
+  listTrash,
+  listViews,
+  presentIssue,
+} from '@acp/core';
+import { invalid } from '@acp/kernel';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, postButton, toast } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
+import type { Choices } from './filter-form.ts';
+import { filterOf, pathWith, rememberedFilter, toListQuery } from './issue-filter.ts';
+import { issueRow, listBody, listPath } from './list-page.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byIssue = { by: 'issue', param: 'issueId' } as const;
+
+type ListContext = UiContext<'company'>;
+
+/** Nobody reads further than that in a number. */
+const MOST_COUNTED = 10_000;
+
+/** Names to choose from, and by id. */
+export async function choicesOf({ tx, user, company_id }: UiContext): Promise<{
+  choices: Choices;
+  names: ReadonlyMap<string, string>;
+}> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const labels = await labelsByName(tx, company_id);
+  const choice = ({ id, name }: { id: string; name: string }) => ({ value: id, label: name });
+  return {
+    choices: {
+      agents: workingAgents(agents).map(choice),
+      projects: projects.map(choice),
+      labels: labels.map(choice),
+    },
+    names: new Map([...agents, ...projects].map(({ id, name }) => [id, name])),
+  };
+}
+
+interface Told {
+  said?: Html;
+  error?: string;
+}
+
+async function listPage(context: ListContext, filter: ViewFilter, told: Told = {}): Promise<Html> {
+  const { tx, user, company_id, query } = context;
+  const asked = toListQuery(filter);
+  const { items: issues, next_cursor } = await listIssues(tx, company_id, { ...asked, ...pageOf(query) });
+  const counted = await countIssues(tx, company_id, asked, MOST_COUNTED + 1);
+  const labels = await labelsOfIssues(
+    tx,
+    issues.map(({ id }) => id),
+  );
+  const here = listPath(company_id);
+  return companyPage(context, {
+    title: 'Issues',
+    active: here,
+    wide: true,
+    actions: html`<a class="button quiet" href="${here}/deleted">Deleted</a>
+      <a class="button" href="${here}/new">New issue</a>`,
+    body: listBody({
+      company_id,
+      filter,
+      issues,
+      next_cursor,
+      total: { count: Math.min(counted, MOST_COUNTED), more: counted > MOST_COUNTED },
+      labels,
+      ...(await choicesOf(context)),
+      views: (await listViews(tx, user, company_id, {})).items,
+      can_write: mayWrite(context),
+      error: told.error ?? null,
+      said: told.said ?? said(query.done),
+    }),
+  });
+}
+
+const said = (done: string | undefined): Html =>
+  when(done === 'kept' && 'The view is kept.', (text) => toast(text));
+
+/** What the bar below the list asks for, of each that is chosen. */
+function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChange[] } {
+  const chosen = form.all('issue');
+  if (chosen.length === 0) throw invalid('choose an issue first');
+  if (query.delete !== undefined) return { changes: chosen.map((issue_id) => ({ issue_id, deleted: true })) };
+  const cleared = (name: string): string | null | undefined =>
+    form.text(name) === 'none' ? null : form.given(name);
+  const set = Object.entries({
+    status: form.given('status'),
+    priority: form.given('priority'),
+    assignee_agent_id: cleared('assignee_agent_id'),
+    project_id: cleared('project_id'),
+  }).filter(([, value]) => value !== undefined);
+  const [added, removed] = [form.given('add_label'), form.given('remove_label')];
+  if (set.length === 0 && !added && !removed) throw invalid('say what is to be changed');
+  return {
+    changes: chosen.map((issue_id) => ({
+      issue_id,
+      set: Object.fromEntries(set),
+      ...(added && { add_label_ids: [added] }),
+      ...(removed && { remove_label_ids: [removed] }),
+    })),
+  };
+}
+
+/** A button that takes back what an act has changed. */
+export function undoButton(
+  company_id: string,
+  filter: ViewFilter,
+  undo: readonly IssueChange[],
+  label = 'Undo',
+): Html {
+  if (undo.length === 0) return '';
+  const fields = { changes: JSON.stringify(undo) };
+  return postButton(pathWith(`${listPath(company_id)}/undo`, filter), label, {
+    class: 'quiet small',
+    fields,
+  });
+}
+
+const counted = (changed: number): string => (changed === 1 ? '1 issue' : `${changed} issues`);
+
+const deletedPage = async (context: ListContext): Promise<Html> => {
+  const { tx, company_id, query } = context;
+  const { items, next_cursor } = await listTrash(tx, { ...pageOf(query), company_id, type: 'issue' });
+  const here = listPath(company_id);
+  const body =
+    items.length === 0
+      ? emptyState('Nothing is deleted', html`Deleted issues lie here for a while and can be brought back.`)
+      : html`<div class="card">
+          !${table(
+            'Deleted issues',
+            [
+              { label: 'Issue', cell: ({ name }) => html`${name}` },
+              { label: 'Deleted', cell: ({ deleted_at }) => timeAgo(deleted_at) },
+              {
+                label: 'Bring back',
+                kind: 'acts',
+                cell: ({ entity_id }) =>
+                  undoButton(company_id, {}, [{ issue_id: entity_id, deleted: false }], 'Bring it back'),
+              },
+            ],
+            items,
+          )}!${moreLink(`${here}/deleted`, next_cursor, 'Older ones')}
+        </div>`;
+  return companyPage(context, {
+    title: 'Deleted issues',
+    active: here,
+    trail: [{ label: 'Issues', path: here }],
+    body,
+  });
+};
+
+export const issueListRoutes: UiRoute[] = [
+  page('/companies/{companyId}/issues', { scope: byCompany, role: 'viewer' }, (context) =>
+    listPage(context, rememberedFilter(context)),
+  ),
+  page('/companies/{companyId}/issues/deleted', { scope: byCompany, role: 'member' }, deletedPage),
+  // One row, for the script: after a change of it, with the columns that the page shows.
+  page('/issues/{issueId}/row', { scope: byIssue, role: 'viewer' }, async (context) => {
+    const { subject, tx, company_id, query } = context;
+    const { names } = await choicesOf(context);
+    const labels = await labelsOfIssues(tx, [subject.id]);
+    const view = { company_id, filter: filterOf(query), labels, names, can_write: mayWrite(context) };
+    return issueRow(view, presentIssue(subject));
+  }),
+  action('/companies/{companyId}/issues/changes', issueEndpoints.change, {
+    read: changesOf,
+    next: (context, { changed, undo }) => {
+      const { company_id, query } = context;
+      const filter = filterOf(query);
+      const done = query.delete === undefined ? 'changed' : 'moved to the trash';
+      const text = `${counted(changed)} ${done}.`;
+      const address = pathWith(listPath(company_id), filter);
+      return listPage(context, filter, {
+        said: toast(text, { undo: undoButton(company_id, filter, undo), address }),
+      });
+    },
+    failed: (context, error) => listPage(context, filterOf(context.query), { error }),
+  }),
+  action('/companies/{companyId}/issues/undo', issueEndpoints.change, {
+    read: (form) => ({ changes: form.json('changes') as IssueChange[] }),
+    next: (context, { changed }) => {
+      const filter = filterOf(context.query);
+      const address = pathWith(listPath(context.company_id), filter);
+      return listPage(context, filter, {
+        said: toast(`${counted(changed)} as before again.`, { address }),
+      });
+    },
+    failed: (context, error) => listPage(context, filterOf(context.query), { error }),
+  }),
+  action('/issues/{issueId}/delete', issueEndpoints.delete, {
+    // The page of the issue is gone: the list says so, and offers it back.
+    next: (context) => {
+      const { company_id, subject } = context;
+      const undo = undoButton(company_id, {}, [{ issue_id: subject.id, deleted: false }]);
+      return listPage(
+        { ...context, subject: undefined },
+        {},
+        {
+          said: toast(`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
+        },
+      );
+    },
+  }),
+];

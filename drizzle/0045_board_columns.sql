@@ -1,0 +1,1 @@
+CREATE INDEX "issues_company_column" ON "issues" USING btree ("company_id","status","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "issues"."deleted_at" is null;

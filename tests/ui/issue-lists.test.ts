@@ -1,0 +1,150 @@
+/** Issues as a list and as a board: filters, views, many changed at once, and back again. */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssue, createLabel, systemActor } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import type { Express } from 'express';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+let app: Express;
+let cast: Cast;
+let database: Database;
+let list: string;
+let ids: string[];
+let label: string;
+
+const director = systemActor('tests');
+
+beforeAll(async () => {
+  ({ app, database } = await startPages());
+  cast = await createCast(database);
+  list = `/companies/${cast.company_id}/issues`;
+  await transaction(database, async (tx) => {
+    const made = [];
+    for (const [title, priority] of [
+      ['Bind the books', 'low'],
+      ['Order paper', 'critical'],
+      ['Sweep the shop', 'medium'],
+    ] as const)
+      made.push(await createIssue(tx, director, cast.company_id, { title, priority, status: 'backlog' }));
+    ids = made.map((issue) => issue.id);
+    ({ id: label } = await createLabel(tx, director, cast.company_id, { name: 'paper' }));
+  });
+});
+
+/** The titles of the list, from above. */
+const titlesOf = (text: string): string[] =>
+  [...text.matchAll(/class="issue-title"[^>]*>([^<]*)</g)].map(([, title]) => title!.trim());
+const changesIn = (text: string): string =>
+  /name="changes" value="([^"]*)"/.exec(text)![1]!.replaceAll('&#34;', '"');
+
+describe('the list of issues', () => {
+  it('is sorted and narrowed down by its address, and says when nothing matches', async () => {
+    const member = Browser.of(app, cast.member);
+    const sorted = await member.get(`${list}?sort=priority`);
+    expect(titlesOf(sorted.text)).toEqual(['Order paper', 'Sweep the shop', 'Bind the books']);
+    expect(sorted.text).toMatch(/aria-sort="descending">\s*<a class="sort" href="[^"]*reverse&#61;yes/);
+    expect(titlesOf((await member.get(`${list}?sort=title&reverse=yes`)).text)[0]).toBe('Sweep the shop');
+    const none = await member.get(`${list}?q=nothing+like+it`);
+    expect(none.text).toContain('Nothing matches');
+  });
+
+  it('remembers its filter, for the board too, until all are asked for', async () => {
+    const member = Browser.of(app, cast.member);
+    await member.get(`${list}?priority=critical`);
+    expect(titlesOf((await member.get(list)).text)).toEqual(['Order paper']);
+    const board = await member.get(`/companies/${cast.company_id}/board`);
+    expect([board.text.includes('Order paper'), board.text.includes('Bind the books')]).toEqual([
+      true,
+      false,
+    ]);
+    expect(titlesOf((await member.get(`${list}?all=yes`)).text)).toHaveLength(3);
+    expect(titlesOf((await member.get(list)).text)).toHaveLength(3);
+  });
+
+  it('changes what is chosen at once, says so, and takes it back', async () => {
+    const member = Browser.of(app, cast.member);
+    const form = { issue: ids.slice(0, 2), status: 'todo', add_label: label, assignee_agent_id: '' };
+    const done = await member.post(`${list}/changes?sort=title`, form);
+    expect(done.text).toContain('2 issues changed.');
+    expect(done.text.match(/data-status="todo"/g)).toHaveLength(2);
+    expect(titlesOf((await member.get(`${list}?label=${label}`)).text)).toHaveLength(2);
+    const back = await member.post(`${list}/undo`, { changes: changesIn(done.text) });
+    expect(back.text).toContain('2 issues as before again.');
+    expect(titlesOf((await member.get(`${list}?label=${label}`)).text)).toEqual([]);
+    await member.get(`${list}?all=yes`);
+  });
+
+  it('moves what is chosen to the trash, shows it there, and brings it back', async () => {
+    const member = Browser.of(app, cast.member);
+    const gone = await member.post(`${list}/changes?delete=yes`, { issue: [ids[2]!] });
+    expect(gone.text).toContain('1 issue moved to the trash.');
+    expect((await member.get(`/issues/${ids[2]!}`)).status).toBe(404);
+    const trash = await member.get(`${list}/deleted`);
+    expect(trash.text).toContain('Sweep the shop');
+    await member.post(`${list}/undo`, { changes: changesIn(trash.text) });
+    expect((await member.get(`/issues/${ids[2]!}`)).status).toBe(200);
+    const alone = await member.post(`/issues/${ids[2]!}/delete`);
+    expect(alone.text).toContain('is in the trash.');
+    await member.post(`${list}/undo`, { changes: changesIn(alone.text) });
+    expect((await member.get(`/issues/${ids[2]!}`)).status).toBe(200);
+  });
+
+  it('refuses an act on nothing, and nothing to do, beside the list', async () => {
+    const member = Browser.of(app, cast.member);
+    for (const [form, error] of [
+      [{ status: 'done' }, 'choose an issue first'],
+      [{ issue: ids }, 'say what is to be changed'],
+    ] as const) {
+      const refused = await member.post(`${list}/changes`, form);
+      expect([refused.status, refused.text.includes(error)]).toEqual([400, true]);
+    }
+  });
+
+  it('shows a viewer nothing to choose and nothing to change', async () => {
+    const { text } = await Browser.of(app, cast.viewer).get(`${list}?all=yes`);
+    expect(titlesOf(text)).toHaveLength(3);
+    for (const part of ['data-bulk', 'data-edit', 'name="issue"']) expect(text).not.toContain(part);
+  });
+
+  it('gives a single row with the columns that the page shows', async () => {
+    const { text } = await Browser.of(app, cast.member).get(`/issues/${ids[0]!}/row?columns=project`);
+    expect(text.trim()).toMatch(/^<tr /);
+    expect([text.includes('data-label="Project"'), text.includes('data-label="Status"')]).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('views', () => {
+  it('are kept under a name, shared, and deleted', async () => {
+    const [member, other] = [Browser.of(app, cast.member), Browser.of(app, cast.admin)];
+    const made = await member.post(`/companies/${cast.company_id}/views?priority=low&sort=title`, {
+      name: 'Someday',
+      layout: 'list',
+      shared: '',
+    });
+    expect(made.headers.location).toBe(`${list}?priority=low&sort=title&done=kept`);
+    const shown = await member.get(made.headers.location!);
+    expect(titlesOf(shown.text)).toEqual(['Bind the books']);
+    expect(shown.text).toMatch(/aria-current="page"\s*>Someday</);
+    const [, id] = /\/views\/([0-9a-f-]{36})\/shared/.exec(shown.text)!;
+    expect((await other.get(list)).text).not.toContain('Someday');
+    expect((await other.post(`/views/${id!}/delete`)).status).toBe(404);
+    await member.post(`/views/${id!}/shared`, { shared: 'on' });
+    expect((await other.get(list)).text).toContain('Someday');
+    await member.post(`/views/${id!}/delete`);
+    expect((await member.get(`${list}?all=yes`)).text).not.toContain('Someday');
+  });
+});
+
+describe('the board', () => {
+  it('gives the cards of a column from where it was left, and refuses a bad place', async () => {
+    const member = Browser.of(app, cast.member);
+    const part = `/companies/${cast.company_id}/board/part`;
+    expect((await member.get(`${part}/backlog?priority=low`)).text).toContain('Bind the books');
+    expect((await member.get(`${part}/backlog?cursor=nonsense`)).status).toBe(400);
+    expect((await member.get(`${part}/nowhere`)).status).toBe(404);
+  });
+});
