@@ -61,6 +61,7 @@ afterAll(async () => {
   await model.close();
 });
 beforeEach(() => {
+  model.setScript(() => 'ok');
   embed = words;
   asked = [];
 });
@@ -123,6 +124,28 @@ describe('a company with a provider of embeddings', () => {
     expect(
       await search('car', fleet.cast.stranger.headers, `/api/companies/${fleet.cast.other_company_id}`),
     ).toEqual([]);
+  });
+
+  it('finds it for an agent that looks it up itself', async () => {
+    const agent = await createAgent(fleet.kit.database.db, { id: fleet.cast.company_id });
+    model.setScript(({ messages }) =>
+      messages.at(-1)!.content.includes('Answer to /mcp:')
+        ? 'Found.'
+        : '/mcp:search_knowledge {"q": "where is the car"}',
+    );
+    await fleet.call<Issue>('POST', `${company()}/issues`, owner, {
+      title: 'Paint the fence',
+      assignee_agent_id: agent.id,
+    });
+    const told = await waitFor(
+      () =>
+        model.requests
+          .filter(({ messages }) => JSON.stringify(messages).includes('Paint the fence'))
+          .flatMap(({ messages }) => messages.at(-1)!.content)
+          .find((text) => text.includes('Answer to /mcp:')),
+      { what: 'the answer of the tool' },
+    );
+    expect(told).toContain('automobile');
   });
 
   it('has only what is new embedded, and a changed note is not found by what it said', async () => {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const found = async () => (await fleet.call<Note[]>('GET', `${company()}/notes?kind=finding`, owner)).body;
-const propose = async () => transaction(fleet.kit.database, proposeFindings);
+const propose = async () => transaction(fleet.kit.database, async (tx) => proposeFindings(tx, true));
 
 /** A run of a new agent on a new issue, at its end. */
 async function work(more: Record<string, unknown> = {}): Promise<{ issue: Issue; run: Run }> {
@@ -87,6 +87,18 @@ describe('a run of an agent that opted in', () => {
     expect(await propose()).toBe(0);
 
     answer = `{"findings": [{"title": "the parser stops at byte 4096!", "text": "Again."}]}`;
+    // What computes the agent does not matter: the company's model, or the instance's, reads what it said.
+    const worker = await fleet.register();
+    const remote = await fleet.work({}, { auto_extract_findings: true, model: 'of-its-own' });
+    const task = await fleet.claimed(worker);
+    expect(
+      (await worker.call('POST', `/api/workers/tasks/${task.id}/complete`, { summary: SAID })).status,
+    ).toBe(204);
+    await fleet.ended(remote.run_id);
+    await looked(remote.agent.id, 1);
+    expect(model.requests.at(-1)!).toMatchObject({ model: 'fake-model' });
+    expect(JSON.stringify(model.requests.at(-1)!.messages)).toContain('pick out findings');
+
     const again = await work();
     await looked(again.run.agent_id, 1);
     expect(await found()).toHaveLength(1);

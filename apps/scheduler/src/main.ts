@@ -63,9 +63,9 @@ export async function startScheduler({
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
   const shared = { config, logger, database, storage, vault };
-  const { tools, mcp_servers } = openTools({ ...shared, listener, name }, tool_providers);
   const outbound = openOutbound({ ...shared, listener, pricing });
   const { webhooks, peers, knowledge, messages } = outbound;
+  const { tools, mcp_servers } = openTools({ ...shared, listener, name, knowledge }, tool_providers);
   const pool = new RunPool({
     ...shared,
     pricing,

@@ -112,8 +112,8 @@ export const timerTable: readonly TimerRow[] = [
   {
     name: 'findings',
     interval_sec: 10,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => proposeFindings(tx));
+    work: async ({ database, config }) => {
+      await transaction(database, async (tx) => proposeFindings(tx, config.default_llm_provider !== null));
     },
   },
   {

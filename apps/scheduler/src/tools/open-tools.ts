@@ -1,8 +1,9 @@
-import { keyLedger, type ToolProvider, ToolRegistry } from '@acp/core';
+import { hybridSearch, keyLedger, type ToolProvider, ToolRegistry } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
 import { FileStore, type Storage } from '@acp/storage';
+import type { KnowledgeKeeper } from '../knowledge/knowledge-keeper.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
 import { toolProviders } from './tool-providers.ts';
 
@@ -15,6 +16,8 @@ export interface ToolParts {
   vault: Vault;
   config: Config;
   logger: Logger;
+  /** Embeds questions. */
+  knowledge: Pick<KnowledgeKeeper, 'embedQuestion'>;
   /** Of this process, as `claimed_by` names it. */
   name: string;
 }
@@ -31,8 +34,9 @@ export function openTools(
     elsewhere: async (command, payload, caller) =>
       callCommand(database, listener, command, payload, { ...caller, bodies }),
   });
+  const search = hybridSearch(async (...asked) => parts.knowledge.embedQuestion(...asked));
   const rows = providers ?? toolProviders({ database, listener, bodies, mcp_servers });
-  const tools = new ToolRegistry(rows, logger);
+  const tools = new ToolRegistry(rows, logger, search);
   tools.listenTo(listener);
   return { tools, mcp_servers };
 }

@@ -1,12 +1,20 @@
 /** What a run came upon that others should know: a call after it proposes findings, which become notes. */
-import { adapterTraits, createValidator, ExtractedFindings, permits } from '@acp/contract';
+import { createValidator, ExtractedFindings, permits } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { isUuid, storableText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { hasKnowledge } from '../knowledge/index.ts';
 import { createNote } from '../notes/index.ts';
-import { admitRuns, type ClaimedRun, type EndedRun, readAgentFacts, type RunKind } from '../runs/index.ts';
+import {
+  admitRuns,
+  type ClaimedRun,
+  companyDefaultProvider,
+  effectiveAdapter,
+  type EndedRun,
+  readAgentFacts,
+  type RunKind,
+} from '../runs/index.ts';
 import { flagEnabled } from '../settings/index.ts';
 import type { PromptAgent } from './prompt-types.ts';
 
@@ -34,6 +42,7 @@ export const findingsKind: RunKind = {
   // One after the other on an issue: each knows what the one before has found.
   liveKey: ({ subject_id }) => (subject_id === null ? null : `findings:${subject_id}`),
   audience: () => ({ topic: null, admins_only: true }),
+  by_model: true,
   retries: true,
   end: async (tx, ended) => {
     await keepFindings(tx, ended);
@@ -42,10 +51,12 @@ export const findingsKind: RunKind = {
 };
 
 /**
- * Admits a run of the kind for each that has succeeded lately, of agents that opted in (`auto_extract_findings`) and are
- * computed by a model. What the admission refuses now is proposed again, as long as it is recent.
+ * Admits a run of the kind for each that has succeeded lately, of agents that opted in (`auto_extract_findings`). What the
+ * admission refuses now is proposed again, as long as it is recent.
+ * @param instance_model the instance has a model of its own; else agents that are computed by programs need a provider
+ * that is their company's default
  */
-export async function proposeFindings(tx: Tx): Promise<number> {
+export async function proposeFindings(tx: Tx, instance_model: boolean): Promise<number> {
   if (!(await flagEnabled(tx, 'auto_findings'))) return 0;
   const { rows } = await tx.execute<{ id: string; run_id: string; agent_id: string; issue_id: string }>(sql`
     select ${runIdOf} as id, r.id as run_id, r.agent_id, r.issue_id
@@ -53,12 +64,13 @@ export async function proposeFindings(tx: Tx): Promise<number> {
     where a.auto_extract_findings and a.deleted_at is null
       and r.kind = 'heartbeat' and r.status = 'succeeded' and r.private_to_user_id is null and r.issue_id is not null
       and r.finished_at > now() - ${LATELY} and length(r.summary) >= ${LEAST_SAID}
+      and (${effectiveAdapter} = 'llm' or ${instance_model} or ${companyDefaultProvider} is not null)
       and not exists (select from heartbeat_runs f where f.id = ${runIdOf})
     order by a.id, r.finished_at limit ${AT_ONCE}`);
   let admitted = 0;
   for (const { id, run_id, agent_id, issue_id } of rows) {
     const agent = await readAgentFacts(tx, agent_id);
-    if (agent === undefined || adapterTraits(agent.adapter_type).runs_as !== 'model') continue;
+    if (agent === undefined) continue;
     const admission = await admitRuns(tx, systemActor('scheduler'), agent, [
       {
         id,
@@ -92,8 +104,11 @@ export async function findingsFacts(tx: Tx, run: ClaimedRun): Promise<FindingsFa
   if (source === null) return undefined;
   const { rows } = await tx.execute<{ [K in keyof FindingsFacts]: FindingsFacts[K] }>(sql`
     select jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
-        'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
-        'provider_id', a.provider_id, 'model', a.model) as agent,
+        'system_prompt', a.system_prompt, 'adapter_type', 'llm', 'provider_id', a.provider_id,
+        'default_provider_id', ${companyDefaultProvider},
+        -- What a program is configured with, its model too, means nothing to a provider.
+        'adapter_config', case when ${effectiveAdapter} = 'llm' then a.adapter_config else '{}' end,
+        'model', case when ${effectiveAdapter} = 'llm' then a.model end) as agent,
       ${hasKnowledge(sql`r.company_id`)} as has_knowledge,
       jsonb_build_object('identifier', i.identifier, 'title', i.title) as issue,
       coalesce((select left(m.body_markdown, ${SAID}) from comments m where m.issue_id = i.id and m.run_id = r.id

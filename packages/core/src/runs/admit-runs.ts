@@ -105,18 +105,19 @@ async function insertRuns(
     const { subject_id, payload = {} } = proposal;
     const live_key = kind.liveKey({ agent_id: agent.id, subject_id, payload });
     const subject_type = subject_id === null ? null : (kind.subject?.type ?? null);
-    return { ...proposal, id, payload, live_key, subject_type };
+    const adapter_type = kind.by_model ? 'llm' : agent.adapter_type;
+    return { ...proposal, id, payload, live_key, subject_type, adapter_type };
   });
   const { rows } = await tx.execute(sql`
     insert into heartbeat_runs
       (id, company_id, agent_id, kind, subject_type, subject_id, live_key, payload, issue_id, wake_reason, trigger_detail,
         adapter_type, retry_of_run_id, depth, private_to_user_id)
     select p.id, ${agent.company_id}, ${agent.id}, p.kind, p.subject_type, p.subject_id, p.live_key, p.payload, p.issue_id,
-      p.wake_reason, p.trigger_detail, ${agent.adapter_type}, p.retry_of_run_id, p.depth,
+      p.wake_reason, p.trigger_detail, p.adapter_type, p.retry_of_run_id, p.depth,
       p.private_to_user_id
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as p(
       id uuid, kind text, subject_type text, subject_id uuid, live_key text, payload jsonb, issue_id uuid,
-      wake_reason text, trigger_detail text, retry_of_run_id uuid, depth int,
+      wake_reason text, trigger_detail text, adapter_type text, retry_of_run_id uuid, depth int,
       private_to_user_id uuid)
     on conflict do nothing
     returning *`);

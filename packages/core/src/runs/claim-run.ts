@@ -5,13 +5,12 @@ import { type SQL, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
-import { effectiveAdapter } from './agent-facts.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { type Pick, pickRun } from './pick-run.ts';
 import { runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
-import { audienceOf, knownKinds, runKind, runKinds } from './run-kinds.ts';
+import { adapterOfRun, audienceOf, knownKinds, runKind, runKinds } from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
@@ -97,7 +96,7 @@ async function startRun(
       order by r.created_at, r.id limit 1
     )${subjects.locks}
     update heartbeat_runs r set status = 'running', claimed_by = ${options.claimed_by}, fence = r.fence + 1,
-      adapter_type = ${effectiveAdapter},
+      adapter_type = ${adapterOfRun()},
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
     from agents a, oldest${subjects.joins}
     where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'

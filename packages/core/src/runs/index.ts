@@ -7,7 +7,13 @@
  */
 export { admissionRefusal, admitRuns } from './admit-runs.ts';
 export type { Admission, Proposal } from './admit-runs.ts';
-export { agentFactColumns, agentPresent, companyDefaultProvider, readAgentFacts } from './agent-facts.ts';
+export {
+  agentFactColumns,
+  agentPresent,
+  companyDefaultProvider,
+  effectiveAdapter,
+  readAgentFacts,
+} from './agent-facts.ts';
 export type { AgentFacts } from './agent-facts.ts';
 export { beginAction, completeAction } from './begin-action.ts';
 export { cancelRun, cancelRuns } from './cancel-runs.ts';

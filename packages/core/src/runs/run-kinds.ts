@@ -6,6 +6,7 @@ import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
+import { effectiveAdapter } from './agent-facts.ts';
 import type { RunAudience, RunResult, RunRow } from './types.ts';
 
 /** A run as its end finds it: its row is written, agent, subject and run are locked. */
@@ -42,6 +43,8 @@ export interface RunKind {
   audience: (
     run: Pick<RunRow, 'company_id' | 'agent_id' | 'issue_id' | 'subject_id'>,
   ) => Omit<RunAudience, 'private_to_user_id'>;
+  /** A model computes it, also where the agent's own runs go through another adapter. */
+  by_model?: true;
   /** Whether a run that was lost before it did anything is tried once more. */
   retries: boolean;
   /** At the claim, the run being `running` already. A refusal cancels it; what waits for it is put back by the kind. */
@@ -72,6 +75,14 @@ const table = new Map<string, RunKind>();
 /** Puts a kind into the table; a second one of the same name takes its place. */
 export function registerRunKind(kind: RunKind): void {
   table.set(kind.name, kind);
+}
+
+/** SQL: what a run `r` of the agent `a` goes through. */
+export function adapterOfRun(): SQL {
+  const names = runKinds().flatMap(({ name, by_model }) => (by_model ? [sql`${name}`] : []));
+  return names.length === 0
+    ? effectiveAdapter
+    : sql`case when r.kind in (${sql.join(names, sql`, `)}) then 'llm' else ${effectiveAdapter} end`;
 }
 
 export function runKinds(): RunKind[] {

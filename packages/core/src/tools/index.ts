@@ -3,6 +3,8 @@
  * of the tool table, and what outside providers add. Owns no table.
  */
 export { builtInTools } from './built-in-tools.ts';
+export { hybridSearch } from './knowledge-tools.ts';
+export type { EmbedQuestion } from './knowledge-tools.ts';
 export { pluginTools, pluginToolProvider } from './plugin-tools.ts';
 export type { InvokePlugin } from './plugin-tools.ts';
 export { mcpServerTools } from './mcp-server-tools.ts';

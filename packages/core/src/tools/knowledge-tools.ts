@@ -1,4 +1,5 @@
-import { searchKnowledge } from '../knowledge/index.ts';
+import type { ToolInput } from '@acp/contract';
+import { type QuestionVector, searchKnowledge } from '../knowledge/index.ts';
 import {
   archiveNote,
   createNote,
@@ -9,9 +10,36 @@ import {
   updateNote,
 } from '../notes/index.ts';
 import { createSkill, listSkills, presentSkill, skillNamed } from '../skills/index.ts';
+import type { ToolProvider } from './provider.ts';
 import type { Tools } from './tool.ts';
 
-/** Notes, skills, and the search of all that is known. */
+export type EmbedQuestion = (
+  company_id: string,
+  question: string,
+  signal: AbortSignal,
+) => Promise<QuestionVector | null>;
+
+/** In milliseconds. Whoever embeds has a shorter patience of its own. */
+const SEARCH_MS = 10_000;
+
+/** The tool `search_knowledge` where questions can be embedded: it finds by meaning, too. */
+export function hybridSearch(embed: EmbedQuestion): ToolProvider {
+  return {
+    name: 'knowledge',
+    list: async () => Promise.resolve([]),
+    timeout_ms: SEARCH_MS,
+    prepare: async ({ company_id, input }, signal) => embed(company_id, searchOf(input).q, signal),
+    commit: async (tx, { company_id, input }, prepared) => {
+      const { q: question, limit } = searchOf(input);
+      return searchKnowledge(tx, company_id, { question, limit, vector: prepared as QuestionVector | null });
+    },
+  };
+}
+
+/** Checked by the tool's schema. */
+const searchOf = (input: unknown) => input as ToolInput<'search_knowledge'>;
+
+/** Notes, skills, and the search of all that is known, by words. */
 export const knowledgeTools = {
   search_knowledge: (c, { q, limit }) => searchKnowledge(c.tx, c.company_id, { question: q, limit }),
   list_notes: (c, input) => listNotes(c.tx, c.company_id, input),

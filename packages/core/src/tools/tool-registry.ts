@@ -26,16 +26,24 @@ const KEPT_AFTER_FAILURE_MS = 5000;
 
 /** What callers of a company can call, whoever provides it. Outside tools are listed and compiled once per company. */
 export class ToolRegistry {
-  readonly #builtIn: Named = named(builtInTools, builtInToolList);
+  readonly #builtIn: Named;
   readonly #outside: readonly ToolProvider[];
   readonly #logger: Logger;
   /** The longest unused of too many goes first. */
   readonly #companies = new Map<string, { found: Promise<Named>; until: number }>();
 
-  /** @param outside rows beside the service's own; of two tools of one name the first counts. */
-  constructor(outside: readonly ToolProvider[], logger: Logger) {
+  /**
+   * @param outside rows beside the service's own; of two tools of one name the first counts.
+   * @param search answers `search_knowledge` where there is more than words to go by
+   */
+  constructor(outside: readonly ToolProvider[], logger: Logger, search?: ToolProvider) {
     this.#outside = outside;
     this.#logger = logger;
+    const searching = builtInToolList.filter(({ name }) => name === 'search_knowledge');
+    this.#builtIn = new Map([
+      ...named(builtInTools, builtInToolList),
+      ...(search === undefined ? [] : named(search, searching)),
+    ]);
   }
 
   /** Forgets what other processes say has changed. Gives back the unsubscriber. */
