@@ -99,6 +99,7 @@ export const sliceOrder = [
   'chats',
   'councils',
   'subagents',
+  'evolutions',
   'plugins',
   'mcp-servers',
   'federation',
@@ -139,6 +140,7 @@ export const maxImports = 15;
 /** Tables that only gather the rows of all slices: an import per slice is their whole content. */
 export const gatherers = [
   'packages/contract/src/endpoints.ts',
+  'packages/contract/src/events.ts',
   'apps/scheduler/src/job-handlers.ts',
   'apps/web/src/ui/pages.ts',
   'tests/http/stage.ts',

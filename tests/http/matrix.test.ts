@@ -120,6 +120,8 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // The agents and the issue of their examples are nobody's.
   'councils.convene': 404,
   'issues.change': 400,
+  // The agents on stage have finished nothing yet.
+  'evolutions.evolve': 409,
   // Things of others, in a state of their own (specification, Issue checkout).
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,

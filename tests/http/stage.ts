@@ -85,6 +85,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['chatId', 'messageId'], stageChat],
   [['councilSessionId'], stageCouncil],
   [['viewId'], stageView],
+  [['evolutionId'], stageEvolution],
   [['serverId'], stageMcpServer],
   [['workerId', 'taskId'], stageFleet],
   [['pluginId'], stagePlugin],
@@ -229,10 +230,24 @@ async function stageView(tx: Tx, { company_id }: Cast, { id: owner_id }: IssueRo
   return { viewId: view!.id };
 }
 
+async function hired(tx: Tx, company_id: string, name: string): Promise<string> {
+  const made = await createAgent(tx, director, company_id, { name: `${name} ${newId()}` });
+  return 'agent' in made ? made.agent.id : made.id;
+}
+
+/** Of an agent of its own: the cast's may begin one. */
+async function stageEvolution(tx: Tx, { company_id }: Cast): Promise<Stage> {
+  const agent_id = await hired(tx, company_id, 'Learner');
+  const [evolution] = await tx
+    .insert(schema.prompt_evolutions)
+    .values({ company_id, agent_id, base_version_number: 1, max_rollouts: 80, max_cost_usd: '5' })
+    .returning();
+  return { evolutionId: evolution!.id };
+}
+
 /** Open to the company, with a message that nobody answered. */
 async function stageChat(tx: Tx, { company_id }: Cast): Promise<Stage> {
-  const made = await createAgent(tx, director, company_id, { name: `Talker ${newId()}` });
-  const { id: agent_id } = 'agent' in made ? made.agent : made;
+  const agent_id = await hired(tx, company_id, 'Talker');
   const { id: chat_id } = await createChat(tx, director, company_id, { agent_id });
   const [message] = await tx
     .insert(schema.chat_messages)

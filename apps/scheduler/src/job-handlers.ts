@@ -5,6 +5,7 @@ import type { ConsumeOptions, JobHandler } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from './context.ts';
 import { advanceCouncilJob } from './jobs/advance-council.ts';
+import { advanceEvolutionJob } from './jobs/advance-evolution.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { applyRemoteResultJob } from './jobs/apply-remote-result.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
@@ -48,6 +49,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
   'advance-council': consumer('advance-council', advanceCouncilJob, few),
+  'advance-evolution': consumer('advance-evolution', advanceEvolutionJob, few),
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.

@@ -35,6 +35,7 @@ import {
   storeTicks,
   sweepBudgets,
   sweepCouncils,
+  sweepEvolutions,
   sweepLostRun,
   sweepPendingTexts,
   sweepQueuedRuns,
@@ -46,6 +47,7 @@ import {
   sweepWakeups,
   switchOffOverfull,
   warnOfExpiringKeys,
+  watchPromotions,
 } from '@acp/core';
 import { type Listener, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
@@ -100,6 +102,20 @@ export const timerTable: readonly TimerRow[] = [
     interval_sec: 15,
     work: async ({ database }) => {
       await transaction(database, async (tx) => sweepCouncils(tx));
+    },
+  },
+  {
+    name: 'evolutions',
+    interval_sec: 15,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepEvolutions(tx));
+    },
+  },
+  {
+    name: 'promotions',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => watchPromotions(tx));
     },
   },
   {

@@ -36,6 +36,9 @@ export const PromptVersion = Type.Object({
   system_prompt: Type.String(),
   source: OneOf(['manual', 'gepa']),
   score: Nullable(Type.Number()),
+  /** Of an evolved one: the version it was made from, and what for. */
+  parent_version_number: Nullable(Type.Integer()),
+  reason: Nullable(Type.String()),
   created_at: Timestamp,
 });
 export type PromptVersion = Static<typeof PromptVersion>;

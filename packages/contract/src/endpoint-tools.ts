@@ -56,6 +56,7 @@ const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'routine-triggers': ['routine_trigger', 'routine_triggers'],
   councils: ['council', 'councils'],
   subagents: ['subagent', 'subagents'],
+  evolutions: ['prompt_evolution', 'prompt_evolutions'],
   inbox: ['inbox', 'inbox'],
 };
 
@@ -69,6 +70,7 @@ const given: Readonly<Record<string, string>> = {
   'budgets.summary': 'get_cost_summary',
   'budgets.list-cost-events': 'list_cost_events',
   'budgets.create-cost-event': 'create_cost_event',
+  'evolutions.evolve': 'evolve_agent_prompt',
   'inbox.lite': 'get_my_inbox',
   'inbox.read': 'mark_issue_read',
   'inbox.unread': 'mark_issue_unread',

@@ -41,6 +41,7 @@ export type ScopeEntity =
   | 'chat'
   | 'council_session'
   | 'saved_view'
+  | 'prompt_evolution'
   | 'peer'
   | 'alert';
 

@@ -15,6 +15,7 @@ import { commentEndpoints } from './comments.ts';
 import { chatEndpoints } from './chats.ts';
 import { councilEndpoints } from './councils.ts';
 import { companyEndpoints } from './companies.ts';
+import { evolutionEndpoints } from './evolutions.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
 import type { EndpointRow } from './endpoint.ts';
@@ -87,6 +88,7 @@ export const endpoints: readonly EndpointRow[] = [
   chatEndpoints,
   councilEndpoints,
   subagentEndpoints,
+  evolutionEndpoints,
   webhookEndpoints,
   pluginEndpoints,
   mcpServerEndpoints,

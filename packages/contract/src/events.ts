@@ -6,6 +6,7 @@ import { BudgetIncident } from './budgets.ts';
 import { ChatMessageEvent } from './chats.ts';
 import { Comment } from './comments.ts';
 import { CouncilSummary } from './councils.ts';
+import { PromptEvolutionSummary } from './evolutions.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
 import { PluginSummary } from './plugins.ts';
@@ -149,6 +150,12 @@ export const eventTable = {
     topics: ({ id, issue_id }: CouncilSummary) => [`council:${id}`, ...issueTopic(issue_id)],
     plugin_type: null,
     doc: 'A council began, went on, or ended; without what was said.',
+  },
+  evolution_updated: {
+    data: PromptEvolutionSummary,
+    topics: ({ agent_id }: PromptEvolutionSummary) => [`agent:${agent_id}`],
+    plugin_type: null,
+    doc: 'The evolution of a prompt began, went on, or ended; without the prompts.',
   },
   notification: {
     data: Notification,

@@ -68,6 +68,7 @@ export * from './worker-endpoints.ts';
 export * from './worker-files.ts';
 export * from './chats.ts';
 export * from './councils.ts';
+export * from './evolutions.ts';
 export * from './subagents.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';

@@ -94,6 +94,15 @@ const rows = {
     sweep: 'councils: running ones without a turn under way, or whose issue is over, are moved on',
     doc: 'Moves a council on after a turn: the next round, the ranking, the conclusion.',
   },
+  'advance-evolution': {
+    payload: Type.Object({ evolution_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep: 'evolutions: running ones without a step under way are moved on',
+    doc: 'Moves the evolution of a prompt on after a step: the next rollouts, the judge, a reflection, the end.',
+  },
   'extract-text': {
     payload: Type.Object({ attachment_id: Uuid }),
     retry_limit: 2,

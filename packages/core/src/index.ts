@@ -34,6 +34,7 @@ export * from './webhooks/index.ts';
 export * from './chats/index.ts';
 export * from './councils/index.ts';
 export * from './subagents/index.ts';
+export * from './evolutions/index.ts';
 export * from './plugins/index.ts';
 export * from './mcp-servers/index.ts';
 export * from './federation/index.ts';

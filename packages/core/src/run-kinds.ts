@@ -2,6 +2,7 @@
 // (docs/adding-a-kind.md); a test compares the two.
 import { chatReplyKind, chatSummaryKind } from './chats/index.ts';
 import { councilTurnKind } from './councils/index.ts';
+import { evolutionStepKind } from './evolutions/index.ts';
 import { findingsKind, heartbeatKind } from './heartbeats/index.ts';
 import { registerRunKind, type RunKind } from './runs/index.ts';
 
@@ -11,6 +12,7 @@ export const kindTable: readonly RunKind[] = [
   chatReplyKind,
   chatSummaryKind,
   councilTurnKind,
+  evolutionStepKind,
 ];
 
 for (const kind of kindTable) registerRunKind(kind);

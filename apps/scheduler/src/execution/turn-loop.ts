@@ -2,6 +2,7 @@ import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
 import { verbByName, verbLine } from '@acp/contract';
 import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
+import type { RehearsedVerb } from '@acp/core';
 import type { ParsedAction } from '../verbs/parse.ts';
 import { applyTexts, proseOf } from './apply-texts.ts';
 import { failureOf } from './run-failure.ts';
@@ -18,6 +19,8 @@ interface TurnLoopSettings extends RunParts {
   /** `session`: what the turn before has left, undefined where nothing was said of one. */
   execute: (turn: Turn, signal: AbortSignal, session: Turns['session']) => AsyncIterable<AdapterEvent>;
   apply: (action: ParsedAction) => Promise<AppliedAction>;
+  /** Instead of `apply`: of a text, what its verbs would have met. */
+  rehearse: ((text: string) => RehearsedVerb[]) | undefined;
   /** Before each call, with what the run has used so far. Throws where its budgets have no money for it. */
   reserve: (turn: Turn, usage: readonly TurnUsage[]) => Promise<void>;
 }
@@ -32,6 +35,8 @@ export interface Turns {
   /** A verb made something different. */
   changed: boolean;
   failure: RunFailure | null;
+  /** Of a rehearsal. */
+  rehearsed?: RehearsedVerb[];
   /** What the agent's next run goes on from; undefined: the adapter has said nothing of one. */
   session?: CliSession | null;
 }
@@ -64,6 +69,7 @@ async function runUntilDone(
     const { content } = messages.at(-1)!;
     transcript.add('prompt', { turn, model, ...(turn === 1 ? { system_prompt } : {}), content });
     const texts = await callModel(settings, { system_prompt, messages }, turns);
+    if (settings.rehearse !== undefined) return rehearseTexts(settings, settings.rehearse, texts, turns);
     const { actions, prose, changed, stopped, next_ordinal } = await applyTexts(settings, texts, {
       first,
       from: first,
@@ -80,6 +86,22 @@ async function runUntilDone(
     );
     held.assertHeld();
   }
+}
+
+/** Text and verbs stay together: they are the result. There is no answer to a verb, so no other turn. */
+function rehearseTexts(
+  { transcript }: TurnLoopSettings,
+  rehearse: (text: string) => RehearsedVerb[],
+  texts: readonly string[],
+  turns: Turns,
+): void {
+  const text = texts.join('\n\n');
+  turns.prose.push(text);
+  turns.rehearsed = rehearse(text);
+  for (const { line, error } of turns.rehearsed)
+    transcript.add('log', {
+      message: `${line} was read and not applied${error === null ? '' : `: ${error}`}`,
+    });
 }
 
 /** One call, streamed into the transcript. Gives the text of each of its messages, storable and scrubbed. */

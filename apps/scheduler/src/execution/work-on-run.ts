@@ -1,27 +1,17 @@
-import { execute } from '@acp/adapters';
 import type { ClaimedRun, RunResult } from '@acp/core';
-import { applyAction } from '../verbs/apply.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { handOver } from './hand-over.ts';
-import { type ExecutionKind, type Work, workOf } from './kinds/execution-kind.ts';
+import { type ExecutionKind, workOf } from './kinds/execution-kind.ts';
 import { persist } from './persist.ts';
-import { isHandedOver, planAdapter } from './plan-adapter.ts';
-import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
+import { type AdapterPlan, isHandedOver, planAdapter } from './plan-adapter.ts';
 import { reserveTurn } from './run-budget.ts';
 import { failureOf, faultOf, type RunFailure } from './run-failure.ts';
 import { placeFiles, releaseFolders } from './run-files.ts';
 import type { RunParts } from './run-parts.ts';
-import { type TurnInput, turnInput } from './turn-input.ts';
-import { noTurns, runTurns, type Turns } from './turn-loop.ts';
+import { type PlannedRun, takeTurns } from './take-turns.ts';
+import { turnInput } from './turn-input.ts';
+import { noTurns, type Turns } from './turn-loop.ts';
 import { totalUsage } from './usage.ts';
-
-/** A run whose kind has been asked and whose adapter is chosen. */
-interface PlannedRun {
-  run: ClaimedRun;
-  kind: ExecutionKind;
-  work: Work;
-  plan: AdapterPlan;
-}
 
 /**
  * Prompt, adapter, turns and verbs of a run. What goes wrong on the way is in the result, together with what the run had
@@ -86,46 +76,9 @@ async function workInFolders(
   return turns;
 }
 
-async function takeTurns(
-  settings: ExecutionSettings,
-  { run, kind, plan }: PlannedRun,
-  parts: RunParts,
-  { first, task }: TurnInput,
-): Promise<Turns> {
-  const { database, logger, pricing, storage, tools } = settings;
-  const { held, scrubber } = parts;
-  const { model } = plan.task;
-  const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
-  const applying = { database, logger, run, held, scrubber, storage, tools, applies: kind.verbs };
-  const began = performance.now();
-  return runTurns(
-    {
-      ...parts,
-      model,
-      max_turns: Math.min(plan.max_turns, kind.max_turns),
-      execute: (turn, signal, session) =>
-        execute({ ...turn, ...continueSession(task, session, began) }, signal),
-      apply: async (action) => applyAction(applying, action),
-      reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
-    },
-    first,
-  );
-}
-
 /** Of the session that the next run may go on from. */
 function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | undefined {
   return (session === undefined ? task.program?.session : session)?.cwd;
-}
-
-/** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
-function continueSession(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
-  const { program } = task;
-  if (program === undefined) return task;
-  const timeout_sec = Math.max(1, program.timeout_sec - (performance.now() - began) / 1000);
-  return {
-    ...task,
-    program: { ...program, timeout_sec, session: session === undefined ? program.session : session },
-  };
 }
 
 function resultOf(
@@ -141,6 +94,7 @@ function resultOf(
     partial: turns.partial,
     usage: totalUsage(plan?.provider ?? 'none', turns.usage, pricing),
     changed: turns.changed,
+    rehearsed: turns.rehearsed,
     session: session === undefined ? undefined : { session, version: plan?.session_version ?? null },
     provider_id: plan?.provider_id ?? null,
   };

@@ -61,6 +61,21 @@ export async function applyAction(settings: ApplySettings, action: ParsedAction)
   return new Application(settings, action, row).apply();
 }
 
+/** What can be said of a verb before it does anything. @throws invalid, forbidden */
+export function assertPermitted({
+  run,
+  action,
+  row,
+  applies,
+}: Pick<ApplySettings, 'run' | 'applies'> & { action: ParsedAction; row: VerbRow }): Verb {
+  const verb = verbs.get(row.name);
+  if (!row.available || verb === undefined || !applies(row))
+    throw invalid(`verb /${row.name} is not available`);
+  if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
+  if (verb.permission !== undefined) requirePermission(run, verb.permission);
+  return verb;
+}
+
 type Entry = Pick<RunAction, 'ordinal' | 'verb' | 'args' | 'mutating'>;
 
 class Application {
@@ -107,13 +122,7 @@ class Application {
 
   #permitted(): Verb {
     const { run, applies } = this.#set;
-    const verb = verbs.get(this.#row.name);
-    if (!this.#row.available || verb === undefined || !applies(this.#row))
-      throw invalid(`verb /${this.#row.name} is not available`);
-    if (this.#row.body === 'required' && this.#action.body === null)
-      throw invalid('a fenced body is missing');
-    if (verb.permission !== undefined) requirePermission(run, verb.permission);
-    return verb;
+    return assertPermitted({ run, applies, action: this.#action, row: this.#row });
   }
 
   /** Never repeated: what it does outside happens once. */

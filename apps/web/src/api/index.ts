@@ -8,6 +8,7 @@ import { alertRoutes } from './alerts/routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { chatRoutes } from './chats/routes.ts';
 import { councilRoutes } from './councils/routes.ts';
+import { evolutionRoutes } from './evolutions/routes.ts';
 import { subagentRoutes } from './subagents/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
@@ -80,6 +81,7 @@ export const apiRoutes: readonly Route[] = [
   chatRoutes,
   councilRoutes,
   subagentRoutes,
+  evolutionRoutes,
   webhookRoutes,
   pluginRoutes,
   mcpServerRoutes,

@@ -16,6 +16,7 @@ import {
   findCompany,
   findCouncil,
   findDelivery,
+  findEvolution,
   findIssue,
   findJoinRequest,
   findMcpServer,
@@ -74,6 +75,7 @@ const loaders = {
   chat: findChat,
   council_session: findCouncil,
   saved_view: findView,
+  prompt_evolution: findEvolution,
   peer: findPeer,
   alert: findAlert,
 } satisfies Record<ScopeEntity, Loader>;

@@ -19,6 +19,12 @@ const tags = [
   'said_before',
   'message',
   'done',
+  'present_prompt',
+  'rehearsal',
+  'delivered',
+  'refused_approval',
+  'failed_verb',
+  'feedback',
 ] as const;
 export type Tag = (typeof tags)[number];
 

@@ -10,14 +10,14 @@ export type { AdapterRules } from './adapter-rules.ts';
 export { assertHome, homeOf } from './agent-home.ts';
 export { agentHome, agentPlace, clearSession, placesOfIdleAgents } from './agent-place.ts';
 export { isCompanyAdmin } from './policy.ts';
-export { assertMayInstruct, assertMayRunAs, assertMayWriteFiles } from './placement.ts';
+export { assertMayInstruct, assertMayPrompt, assertMayRunAs, assertMayWriteFiles } from './placement.ts';
 export { agentPermissions, updatePermissions } from './permissions.ts';
-export { activatePrompt, listPromptVersions, listConfigRevisions } from './revisions.ts';
+export { activatePrompt, addEvolvedPrompt, listConfigRevisions, listPromptVersions } from './revisions.ts';
 export type { AgentPlace, KeptPlace, StoredSession } from './agent-place.ts';
 export { directReports, orgTree } from './org-tree.ts';
 export { updateAgentDefaults } from './update-defaults.ts';
 export { createAgent } from './create-agent.ts';
-export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
+export { lockAgent, pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
 export { deleteAgent } from './delete-agent.ts';
 export { hasAgentEnded, purgeAgent, restoreAgent } from './restore-agent.ts';
 export {

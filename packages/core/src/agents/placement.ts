@@ -67,6 +67,12 @@ export function assertMayInstruct(actor: Actor, agent: Pick<Target, 'company_id'
   throw forbidden('what an agent with secrets.use goes by is for admins');
 }
 
+/** Who may write or choose the agent's prompt. @throws forbidden */
+export function assertMayPrompt(actor: Actor, agent: Target): void {
+  assertNotAbove(actor, agent);
+  assertMayInstruct(actor, agent);
+}
+
 /** The same for the agent's files, which its own programs write too. @throws forbidden */
 export function assertMayWriteFiles(actor: Actor, agent: Target): void {
   if (actor.kind === 'agent' && actor.agent_id === agent.id) return;

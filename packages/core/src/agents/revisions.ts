@@ -4,8 +4,8 @@ import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { assertMayInstruct } from './placement.ts';
-import { assertNotAbove, sameJson } from './policy.ts';
+import { assertMayPrompt } from './placement.ts';
+import { sameJson } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 
 const { agent_config_revisions: revisions, agents, prompt_versions: versions } = schema;
@@ -117,15 +117,28 @@ export async function listPromptVersions(
   const { rows, more } = await readWithinBytes(tx, listed);
   const items = rows.slice(0, size);
   return {
-    items: items.map(({ version_number, system_prompt, source, score, created_at }) => ({
-      version_number,
-      system_prompt,
-      score,
-      created_at,
-      source: source as PromptVersion['source'],
+    items: items.map((row) => ({
+      version_number: row.version_number,
+      system_prompt: row.system_prompt,
+      source: row.source as PromptVersion['source'],
+      score: row.score,
+      parent_version_number: row.parent_version_number,
+      reason: row.reason,
+      created_at: row.created_at,
     })),
     next_cursor: more || rows.length > size ? encodeCursor([items.at(-1)!.version_number]) : null,
   };
+}
+
+/** A version that was not written by hand, beside the others; it is not activated. @returns its number */
+export async function addEvolvedPrompt(
+  tx: Tx,
+  agent: AgentRow,
+  version: Pick<typeof versions.$inferInsert, 'system_prompt' | 'score' | 'parent_version_number' | 'reason'>,
+): Promise<number> {
+  const version_number = (await lastVersion(tx, agent)) + 1;
+  await tx.insert(versions).values({ ...version, agent_id: agent.id, version_number, source: 'gepa' });
+  return version_number;
 }
 
 /** Makes an earlier prompt the agent's again; no new version. @throws notFound for a number that was never given */
@@ -135,8 +148,7 @@ export async function activatePrompt(
   agent: AgentRow,
   version_number: number,
 ): Promise<Agent> {
-  assertNotAbove(actor, agent);
-  assertMayInstruct(actor, agent);
+  assertMayPrompt(actor, agent);
   const [version] = await tx
     .select()
     .from(versions)

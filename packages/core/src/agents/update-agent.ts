@@ -121,8 +121,8 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   return presentAgent(row!);
 }
 
-/** The row as it is now: decided on the scope's copy, two changes at once would undo each other's rules. */
-async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
+/** @throws notFound. The row as it is now: decided on the scope's copy, two changes at once would undo each other's rules. */
+export async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
   const [row] = await tx
     .select(agentColumns)
     .from(agents)

@@ -39,8 +39,10 @@ const {
   council_participants,
   council_sessions,
   council_turns,
+  evolution_steps,
   heartbeat_runs,
   outbox,
+  prompt_evolutions,
 } = schema;
 
 /** The smallest kind there is: it notes what the kernel asks of it. */
@@ -111,6 +113,7 @@ async function subjectOf(
   answers: (tx: Tx, run_id: string | undefined) => Promise<void>;
 }> {
   if (kind === 'council_turn') return councilOf(company, agent);
+  if (kind === 'evolution_step') return evolutionOf(company, agent);
   if (!kind.startsWith('chat_')) {
     const { id } = await createIssue(database.db, company, { assignee_agent_id: agent.id });
     return { subject: { type: 'issue', id }, payload: { round: 1 }, answers: async () => Promise.resolve() };
@@ -134,6 +137,22 @@ async function subjectOf(
       .where(eq(chat_messages.id, question!.id));
   };
   return { subject: { type: 'chat', id: chat!.id }, payload, answers };
+}
+
+async function evolutionOf(company: { id: string }, agent: { id: string }): ReturnType<typeof subjectOf> {
+  const of = { company_id: company.id, agent_id: agent.id, base_version_number: 1 };
+  const [evolution] = await database.db
+    .insert(prompt_evolutions)
+    .values({ ...of, max_rollouts: 80, max_cost_usd: '5' })
+    .returning();
+  const step = { candidate_number: 0, kind: 'rollout', ordinal: 0 };
+  const asked_of = { ...step, evolution_id: evolution!.id, run_id: newId() };
+  await database.db.insert(evolution_steps).values(asked_of);
+  const answers = async (tx: Tx, run_id: string | undefined) => {
+    if (run_id === undefined) return;
+    await tx.update(evolution_steps).set({ run_id }).where(eq(evolution_steps.run_id, asked_of.run_id));
+  };
+  return { subject: { type: 'prompt_evolution', id: evolution!.id }, payload: step, answers };
 }
 
 async function councilOf(company: { id: string }, agent: { id: string }): ReturnType<typeof subjectOf> {

@@ -94,6 +94,13 @@ export interface RunFault {
   reset_at?: Date | undefined;
 }
 
+/** A verb that was read and not applied. */
+export interface RehearsedVerb {
+  line: string;
+  /** Why it would have been refused; null where nothing is wrong with it as it stands. */
+  error: string | null;
+}
+
 /**
  * What a run came to: made by its execution, or of what a worker brought, and handed on as it is to the kernel's and the
  * kind's end. That somebody called the run off stands in its row, not here.
@@ -111,6 +118,8 @@ export interface RunResult {
   usage: RunUsage | null;
   /** Whether a verb made something different. */
   changed: boolean;
+  /** Of a rehearsal: the verbs that were written, none of which was applied, and what would have been refused. */
+  rehearsed?: RehearsedVerb[] | undefined;
   /** What the agent's next run goes on from; undefined leaves that as it is. */
   session?: SessionChange | undefined;
   /** The company's provider that was asked: a used-up quota pauses it. */

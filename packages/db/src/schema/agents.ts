@@ -160,6 +160,9 @@ export const prompt_versions = pgTable(
     /** `manual` or `gepa`. */
     source: text().notNull(),
     score: doublePrecision(),
+    /** Of an evolved one: what it was made from, and what for. */
+    parent_version_number: integer(),
+    reason: text(),
     created_at: createdAt(),
   },
   (t) => [primaryKey({ columns: [t.agent_id, t.version_number] })],

@@ -35,6 +35,9 @@ export const approvals = pgTable(
     index('approvals_open')
       .on(t.company_id, t.created_at.desc())
       .where(sql`${t.status} = 'pending'`),
+    index('approvals_issue')
+      .on(t.issue_id)
+      .where(sql`${t.issue_id} is not null`),
     index('approvals_unapplied')
       .on(t.decided_at)
       .where(sql`${t.status} = 'approved' and ${t.applied_at} is null`),

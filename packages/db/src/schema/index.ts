@@ -23,6 +23,7 @@ export * from './instance-audit.ts';
 export * from './secrets.ts';
 export * from './providers.ts';
 export * from './councils.ts';
+export * from './evolutions.ts';
 export * from './subagents.ts';
 export * from './task-sessions.ts';
 export * from './documents.ts';

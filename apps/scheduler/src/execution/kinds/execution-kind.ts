@@ -41,6 +41,8 @@ interface KindRow<F extends { agent: PromptAgent }> {
   payload?: (tx: Tx, run: ClaimedRun) => Promise<TaskPayload | undefined>;
   /** Verbs that are obeyed; the prompt tells of no others. */
   verbs: (verb: VerbRow) => boolean;
+  /** Verbs are read and none is applied: text and verbs are what the run comes to. For models alone. */
+  rehearses?: true;
   max_turns: number;
   /** CLIs go on in the session of the agent's run before; false: each run begins a session of its own, which is not kept. */
   sessions: boolean;

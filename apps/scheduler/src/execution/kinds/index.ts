@@ -1,6 +1,7 @@
 // The scheduler's half of the table of kinds (docs/adding-a-kind.md); a test compares it with core's.
 import { chatReply, chatSummary } from './chat/index.ts';
 import { councilTurn } from './council/index.ts';
+import { evolutionStep } from './evolution/index.ts';
 import type { ExecutionKind } from './execution-kind.ts';
 import { findings } from './findings/index.ts';
 import { heartbeat } from './heartbeat/index.ts';
@@ -12,7 +13,8 @@ export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 
-for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn]) registerExecutionKind(kind);
+for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn, evolutionStep])
+  registerExecutionKind(kind);
 
 export function kindOfRun(name: string): ExecutionKind {
   const kind = table.get(name);

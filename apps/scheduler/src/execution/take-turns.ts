@@ -1,0 +1,58 @@
+import { execute } from '@acp/adapters';
+import type { ClaimedRun } from '@acp/core';
+import { applyAction } from '../verbs/apply.ts';
+import { rehearse } from '../verbs/rehearse.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
+import type { ExecutionKind, Work } from './kinds/execution-kind.ts';
+import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
+import { reserveTurn } from './run-budget.ts';
+import type { RunParts } from './run-parts.ts';
+import type { TurnInput } from './turn-input.ts';
+import { runTurns, type Turns } from './turn-loop.ts';
+
+/** A run whose kind has been asked and whose adapter is chosen. */
+export interface PlannedRun {
+  run: ClaimedRun;
+  kind: ExecutionKind;
+  work: Work;
+  plan: AdapterPlan;
+}
+
+/** The turns of a planned run: model calls or a program, and what becomes of the verbs. Never rejects. */
+export async function takeTurns(
+  settings: ExecutionSettings,
+  { run, kind, plan }: PlannedRun,
+  parts: RunParts,
+  { first, task }: TurnInput,
+): Promise<Turns> {
+  const { database, logger, pricing, storage, tools } = settings;
+  const { held, scrubber } = parts;
+  const { model } = plan.task;
+  const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
+  const applying = { database, logger, run, held, scrubber, storage, tools, applies: kind.verbs };
+  const began = performance.now();
+  return runTurns(
+    {
+      ...parts,
+      model,
+      max_turns: Math.min(plan.max_turns, kind.max_turns),
+      execute: (turn, signal, session) =>
+        execute({ ...turn, ...continueSession(task, session, began) }, signal),
+      apply: async (action) => applyAction(applying, action),
+      rehearse: kind.rehearses === true ? (text) => rehearse(run, text) : undefined,
+      reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
+    },
+    first,
+  );
+}
+
+/** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
+function continueSession(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
+  const { program } = task;
+  if (program === undefined) return task;
+  const timeout_sec = Math.max(1, program.timeout_sec - (performance.now() - began) / 1000);
+  return {
+    ...task,
+    program: { ...program, timeout_sec, session: session === undefined ? program.session : session },
+  };
+}

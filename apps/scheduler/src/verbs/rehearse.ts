@@ -1,0 +1,32 @@
+import { verbByName, verbLine } from '@acp/contract';
+import type { ClaimedRun, RehearsedVerb } from '@acp/core';
+import { asServiceError } from '@acp/db';
+import { bounded } from '@acp/kernel';
+import { assertPermitted } from './apply.ts';
+import { parse } from './parse.ts';
+
+/** More than any sane run has. */
+const MOST = 200;
+const LINE = 1000;
+
+/**
+ * Reads the verbs of a text as a run would, and applies none: what can be told of each without its effect is told. Words
+ * that look like a verb and are none count, too.
+ */
+export function rehearse(run: ClaimedRun, text: string): RehearsedVerb[] {
+  const { actions, unknown } = parse(text, 1);
+  const read = actions.slice(0, MOST).map((action): RehearsedVerb => {
+    const line = bounded(verbLine({ verb: action.verb, args: { line: action.rest } }), LINE);
+    try {
+      const row = verbByName.get(action.verb);
+      if (row === undefined) throw new Error(`verb ${action.verb} is not in the table`);
+      assertPermitted({ run, action, row, applies: () => true });
+      return { line, error: null };
+    } catch (err) {
+      const refusal = asServiceError(err);
+      if (refusal === null) throw err;
+      return { line, error: refusal.message };
+    }
+  });
+  return [...read, ...unknown.map(({ word }) => ({ line: `/${word}`, error: 'there is no such verb' }))];
+}

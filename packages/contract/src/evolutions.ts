@@ -1,0 +1,199 @@
+/** Prompt evolution (decisions 3): an agent's prompt is improved on its own finished work. Each step is a run. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+
+/** Finished issues that candidates are compared on and never learn from; fewer say nothing. */
+export const LEAST_HELD_OUT = 10;
+/** Finished issues whose rollouts the reflection reads at once. */
+export const MINIBATCH = 3;
+
+export const DEFAULT_ROLLOUTS = 80;
+export const DEFAULT_EVOLUTION_USD = 5;
+
+export const evolutionStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
+export type EvolutionStatus = (typeof evolutionStatuses)[number];
+
+/** `rollout`: the candidate's prompt meets an issue, without effect. `judge`: what came of it is scored. `reflect`: a new prompt. */
+export const evolutionStepKinds = ['rollout', 'judge', 'reflect'] as const;
+export type EvolutionStepKind = (typeof evolutionStepKinds)[number];
+
+/**
+ * `proposed`: being written. `trial`: tried on the issues that it was written for. `scoring`: better there, now on the
+ * held-out ones. `scored`, `rejected`: done.
+ */
+export const candidateStatuses = ['proposed', 'trial', 'scoring', 'scored', 'rejected'] as const;
+export type CandidateStatus = (typeof candidateStatuses)[number];
+
+/** What became of a version that was activated by itself. */
+export const watchStates = ['watching', 'kept', 'rolled_back', 'superseded'] as const;
+export type WatchState = (typeof watchStates)[number];
+
+const candidate = {
+  /** 0 is the prompt that it began with. */
+  number: Type.Integer(),
+  parent_number: Nullable(Type.Integer()),
+  status: OneOf(candidateStatuses),
+  /** Mean over the held-out issues, 0 to 1; null unless `scored`. */
+  score: Nullable(Type.Number()),
+  /** Mean cost of a rollout there, in USD. */
+  cost_usd: Nullable(Type.Number()),
+  /** No other one is both better and cheaper. */
+  on_front: Type.Boolean(),
+};
+
+const outline = {
+  id: Uuid,
+  company_id: Uuid,
+  agent_id: Uuid,
+  status: OneOf(evolutionStatuses),
+  base_version_number: Type.Integer(),
+  /** The version that the winner became; null while it runs, and where nothing was better than the beginning. */
+  version_number: Nullable(Type.Integer()),
+  winner_number: Nullable(Type.Integer()),
+  candidates: Type.Array(Type.Object(candidate)),
+  max_rollouts: Type.Integer(),
+  /** Rollouts made so far. */
+  rollouts: Type.Integer(),
+  max_cost_usd: Type.Number(),
+  /** What all of its steps have cost so far. */
+  spent_usd: Type.Number(),
+  /** Why it failed, or stopped before its limits. */
+  error: Nullable(Type.String()),
+  /** What holds it up at the moment. */
+  waiting_reason: Nullable(Type.String()),
+  /** When the winner became the agent's prompt by itself. */
+  promoted_at: Nullable(Timestamp),
+  watch: Nullable(OneOf(watchStates)),
+  /** The outcome of the comparison after the promotion, in words. */
+  watch_note: Nullable(Type.String()),
+  started_by_agent_id: Nullable(Uuid),
+  started_by_user_id: Nullable(Uuid),
+  created_at: Timestamp,
+  finished_at: Nullable(Timestamp),
+};
+
+/** Without the prompts. */
+export const PromptEvolutionSummary = Type.Object(outline);
+export type PromptEvolutionSummary = Static<typeof PromptEvolutionSummary>;
+
+export const EvolutionCandidate = Type.Object({
+  ...candidate,
+  /** Null while it is being written. */
+  system_prompt: Nullable(Type.String()),
+  /** What the reflection wanted to mend. */
+  reason: Nullable(Type.String()),
+});
+export type EvolutionCandidate = Static<typeof EvolutionCandidate>;
+
+export const EvolutionInstance = Type.Object({
+  ordinal: Type.Integer(),
+  issue_id: Uuid,
+  identifier: Type.String(),
+  title: Type.String(),
+  split: OneOf(['train', 'held_out']),
+  scores: Type.Array(
+    Type.Object({
+      candidate_number: Type.Integer(),
+      score: Type.Number(),
+      /** What the judge says. */
+      feedback: Nullable(Type.String()),
+      /** Of the rollout. */
+      run_id: Uuid,
+    }),
+  ),
+});
+export type EvolutionInstance = Static<typeof EvolutionInstance>;
+
+export const PromptEvolution = Type.Object({
+  ...outline,
+  candidates: Type.Array(EvolutionCandidate),
+  instances: Type.Array(EvolutionInstance),
+});
+export type PromptEvolution = Static<typeof PromptEvolution>;
+
+export const EvolvePrompt = Type.Object({
+  /** Rollouts that it may make, on all issues and for all candidates together. */
+  max_rollouts: Type.Optional(Type.Integer({ minimum: 30, maximum: 300 })),
+  /** It ends when its steps have cost so much; budgets hold besides. */
+  max_cost_usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
+});
+export type EvolvePrompt = Static<typeof EvolvePrompt>;
+
+/** What a judge answers: each point of the rubric from 0 to 4. */
+export const rubricPoints = ['task', 'soundness', 'action', 'lessons', 'clarity'] as const;
+const points = Type.Integer({ minimum: 0, maximum: 4 });
+export const Judgement = Type.Object({
+  task: points,
+  soundness: points,
+  action: points,
+  lessons: points,
+  clarity: points,
+  feedback: Type.String({ maxLength: 20_000 }),
+});
+export type Judgement = Static<typeof Judgement>;
+
+/** What a reflection answers. */
+export const Reflection = Type.Object({
+  reason: Type.String({ minLength: 1, maxLength: 20_000 }),
+  system_prompt: Type.String({ minLength: 20, maxLength: 20_000, pattern: '\\S' }),
+});
+export type Reflection = Static<typeof Reflection>;
+
+const common = { auth: BEARER, feature: 'prompt_evolution' } as const;
+const ofAgent = { ...common, scope: { by: 'agent', param: 'agentId' } } as const;
+const one = { ...common, scope: { by: 'prompt_evolution', param: 'evolutionId' } } as const;
+
+export const evolutionEndpoints = {
+  evolve: endpoint({
+    ...ofAgent,
+    id: 'evolutions.evolve',
+    method: 'POST',
+    path: '/api/agents/{agentId}/evolve-prompt',
+    role: 'member',
+    permission: 'agents.update',
+    body: EvolvePrompt,
+    body_optional: true,
+    response: PromptEvolution,
+    status: 201,
+    tx: 'write',
+    example: { max_rollouts: 80, max_cost_usd: 5 },
+    doc: 'Begins to evolve the agent’s prompt on its finished issues: rollouts without effect, a judge, a reflection. For whoever may change the prompt. 409 with `evolution_id` while one is running, with too little history, for agents that no model computes, `budget exceeded`.',
+  }),
+  list: endpoint({
+    ...ofAgent,
+    id: 'evolutions.list',
+    method: 'GET',
+    path: '/api/agents/{agentId}/prompt-evolutions',
+    role: 'viewer',
+    query: Type.Object({ ...PageQuery }),
+    response: Type.Array(PromptEvolutionSummary),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'The agent’s evolutions, newest first, without prompts; the latest 20 are kept.',
+  }),
+  get: endpoint({
+    ...one,
+    id: 'evolutions.get',
+    method: 'GET',
+    path: '/api/prompt-evolutions/{evolutionId}',
+    role: 'viewer',
+    response: PromptEvolution,
+    status: 200,
+    tx: 'none',
+    doc: 'An evolution with its candidates and their scores on each issue. It changes with `evolution_updated` events.',
+  }),
+  cancel: endpoint({
+    ...one,
+    id: 'evolutions.cancel',
+    method: 'POST',
+    path: '/api/prompt-evolutions/{evolutionId}/cancel',
+    role: 'member',
+    permission: 'agents.update',
+    response: PromptEvolution,
+    status: 200,
+    tx: 'write',
+    doc: 'Ends a running evolution without a new version; its steps are called off. 409 for one that is over.',
+  }),
+};

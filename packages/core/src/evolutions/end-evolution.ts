@@ -1,0 +1,82 @@
+import { type Actor, permits } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { activatePrompt, addEvolvedPrompt, findAgent, type AgentRow } from '../agents/index.ts';
+import { cancelRuns } from '../runs/index.ts';
+import { PROMOTION_MARGIN, winnerOf } from './front.ts';
+import { evolutionChange, type EvolutionRow, readParts, scoredOf } from './read-evolutions.ts';
+import { EVOLUTION_STEP } from './step-proposal.ts';
+
+const { prompt_evolutions } = schema;
+const scheduler = systemActor('scheduler');
+
+// In bytes.
+const ERROR = 2000;
+
+type End = Pick<EvolutionRow, 'status' | 'error'> &
+  Partial<Pick<EvolutionRow, 'version_number' | 'winner_number' | 'watch'>> & { promoted?: boolean };
+
+/** The one end of an evolution: its row is locked, after its agent's. Steps under way are called off. */
+export async function endEvolution(
+  tx: Tx,
+  actor: Actor,
+  { id }: EvolutionRow,
+  { promoted = false, error, ...end }: End,
+): Promise<void> {
+  const [row] = await tx
+    .update(prompt_evolutions)
+    .set({
+      ...end,
+      error: error === null ? null : cutText(error, ERROR),
+      waiting_reason: null,
+      finished_at: sql`clock_timestamp()`,
+      ...(promoted ? { promoted_at: sql`clock_timestamp()` } : {}),
+    })
+    .where(eq(prompt_evolutions.id, id))
+    .returning();
+  const calledOff = await cancelRuns(
+    tx,
+    sql`r.subject_id = ${id} and r.kind = ${EVOLUTION_STEP}`,
+    'the evolution is over',
+  );
+  const told = evolutionChange(row!, await readParts(tx, [row!]), `prompt_evolution.${end.status}`);
+  await recordChanges(tx, actor, [...calledOff, told]);
+}
+
+/** What was better than the beginning becomes a version of the prompt. @param note why it ends before its limits, if so */
+export async function finishEvolution(tx: Tx, evolution: EvolutionRow, note: string | null): Promise<void> {
+  const { candidates } = await readParts(tx, [evolution]);
+  const scored = scoredOf(candidates);
+  const winner = winnerOf(scored);
+  const agent = await findAgent(tx, evolution.agent_id);
+  if (winner === undefined || winner.system_prompt === null || agent === undefined)
+    return endEvolution(tx, scheduler, evolution, { status: 'completed', error: note });
+  const version_number = await addEvolvedPrompt(tx, agent, {
+    system_prompt: winner.system_prompt,
+    score: winner.score,
+    parent_version_number: evolution.base_version_number,
+    reason: winner.reason,
+  });
+  const base = scored.find(({ number }) => number === 0)?.score ?? 0;
+  const promoted = winner.score - base >= PROMOTION_MARGIN && mayPromote(agent, evolution);
+  if (promoted) await activatePrompt(tx, scheduler, agent, version_number);
+  return endEvolution(tx, scheduler, evolution, {
+    status: 'completed',
+    error: note,
+    version_number,
+    winner_number: winner.number,
+    promoted,
+    watch: promoted ? 'watching' : null,
+  });
+}
+
+/**
+ * By itself only where the agent's owner wants it so and the prompt is still the one that was improved. What an agent
+ * with `secrets.use` goes by is an admin's to decide, and no model's.
+ */
+const mayPromote = (agent: AgentRow, evolution: EvolutionRow): boolean =>
+  agent.gepa_auto_promote &&
+  agent.current_prompt_version_number === evolution.base_version_number &&
+  !permits(agent.permissions, 'secrets.use');
