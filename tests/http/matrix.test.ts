@@ -115,6 +115,8 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'chats.stream': 400,
   'chats.follow': 400,
   // An agent has no chats with itself, and the staged message is nobody's.
+  // Its example makes a company.
+  'portability.import': ({ who }) => (who === 'instance_admin' ? undefined : 403),
   'chats.create': ({ kind }) => (kind === 'agent' ? 409 : undefined),
   'chats.resend': ({ kind }) => (kind === 'board_user' ? undefined : 403),
   // The agents and the issue of their examples are nobody's.

@@ -24,6 +24,8 @@ export interface Command {
   doc: string;
   required?: readonly string[];
   optional?: readonly string[];
+  /** Options without a value; present, they read 'true'. */
+  flags?: readonly string[];
   /** Runs before the schema is checked: `db migrate`, `db status`, `doctor`. */
   any_schema?: boolean;
   run(context: CommandContext): Promise<Answer>;

@@ -54,11 +54,13 @@ export function parseCommand(argv: readonly string[]): {
   const named = [...(command.required ?? []), ...(command.optional ?? [])];
   const options = Object.fromEntries([
     ...named.map((name) => [name, { type: 'string' }]),
+    ...(command.flags ?? []).map((name) => [name, { type: 'boolean' }]),
     ['json', { type: 'boolean' }],
   ]) as Record<string, { type: 'string' | 'boolean' }>;
   try {
     const { values } = parseArgs({ args: argv.slice(verb === '' ? 1 : 2), options, strict: true });
-    const { json, ...texts } = values as Record<string, string | undefined> & { json?: boolean };
+    const { json, ...given } = values as Record<string, string | boolean | undefined>;
+    const texts = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
     const missing = (command.required ?? []).filter((name) => texts[name] === undefined);
     if (missing.length > 0)
       throw new UsageError(`missing --${missing.join(', --')}\nusage: ${command.usage}`);

@@ -32,6 +32,7 @@ import { mcpEndpoints } from './mcp.ts';
 import { mcpServerEndpoints } from './mcp-servers.ts';
 import { noteEndpoints } from './notes.ts';
 import { pluginEndpoints } from './plugin-endpoints.ts';
+import { portabilityEndpoints } from './portability.ts';
 import { projectEndpoints } from './projects.ts';
 import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
@@ -97,6 +98,7 @@ export const endpoints: readonly EndpointRow[] = [
   liveEndpoints,
   inboxEndpoints,
   viewEndpoints,
+  portabilityEndpoints,
   adminEndpoints,
   alertEndpoints,
   trashEndpoints,

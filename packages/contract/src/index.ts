@@ -27,6 +27,8 @@ export * from './identity-endpoints.ts';
 export * from './second-factors.ts';
 export * from './security.ts';
 export * from './companies.ts';
+export * from './company-bundle.ts';
+export * from './portability.ts';
 export * from './live-topics.ts';
 export * from './license.ts';
 export * from './logo.ts';

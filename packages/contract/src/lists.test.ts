@@ -27,6 +27,7 @@ describe('rows that answer a list', () => {
       'plugins.list-webhooks',
       'mcp-servers.list-commands',
       'mcp-servers.list-tools',
+      'portability.list-templates',
       'alerts.recent',
     ]);
   });

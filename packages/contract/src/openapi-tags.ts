@@ -38,6 +38,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   notes: 'What is known: notes, findings, memories.',
   peers: 'Others whose agents may be called.',
   plugins: 'Programs beside the service, which bring tools, jobs and webhooks.',
+  portability: 'Companies as files: out, in, and ready-made.',
   projects: 'Bodies of work.',
   providers: 'Model vendors that a company brings.',
   references: 'Plain texts for agents.',

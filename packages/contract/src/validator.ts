@@ -23,7 +23,11 @@ export function describeError(place: string, error: ErrorObject | undefined): st
     error.keyword === 'enum'
       ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}`
       : '';
-  return `${place}${path} ${error.message ?? 'is invalid'}${allowed}`;
+  const unknown =
+    error.keyword === 'additionalProperties'
+      ? `: ${(error.params as { additionalProperty: string }).additionalProperty.slice(0, 100)}`
+      : '';
+  return `${place}${path} ${error.message ?? 'is invalid'}${allowed}${unknown}`;
 }
 
 export interface Validator<T> {

@@ -12,6 +12,7 @@ export { createListener } from './listener.ts';
 export type { Listener, ListenerOptions } from './listener.ts';
 export { migrate, migrationHashes, migrationsFolder, migrationStatus } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
+export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isRefusal, isUniqueViolation } from './errors.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';

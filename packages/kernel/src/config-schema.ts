@@ -231,6 +231,12 @@ export const configSchema = Type.Object({
     description:
       'public refuses private, loopback and link-local addresses; metadata addresses are always refused.',
   }),
+  SERVICE_IMPORT_KEY_ENVS: Type.Unsafe<string[]>({
+    format: 'name-list',
+    default: '',
+    description:
+      'Variables that end in _API_KEY and that the import of a company may name as the key of a provider; instance admins may name any.',
+  }),
   SERVICE_WEBHOOK_ALLOWED_HOSTS: Type.Unsafe<string[]>({
     format: 'host-list',
     default: '',

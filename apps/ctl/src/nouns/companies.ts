@@ -1,24 +1,8 @@
 import { CreateCompany, createValidator } from '@acp/contract';
-import {
-  createCompany,
-  findCompany,
-  findCompanyBySlug,
-  listCompanies,
-  presentCompany,
-  systemActor,
-} from '@acp/core';
+import { createCompany, listCompanies, presentCompany, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
-import { isUuid } from '@acp/kernel';
-import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
-
-/** The company that an option names by id or slug. */
-export async function companyOf(context: CommandContext) {
-  const name = option(context, 'company');
-  const { db } = context.database;
-  const company = isUuid(name) ? await findCompany(db, name) : await findCompanyBySlug(db, name);
-  if (!company) throw new UsageError(`no company has the id or slug ${name}`);
-  return company;
-}
+import { type Answer, type Command, type CommandContext, option, table } from '../command.ts';
+import { companyFiles } from './company-files.ts';
 
 const newCompany = createValidator(CreateCompany, 'company');
 
@@ -43,4 +27,5 @@ export const companies: Record<string, Command> = {
     run: create,
   },
   list: { usage: 'companies list', doc: 'Lists the companies.', run: list },
+  ...companyFiles,
 };

@@ -3,7 +3,7 @@ import { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey, systemActor } 
 import { transaction } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
-import { companyOf } from './companies.ts';
+import { companyOf } from './company-of.ts';
 
 const operator = systemActor('operator');
 

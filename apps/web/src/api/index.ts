@@ -34,6 +34,7 @@ import { mcpServerRoutes } from './mcp-servers/routes.ts';
 import { knowledgeRoutes } from './knowledge/routes.ts';
 import { noteRoutes } from './notes/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
+import { portabilityRoutes } from './portability/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { referenceRoutes } from './references/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
@@ -89,6 +90,7 @@ export const apiRoutes: readonly Route[] = [
   inboxRoutes,
   viewRoutes,
   alertRoutes,
+  portabilityRoutes,
   trashRoutes,
   referenceRoutes,
   docsRoutes(),

@@ -15,7 +15,9 @@ import {
   type Config,
   type License,
   type Logger,
+  pickEnvironment,
   readGivenLicense,
+  repositoryRoot,
   unavailable,
   Vault,
 } from '@acp/kernel';
@@ -27,6 +29,14 @@ import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import type { AlertRing } from '../live/alert-ring.ts';
 import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
+
+interface PortabilityMeans {
+  /** SERVICE_IMPORT_KEY_ENVS. */
+  readonly allowed_envs: readonly string[];
+  readonly readEnv: (name: string) => string | undefined;
+  /** Folder of the bundles of ready-made companies. */
+  readonly templates: string;
+}
 
 export interface Services {
   readonly vault: Vault;
@@ -42,6 +52,8 @@ export interface Services {
   readonly push: WebhookRules;
   /** What outside MCP servers may be beside the public internet, and which programs may be such servers. */
   readonly mcp_servers: McpServerRules;
+  /** What imports may read: variables of the environment, ready-made companies. */
+  readonly portability: PortabilityMeans;
   readonly public_url: string;
   /** The environment configures a model for agents that name none, as far as this process knows. */
   readonly has_model: boolean;
@@ -93,6 +105,7 @@ interface ServiceSources {
         | 'a2a_push_allowed_hosts'
         | 'mcp_allowed_hosts'
         | 'mcp_commands'
+        | 'import_key_envs'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -161,6 +174,11 @@ export function createServices({ database, config, listener, logger, ...sources 
     mcp_servers: {
       allowed_hosts: config.mcp_allowed_hosts ?? [],
       commands: config.mcp_commands ?? new Map(),
+    },
+    portability: {
+      allowed_envs: config.import_key_envs ?? [],
+      readEnv: (name) => pickEnvironment([name])[name],
+      templates: join(repositoryRoot, 'examples/companies'),
     },
     public_url: config.public_url,
     has_model: Boolean(config.default_llm_provider && config.default_llm_model),

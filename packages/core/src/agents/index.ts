@@ -18,6 +18,8 @@ export { directReports, orgTree } from './org-tree.ts';
 export { updateAgentDefaults } from './update-defaults.ts';
 export { createAgent } from './create-agent.ts';
 export { lockAgent, pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
+export { insertAgents } from './insert-agents.ts';
+export type { NewAgent } from './insert-agents.ts';
 export { deleteAgent } from './delete-agent.ts';
 export { hasAgentEnded, purgeAgent, restoreAgent } from './restore-agent.ts';
 export {

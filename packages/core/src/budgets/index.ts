@@ -23,6 +23,8 @@ export {
   listBudgetPolicies,
   updateBudgetPolicy,
 } from './policies.ts';
+export { insertPolicies } from './insert-policies.ts';
+export type { NewPolicy } from './insert-policies.ts';
 export { presentCostEvent, presentIncident, presentPolicy } from './present.ts';
 export { parsePricing, priceOf } from './pricing.ts';
 export type { TokenUsage } from './pricing.ts';

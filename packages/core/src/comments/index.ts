@@ -1,5 +1,7 @@
 /** Owns `comments`: what people and agents say on an issue, and who is woken by it. The author never is. */
 export { createComment, writeComment } from './create-comment.ts';
+export { insertComments } from './insert-comments.ts';
+export type { NewComment } from './insert-comments.ts';
 export type { WrittenComment } from './create-comment.ts';
 export { findComment, listComments, outlineComments } from './read-comments.ts';
 export type { OutlinedComment } from './read-comments.ts';

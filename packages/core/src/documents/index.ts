@@ -10,4 +10,6 @@ export {
   listRevisions,
 } from './read-documents.ts';
 export type { RevisionHead } from './read-documents.ts';
-export { putDocument, restoreRevision } from './write-documents.ts';
+export { insertDocuments } from './insert-documents.ts';
+export type { NewDocument } from './insert-documents.ts';
+export { isKey, putDocument, restoreRevision } from './write-documents.ts';

@@ -44,7 +44,8 @@ export async function restoreRevision(
   return writeRevision(tx, actor, issue, { key, title: old.title, body: old.body, restored_from: old.id });
 }
 
-function isKey(key: string): boolean {
+/** Of a document: a line of its own, without spaces around it. */
+export function isKey(key: string): boolean {
   return key.length <= LONGEST_KEY && key.trim() === key && key !== '' && !/\p{Cc}/u.test(key);
 }
 

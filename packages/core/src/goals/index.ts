@@ -4,6 +4,8 @@
  */
 export { findGoal, listGoals, loadGoal } from './read-goals.ts';
 export { createGoal, deleteGoal, purgeGoal, restoreGoal, updateGoal } from './goals.ts';
+export { insertGoals } from './insert-goals.ts';
+export type { NewGoal } from './insert-goals.ts';
 export { goalChain } from './goal-chain.ts';
 export { presentGoal } from './present.ts';
 export type { GoalRow } from './present.ts';

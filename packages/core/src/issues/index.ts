@@ -7,6 +7,8 @@ export { findIssue, resolveIssueRef } from './find-issue.ts';
 export { issueUpdated, presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
 export { notTrashed, toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
+export { insertIssueLabels, insertIssues, insertLabels, insertRelations } from './insert-issues.ts';
+export type { NewIssue, NewLabel, NewRelation } from './insert-issues.ts';
 export { createIssue } from './create-issue.ts';
 export type { IssueOrigin } from './create-issue.ts';
 export { countIssues, listIssues } from './list-issues.ts';

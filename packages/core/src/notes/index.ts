@@ -1,4 +1,6 @@
 /** Owns `notes`: what people and agents write down. A trashed note counts as absent, an archived one is put aside. */
+export { insertNotes } from './insert-notes.ts';
+export type { NewNote } from './insert-notes.ts';
 export { findNote, listNotes, noteNamed } from './list-notes.ts';
 export {
   archiveNote,

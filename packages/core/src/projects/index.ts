@@ -1,6 +1,9 @@
 /** Owns `projects`: what issues are grouped by. A trashed project counts as absent. */
 export { findProject, listProjects, loadProject, projectNamed } from './read-projects.ts';
 export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
-export { branchName, isBranchName } from './repository-rules.ts';
+export { assertRepository, branchName, isBranchName } from './repository-rules.ts';
+export { insertProjects } from './insert-projects.ts';
+export type { NewProject } from './insert-projects.ts';
+export { assertBackend } from './projects.ts';
 export { presentProject } from './present.ts';
 export type { ProjectRow } from './present.ts';

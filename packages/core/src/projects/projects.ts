@@ -92,7 +92,7 @@ function fieldsOf(input: UpdateProject): UpdateProject {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-function assertBackend({ file_backend, module_endpoint }: UpdateProject): void {
+export function assertBackend({ file_backend, module_endpoint }: UpdateProject): void {
   if (file_backend === 'module' && !module_endpoint)
     throw invalid('module_endpoint is required where file_backend is module');
 }

@@ -3,6 +3,9 @@
  * and go only to the address they were given for; a provider that an agent names stays.
  */
 export { createProvider, deleteProvider, findProvider, listProviders, updateProvider } from './providers.ts';
+export { insertProviders } from './insert-providers.ts';
+export type { NewProvider } from './insert-providers.ts';
+export { providerPlace } from './providers.ts';
 export { presentProvider } from './present.ts';
 export type { ProviderRow } from './present.ts';
 export { assertAllowedUrl, assertBaseUrl } from './base-url.ts';

@@ -23,3 +23,6 @@ export { deleteRoutineRunsBefore, issuesOfRuns, listRoutineRuns } from './routin
 export type { IssueOfRun } from './routine-runs.ts';
 export { presentRoutine, presentRoutineRun, presentTrigger } from './present.ts';
 export type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';
+export { insertRoutines } from './insert-routines.ts';
+export type { NewRoutine, NewTrigger } from './insert-routines.ts';
+export { assertZone } from './zones.ts';

@@ -1,0 +1,123 @@
+/** Export and import of companies, and the ready-made ones (decisions 3, Portability). */
+import { Type, type Static } from 'typebox';
+import { bundleLists, CompanyBundle } from './company-bundle.ts';
+import { Slug } from './companies.ts';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Name, Nullable, OneOf, Uuid } from './schema-kit.ts';
+
+export const ExportCompany = Type.Object({
+  /** `issues`: with comments, documents, labels and relations. */
+  include: Type.Optional(Type.Array(OneOf(['issues']), { maxItems: 10 })),
+});
+export type ExportCompany = Static<typeof ExportCompany>;
+
+export const NewCompany = Type.Object({ name: Name, slug: Slug });
+/** By the labels of the bundle's providers. */
+export const ProviderKeys = Type.Record(
+  Type.String(),
+  Type.String({ minLength: 1, maxLength: 16_384, pattern: '^[^\\u0000]+$' }),
+);
+export type ProviderKeys = Static<typeof ProviderKeys>;
+
+export const TemplateName = Type.String({ maxLength: 100, pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' });
+
+/** In a multipart body the bundle is the file `bundle`, and objects are JSON texts. */
+export const ImportCompany = Type.Object({
+  bundle: Type.Optional(CompanyBundle),
+  /** A ready-made company in the place of a bundle. */
+  template: Type.Optional(TemplateName),
+  /** Merge into this company. */
+  company_id: Type.Optional(Uuid),
+  /** Or make one. */
+  new_company: Type.Optional(Type.Union([NewCompany, Type.String({ maxLength: 2000 })])),
+  provider_keys: Type.Optional(Type.Union([ProviderKeys, Type.String({ maxLength: 200_000 })])),
+  /** Says what would come of it and changes nothing. */
+  dry_run: Type.Optional(Type.Boolean()),
+});
+export type ImportCompany = Static<typeof ImportCompany>;
+
+export const ImportedCompany = Type.Object({
+  /** Null in a dry run for a company that is yet to be made. */
+  company_id: Nullable(Uuid),
+  /** How many of each list. */
+  created: Type.Object(
+    Object.fromEntries(bundleLists.map((name) => [name, Type.Integer()])) as Record<
+      (typeof bundleLists)[number],
+      ReturnType<typeof Type.Integer>
+    >,
+  ),
+  /** What the company has already: references lead there. */
+  skipped: Type.Array(Type.Object({ type: OneOf(bundleLists), name: Type.String(), reason: Type.String() })),
+  /** What an admin should know: what starts switched off, which secrets are missing, which rights are given. */
+  warnings: Type.Array(Type.String()),
+});
+export type ImportedCompany = Static<typeof ImportedCompany>;
+
+export const CompanyTemplate = Type.Object({
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  agents: Type.Array(
+    Type.Object({ name: Type.String(), role: Type.String(), title: Nullable(Type.String()) }),
+  ),
+  skills: Type.Integer(),
+  routines: Type.Integer(),
+  goals: Type.Integer(),
+});
+export type CompanyTemplate = Static<typeof CompanyTemplate>;
+
+export const portabilityEndpoints = {
+  templates: endpoint({
+    id: 'portability.list-templates',
+    method: 'GET',
+    path: '/api/company-templates',
+    auth: BEARER,
+    role: 'none',
+    scope: { by: 'none' },
+    response: Type.Array(CompanyTemplate),
+    status: 200,
+    tx: 'none',
+    doc: 'Ready-made companies, which an import takes by the name in `slug`.',
+  }),
+  export: endpoint({
+    id: 'portability.export',
+    method: 'POST',
+    path: '/api/companies/{companyId}/export',
+    auth: BEARER,
+    role: 'admin',
+    scope: { by: 'company', param: 'companyId' },
+    body: ExportCompany,
+    body_optional: true,
+    response: CompanyBundle,
+    status: 200,
+    tx: 'none',
+    while_read_only: true,
+    example: { include: ['issues'] },
+    doc: 'The company as a bundle, without any secret; `manifest` lists what is left out. 413 where it would be larger than an upload may be.',
+  }),
+  import: endpoint({
+    id: 'portability.import',
+    method: 'POST',
+    path: '/api/companies/import',
+    auth: ['user', 'board_user'],
+    role: 'none',
+    scope: { by: 'none' },
+    body: ImportCompany,
+    body_kind: 'json_or_multipart',
+    files: { field: 'bundle', into: 'memory', limit: 'upload', required: false },
+    response: ImportedCompany,
+    status: 200,
+    tx: 'write',
+    example: {
+      bundle: {
+        format: 'company-bundle',
+        version: 1,
+        company: { name: 'Harbour Books' },
+        agents: [{ slug: 'ada', name: 'Ada', role: 'engineer' }],
+      },
+      new_company: { name: 'Harbour Books', slug: 'harbour-books' },
+      dry_run: true,
+    },
+    doc: 'Makes a company of a bundle (instance admins), or merges it into one (its admins); all of it or nothing. Heartbeats, schedules and webhooks start switched off.',
+  }),
+};

@@ -1,0 +1,89 @@
+/** Whole lists at once, for an import, which has checked what they refer to. No wakeups, no events. */
+import type { Actor, IssueStatus, Priority, RelationType } from '@acp/contract';
+import { rowsOf, schema, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { actorColumns } from '../activity/index.ts';
+import { takeIssueNumbers } from '../companies/index.ts';
+
+const { issue_labels, issue_relations, issues, labels } = schema;
+
+export interface NewLabel {
+  id: string;
+  name: string;
+  color: string | null;
+}
+
+export interface NewIssue {
+  id: string;
+  title: string;
+  body_markdown: string | null;
+  status: IssueStatus;
+  priority: Priority;
+  project_id: string | null;
+  goal_id: string | null;
+  parent_issue_id: string | null;
+  assignee_agent_id: string | null;
+  origin_id: string;
+  awaiting_input: boolean;
+  needs_routing: boolean;
+  needs_human_attention: boolean;
+  blocked_at: string | null;
+  blocked_reason: string | null;
+  created_at: string;
+}
+
+export async function insertLabels(tx: Tx, company_id: string, rows: readonly NewLabel[]): Promise<void> {
+  if (rows.length === 0) return;
+  const values = rows.map((row) => ({ ...row, company_id }));
+  await tx.execute(sql`insert into labels ${rowsOf(labels, values)}`);
+}
+
+/** Numbered in the order of the list. @throws notFound for a company in the trash */
+export async function insertIssues(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  rows: readonly NewIssue[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const numbers = await takeIssueNumbers(tx, company_id, rows.length);
+  if (!numbers) throw notFound();
+  const { user_id } = actorColumns(actor);
+  const values = rows.map((row, index) => {
+    const issue_number = numbers.first + index;
+    const identifier = `${numbers.prefix}-${issue_number}`;
+    const origin = { origin_kind: 'import', created_by_user_id: user_id };
+    return { ...row, ...origin, company_id, issue_number, identifier };
+  });
+  await tx.execute(sql`insert into issues ${rowsOf(issues, values)}`);
+}
+
+export async function insertIssueLabels(
+  tx: Tx,
+  rows: readonly { issue_id: string; label_id: string }[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.execute(sql`insert into issue_labels ${rowsOf(issue_labels, rows)} on conflict do nothing`);
+}
+
+export interface NewRelation {
+  source_issue_id: string;
+  target_issue_id: string;
+  relation_type: RelationType;
+}
+
+/** Among new issues only: a circle with those that were there is impossible. */
+export async function insertRelations(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  rows: readonly NewRelation[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const { user_id } = actorColumns(actor);
+  const values = rows.map((row) => ({ ...row, company_id, created_by_user_id: user_id }));
+  await tx.execute(
+    sql`insert into issue_relations ${rowsOf(issue_relations, values)} on conflict do nothing`,
+  );
+}

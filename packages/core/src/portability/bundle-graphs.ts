@@ -1,0 +1,63 @@
+/** Trees and chains of a bundle: no circles, no more levels than the service walks. Pure; no recursion. */
+import type { CompanyBundle } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import { DEEPEST } from '../trash/index.ts';
+import { listOf, placeOf } from './bundle-places.ts';
+
+const trees = { agents: 'reports_to', goals: 'parent', issues: 'parent' } as const;
+
+/** @throws invalid that names the entity at which a circle, or too deep a tree, is found */
+export function checkTrees(bundle: CompanyBundle): void {
+  for (const [list, field] of Object.entries(trees) as ['agents' | 'goals' | 'issues', string][]) {
+    const entities = listOf(bundle, list);
+    const above = new Map(
+      entities.map((entity) => [entity.slug, Reflect.get(entity, field) as string | null | undefined]),
+    );
+    const levels = new Map<string, number>();
+    for (const [index, { slug }] of entities.entries()) {
+      const path: string[] = [];
+      const onPath = new Set<string>();
+      let step: string | null | undefined = slug;
+      while (step && !levels.has(step)) {
+        if (onPath.has(step)) throw invalid(`${placeOf(list, index, field)} closes a circle`);
+        onPath.add(step);
+        path.push(step);
+        step = above.get(step);
+      }
+      let level = step ? levels.get(step)! : 0;
+      for (const each of path.toReversed()) levels.set(each, ++level);
+      // Agents report to each other without a bound; their chains are never walked by the database.
+      if (list !== 'agents' && level > DEEPEST)
+        throw invalid(`${placeOf(list, index, field)}: no more than ${DEEPEST} levels`);
+    }
+  }
+}
+
+/** `blocks` leads from source to target, `depends_on` from target to source. @throws invalid as checkTrees */
+export function checkRelations(bundle: CompanyBundle): void {
+  const issues = listOf(bundle, 'issues');
+  const next = new Map<string, string[]>(issues.map(({ slug }) => [slug, []]));
+  const waiting = new Map<string, number>(issues.map(({ slug }) => [slug, 0]));
+  for (const [index, { slug, relations = [] }] of issues.entries())
+    for (const [at, { type, target }] of relations.entries()) {
+      if (target === slug)
+        throw invalid(`${placeOf('issues', index, `relations.${at}`)}: an issue cannot be related to itself`);
+      if (type === 'relates_to') continue;
+      const [first, second] = type === 'blocks' ? [slug, target] : [target, slug];
+      next.get(first)!.push(second);
+      waiting.set(second, waiting.get(second)! + 1);
+    }
+  const free = [...waiting].filter(([, count]) => count === 0).map(([slug]) => slug);
+  for (let slug = free.pop(); slug !== undefined; slug = free.pop()) {
+    waiting.delete(slug);
+    for (const blocked of next.get(slug)!) {
+      const left = waiting.get(blocked)! - 1;
+      waiting.set(blocked, left);
+      if (left === 0) free.push(blocked);
+    }
+  }
+  const [stuck] = waiting.keys();
+  if (stuck === undefined) return;
+  const index = issues.findIndex(({ slug }) => slug === stuck);
+  throw invalid(`${placeOf('issues', index, 'relations')}: the issues would block each other in a circle`);
+}

@@ -1,0 +1,90 @@
+/** What must not leave with a bundle, wherever somebody has written it: into a prompt, a note, a comment. */
+import { schema, type Tx } from '@acp/db';
+import type { Vault } from '@acp/kernel';
+import { Scrubber } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { providerPlace } from '../providers/index.ts';
+import { secretPlace } from '../secrets/index.ts';
+import { isSecretive } from './portable-config.ts';
+
+const { agents, companies, projects } = schema;
+
+/** Keys by their looks: this service's own, those of well-known vendors, and private keys. Linear. */
+const keyShapes =
+  /\bsk_[0-9a-f]{64}\b|\bsk-[A-Za-z0-9_-]{20,200}|\bgh[pousr]_[A-Za-z0-9]{36,255}|\bgithub_pat_\w{50,255}|\bglpat-[\w-]{20,100}|\bxox[abeprs]-[A-Za-z0-9-]{10,255}|\bxapp-[A-Za-z0-9-]{10,255}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,20000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+
+export class KnownSecrets {
+  readonly #scrubber = new Scrubber();
+  /** Texts in which something was found. */
+  found = 0;
+
+  add(value: string): void {
+    this.#scrubber.addSecret(value);
+  }
+
+  readonly clean = (text: string): string => {
+    const cleaned = this.#scrubber.scrub(text).replace(keyShapes, '[redacted]');
+    if (cleaned !== text) this.found += 1;
+    return cleaned;
+  };
+}
+
+interface Sealed extends Record<string, unknown> {
+  place: string;
+  sealed: string;
+}
+
+/** Every value of the company that the vault can open, and what its configurations hold in the clear. */
+export async function knownSecrets(tx: Tx, company_id: string, vault: Vault): Promise<KnownSecrets> {
+  const known = new KnownSecrets();
+  const { rows } = await tx.execute<Sealed>(sql`
+    select ${secretPlace('')} || id as place, sealed from secrets where company_id = ${company_id}
+    union all select ${providerPlace('')} || id, api_key_sealed from providers
+      where company_id = ${company_id} and api_key_sealed is not null
+    union all select ${providerPlace('')} || id, custom_headers_sealed from providers
+      where company_id = ${company_id} and custom_headers_sealed is not null
+    union all select 'routine_triggers/' || id, secret_sealed from routine_triggers
+      where company_id = ${company_id} and secret_sealed is not null
+    union all select 'webhooks/' || id, secret_sealed from webhooks where company_id = ${company_id}
+    union all select 'a2a_peers/' || id, api_key_sealed from a2a_peers
+      where company_id = ${company_id} and api_key_sealed is not null`);
+  for (const { place, sealed } of rows) {
+    const [, fingerprint = ''] = sealed.split('.');
+    // Sealed by a key that is gone: nobody can know it, here or there.
+    if (!vault.opens(fingerprint)) continue;
+    for (const value of parts(vault.unseal(sealed, place))) known.add(value);
+  }
+  const configs = [
+    ...(await tx
+      .select({ config: agents.adapter_config })
+      .from(agents)
+      .where(eq(agents.company_id, company_id))),
+    ...(await tx
+      .select({ config: companies.agent_default_adapter_config })
+      .from(companies)
+      .where(eq(companies.id, company_id))),
+    ...(await tx.select({ config: projects.env }).from(projects).where(eq(projects.company_id, company_id))),
+  ];
+  for (const { config } of configs) for (const value of secretValues(config)) known.add(value);
+  return known;
+}
+
+/** Headers and credentials of clouds are JSON objects: each of their values is a secret by itself. */
+function parts(value: string): string[] {
+  if (!value.startsWith('{')) return [value];
+  try {
+    const fields = Object.entries(JSON.parse(value) as Record<string, unknown>);
+    return fields.flatMap(([name, each]) => (typeof each === 'string' && name !== 'region' ? [each] : []));
+  } catch {
+    return [value];
+  }
+}
+
+/** Values below names that say that they are secret. A reference is none. */
+function secretValues(config: unknown): string[] {
+  if (typeof config !== 'object' || config === null) return [];
+  return Object.entries(config).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return secretValues(value);
+    return isSecretive(name) && !value.includes('${secret:') ? [value] : [];
+  });
+}

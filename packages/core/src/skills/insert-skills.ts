@@ -1,0 +1,29 @@
+import { rowsOf, schema, type Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+const { agent_skills, skills } = schema;
+
+export interface NewSkill {
+  id: string;
+  slug: string;
+  name: string;
+  description: string;
+  body_markdown: string;
+  enabled: boolean;
+  company_wide: boolean;
+}
+
+/** A whole list at once, for an admin's import, which has left out slugs that are taken. */
+export async function insertSkills(tx: Tx, company_id: string, rows: readonly NewSkill[]): Promise<void> {
+  if (rows.length === 0) return;
+  const values = rows.map((row) => ({ ...row, company_id }));
+  await tx.execute(sql`insert into skills ${rowsOf(skills, values)}`);
+}
+
+export async function insertAgentSkills(
+  tx: Tx,
+  rows: readonly { agent_id: string; skill_id: string }[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.execute(sql`insert into agent_skills ${rowsOf(agent_skills, rows)} on conflict do nothing`);
+}
