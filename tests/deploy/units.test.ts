@@ -25,7 +25,9 @@ withSystemd(`each unit, judged by systemd itself${why}`, () => {
     // It may have something to say of the machine's own units.
     const complaints = `${stdout}${stderr}`
       .split('\n')
-      .filter((line) => line.includes('agent-control-plane'));
+      .filter((line) => line.includes('agent-control-plane'))
+      // A systemd before 254 does without, as the unit says.
+      .filter((line) => !line.includes("'DelegateSubgroup'"));
     expect(complaints).toEqual([]);
   });
 });

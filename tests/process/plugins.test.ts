@@ -358,6 +358,14 @@ describe('the sandbox', () => {
     const { port } = outside.address() as AddressInfo;
     const outwards = { port, secret_file: path.join(home, 'secret') };
     expect(await tryToEscape(plugin, operator, outwards)).toEqual(shutIn);
+    const { bounds: told } = await api.call<{ bounds: object[] }>('GET', `/api/plugins/${plugin.id}/health`);
+    expect(told).toContainEqual({ bound: 'network', held_by: 'namespace', limit: 'none' });
+    expect(told).toContainEqual({
+      bound: 'memory',
+      // The kernel's, where this user may make control groups.
+      held_by: expect.stringMatching(/^(control_group|watch)$/),
+      limit: '256m',
+    });
     await remove(plugin);
   });
 

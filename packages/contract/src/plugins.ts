@@ -1,4 +1,5 @@
 /** Plugins: programs beside the service, approved by an admin (specification, Plugin). The process protocol is in plugin-protocol.ts. */
+import { boundHolders, boundNames } from '@acp/kernel';
 import { Type, type Static } from 'typebox';
 import { JsonObject, Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
@@ -28,6 +29,14 @@ const HostCapabilities = Type.Array(HostCapability, { maxItems: 50, uniqueItems:
 /** How its process is kept from the rest of the machine. */
 export const pluginSandboxes = ['container', 'bubblewrap', 'bare'] as const;
 export type PluginSandbox = (typeof pluginSandboxes)[number];
+
+/** One bound of a process, and what in truth holds it where it runs. */
+export const PluginBound = Type.Object({
+  bound: OneOf(boundNames),
+  held_by: OneOf(boundHolders),
+  limit: Type.String(),
+});
+export type PluginBound = Static<typeof PluginBound>;
 
 export const Plugin = Type.Object({
   id: Uuid,
@@ -123,6 +132,8 @@ export const PluginHealth = Type.Object({
   last_checked_at: Nullable(Timestamp),
   started_at: Nullable(Timestamp),
   sandbox: Nullable(OneOf(pluginSandboxes)),
+  /** What holds the process to its limits; null while it is not running. */
+  bounds: Nullable(Type.Array(PluginBound)),
   /** Crashes of the last five minutes; with the third it stays down. */
   recent_crashes: Type.Integer(),
   /** When it is started again by itself; null where it is not. */

@@ -78,16 +78,22 @@ export function bubblewrapLimits(limits: {
 }): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
-  const [major = 0, minor = 0] = release().split('.').map(Number);
-  const counts = major > 5 || (major === 5 && minor >= 14);
   return [
     prlimit,
     '--core=0',
     ...(limits.open_files === undefined ? [] : [`--nofile=${limits.open_files}`]),
     ...(limits.file_bytes === undefined ? [] : [`--fsize=${limits.file_bytes}`]),
-    ...(counts ? [`--nproc=${limits.processes}`] : []),
+    ...(countsProcesses() ? [`--nproc=${limits.processes}`] : []),
     '--',
   ];
+}
+
+/** Whether the kernel counts processes for each sandbox by itself, and there is a program to say how many. */
+export const limitsProcesses = (): boolean => countsProcesses() && findProgram('prlimit') !== undefined;
+
+function countsProcesses(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
 }
 
 /** Its file, or why it can't be used here: tried, since many machines forbid what it needs. */

@@ -46,6 +46,11 @@ export const pluginVariables = {
     default: 100,
     description: 'Processes of a plugin.',
   }),
+  SERVICE_PLUGIN_CONTROL_GROUPS: Type.Enum(['auto', 'off'], {
+    default: 'auto',
+    description:
+      'Whether plugins without a container are bounded by control groups of the kernel, where the scheduler may make some; else it watches what they take.',
+  }),
   SERVICE_PLUGIN_SANDBOX_SECURITY_OPTS: Type.Unsafe<string[]>({
     format: 'name-list',
     default: '',

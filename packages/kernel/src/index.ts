@@ -64,6 +64,18 @@ export {
   findBubblewrap,
   findProgram,
 } from './bubblewrap.ts';
+export {
+  controllers,
+  findControlGroups,
+  joining,
+  listControlGroups,
+  makeControlGroup,
+  removeControlGroup,
+  removeEmptyControlGroups,
+} from './control-groups.ts';
+export type { ControlGroup, ControlGroups, Controller } from './control-groups.ts';
+export { boundHolders, boundNames, boundWords, describeBounds, programBounds } from './program-bounds.ts';
+export type { ProgramBound } from './program-bounds.ts';
 export { isExposed } from './exposure.ts';
 export { engineEnvironment, findPluginWalls } from './plugin-walls.ts';
 export type { PluginWalls } from './plugin-walls.ts';

@@ -1,7 +1,17 @@
 /** What the machine and the environment bring. */
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
-import { BUBBLEWRAP_MEND, findBubblewrap, findPluginWalls, findProgram, isExposed } from '@acp/kernel';
+import {
+  BUBBLEWRAP_MEND,
+  type Controller,
+  describeBounds,
+  findBubblewrap,
+  findControlGroups,
+  findPluginWalls,
+  findProgram,
+  isExposed,
+  programBounds,
+} from '@acp/kernel';
 import { type Check, well, wrong } from './finding.ts';
 
 const LEAST_FREE_MB = 1000;
@@ -66,8 +76,11 @@ export const machineChecks: Record<string, Check> = {
     mend: `start the container engine of SERVICE_CONTAINER_CLI, or ${BUBBLEWRAP_MEND}; or set SERVICE_PLUGIN_SANDBOX`,
     run: async ({ config }) => {
       const walls = await findPluginWalls(config);
-      if (walls.kind !== 'bare') return well(`plugins are shut in by ${walls.kind}`);
-      const detail = `plugins are bare processes with the scheduler’s rights: ${walls.why}`;
+      const grouped = Object.keys(await findControlGroups(config)) as Controller[];
+      // Of this user and its group: a scheduler of another one may have other rights.
+      const bounds = `as one started from here: ${describeBounds(programBounds(config, walls.kind, grouped))}`;
+      if (walls.kind !== 'bare') return well(`plugins are shut in by ${walls.kind}; ${bounds}`);
+      const detail = `plugins are bare processes with the scheduler’s rights: ${walls.why}; ${bounds}`;
       const isChosen = config.plugin_sandbox === 'disabled';
       return isChosen || !isExposed(config)
         ? well(detail)

@@ -8,7 +8,15 @@ import {
 } from '@acp/core';
 import { mcpProgramLease } from '@acp/contract';
 import type { Database } from '@acp/db';
-import { type Config, type Logger, type Scrubber, sha256Hex, storableText, unavailable } from '@acp/kernel';
+import {
+  type Config,
+  type Controller,
+  type Logger,
+  type Scrubber,
+  sha256Hex,
+  storableText,
+  unavailable,
+} from '@acp/kernel';
 import type { ProcessEnd } from '../plugins/line-process.ts';
 import { UsageWatch } from '../plugins/usage-watch.ts';
 import { ServerFault } from './bounded-fetch.ts';
@@ -41,6 +49,7 @@ interface Running {
   connection: Promise<McpConnection>;
   process: ProgramProcess | undefined;
   workspace: string;
+  grouped: readonly Controller[];
   users: number;
   used_at: number;
   idle: NodeJS.Timeout | undefined;
@@ -169,6 +178,7 @@ export class McpPrograms {
     const opened = async (): Promise<McpConnection> => {
       const prepared = await prepareProgram(this.#parts.config, address.command ?? '', env, hold);
       running.workspace = prepared.workspace;
+      running.grouped = prepared.command.grouped;
       const onStart = (process: ProgramProcess) => (running.process = process);
       return McpConnection.open(async (fail) => programLink(prepared.command, onStart, onEnd, fail), limits);
     };
@@ -179,6 +189,7 @@ export class McpPrograms {
       connection: Promise.resolve().then(opened),
       process: undefined,
       workspace: '',
+      grouped: [],
       users: 0,
       used_at: performance.now(),
       idle: undefined,
@@ -286,10 +297,11 @@ export class McpPrograms {
 
   *#watched() {
     for (const running of this.#running.values()) {
-      const { process, workspace } = running;
+      const { process, workspace, grouped } = running;
       yield {
         pid: process?.pid,
         workspace,
+        grouped,
         kill: async (reason: string) => {
           process?.fail(reason);
           return Promise.resolve();

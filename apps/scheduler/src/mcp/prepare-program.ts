@@ -7,6 +7,7 @@ import {
   type McpCommand,
   type PluginWalls,
 } from '@acp/kernel';
+import { inControlGroup, sweepControlGroups } from '../plugins/control-group.ts';
 import { sandboxed, type SandboxedCommand, sweepPluginContainers } from '../plugins/sandbox.ts';
 import { makeWorkspace } from '../plugins/workspace.ts';
 
@@ -29,7 +30,11 @@ export async function prepareProgram(
   if (walls.kind !== 'container' && findProgram(offer.command[0] ?? '') === undefined)
     throw conflict(`the program ${name} is not installed where schedulers run`);
   const workspace = await makeWorkspace(config, server_id);
-  const command = sandboxed(config, walls, {
+  // What a scheduler left that was killed here.
+  const current = async () => Promise.resolve(new Map([[server_id, fence]]));
+  if (walls.kind === 'container') await sweepPluginContainers(config, current);
+  else await sweepControlGroups(config, current);
+  const place = {
     id: server_id,
     fence,
     workspace,
@@ -37,11 +42,8 @@ export async function prepareProgram(
     readable: offer.readable,
     image: offer.image,
     variables: () => env,
-  });
-  if (walls.kind === 'container')
-    // What a scheduler left that was killed here.
-    await sweepPluginContainers(config, async () => Promise.resolve(new Map([[server_id, fence]])));
-  return { command, workspace };
+  };
+  return { command: await inControlGroup(config, sandboxed(config, walls, place), place), workspace };
 }
 
 /**

@@ -158,8 +158,11 @@ export class LineProcess<Sent, Received> {
       } catch {
         // There is none.
       }
+    const why = await this.#command.whyEnded();
     await this.#command.cleanUp();
-    const unexpected = this.#stopping ? null : `it ended by itself, with ${signal ?? `code ${code}`}`;
+    const unexpected = this.#stopping
+      ? null
+      : (why ?? `it ended by itself, with ${signal ?? `code ${code}`}`);
     this.#exited.resolve();
     this.#handlers.onEnd({ failure: this.#failure ?? unexpected, stderr: this.#stderr });
   }

@@ -34,6 +34,8 @@ beforeAll(async () => {
       SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'workspaces'),
       SERVICE_PLUGIN_WORKSPACE_LIMIT: '4MB',
       SERVICE_PLUGIN_CPU_LIMIT: '0.05',
+      // What is watched in their place is what this is about.
+      SERVICE_PLUGIN_CONTROL_GROUPS: 'off',
     }),
     database: kit.database,
     storage,

@@ -1,11 +1,5 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import {
-  type CheckedManifest,
-  outsideValidator,
-  PLUGIN_PROTOCOL_VERSION,
-  type PluginMessage,
-  type PluginSandbox,
-} from '@acp/contract';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CheckedManifest, PLUGIN_PROTOCOL_VERSION, type PluginMessage } from '@acp/contract';
 import {
   type DueJob,
   endJobRun,
@@ -15,14 +9,22 @@ import {
   resolveSecrets,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { conflict, mapTexts, notFound, Scrubber, ServiceError, storableText } from '@acp/kernel';
+import {
+  conflict,
+  type Controller,
+  mapTexts,
+  notFound,
+  Scrubber,
+  ServiceError,
+  storableText,
+} from '@acp/kernel';
 import { checkManifest, ProtocolError } from '@acp/plugin-protocol';
 import { Conversation } from './conversation.ts';
 import { EventPump } from './event-pump.ts';
 import { HostRequests } from './host-requests.ts';
+import { type InputValidators, inputValidators } from './input-validators.ts';
 import { PluginLog } from './plugin-log.ts';
-import { LineProcess, type ProcessEnd } from './line-process.ts';
-import { pluginLines, type PluginProcess } from './plugin-lines.ts';
+import { type PluginProcess, type ProcessEnd, startProcess } from './plugin-lines.ts';
 import { prepareStart, type PreparedStart } from './prepare-start.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { messageBody } from './message-body.ts';
@@ -33,7 +35,6 @@ const STDERR_SHOWN = 2000;
 /** Of a job, in characters of JSON: a longer one is not kept. */
 const LONGEST_RESULT = 20_000;
 const LONGEST_CODE = 100;
-const LONGEST_COMPILING_MS = 3000;
 
 /** One plugin that this scheduler holds: from the laid binary to the end of its process. */
 export class PluginRunner {
@@ -51,7 +52,7 @@ export class PluginRunner {
   readonly #over = new AbortController();
   readonly #manifest = Promise.withResolvers<CheckedManifest>();
   readonly #end = Promise.withResolvers<string | null>();
-  readonly #validators = new Map<string, (input: unknown) => unknown>();
+  #validators: InputValidators = new Map();
   #secrets: string[] = [];
   #process: PluginProcess | undefined;
   #prepared: PreparedStart | undefined;
@@ -90,6 +91,10 @@ export class PluginRunner {
 
   get pid(): number | undefined {
     return this.#process?.pid;
+  }
+
+  get grouped(): readonly Controller[] {
+    return this.#prepared?.command.grouped ?? [];
   }
 
   get workspace(): string {
@@ -161,7 +166,7 @@ export class PluginRunner {
     const { command } = this.#prepared;
     const init = await this.#init();
     if (this.#isStopping) return this.#finish(null);
-    this.#process = new LineProcess(command, pluginLines, {
+    this.#process = startProcess(command, {
       onMessage: (message) => this.#take(message),
       onEnd: (end) => void this.#processEnded(end),
     });
@@ -174,20 +179,15 @@ export class PluginRunner {
       clearTimeout(overdue),
     );
     if (manifest === null || typeof manifest === 'string') return;
-    await this.#becomeReady(manifest, command.kind);
+    await this.#becomeReady(manifest);
   }
 
-  async #becomeReady(manifest: CheckedManifest, sandbox: PluginSandbox): Promise<void> {
+  async #becomeReady(manifest: CheckedManifest): Promise<void> {
     const { database } = this.#parts;
-    const begun = performance.now();
-    for (const { namespace, name, input_schema } of manifest.tools) {
-      if (performance.now() - begun > LONGEST_COMPILING_MS)
-        throw new ProtocolError('manifest: the input schemas take too long to be compiled');
-      // A schema may take its time: others get theirs in between.
-      await nextTurn();
-      this.#validators.set(`${namespace}:${name}`, compiled(name, input_schema));
-    }
-    const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, sandbox));
+    this.#validators = await inputValidators(manifest.tools);
+    const { kind: sandbox, bounds } = this.#prepared!.command;
+    const walls = { sandbox, bounds };
+    const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, walls));
     if (row === undefined) {
       // Stopped, banned or taken over meanwhile.
       await this.stop();
@@ -330,11 +330,3 @@ export class PluginRunner {
 
 const codeText = (code: string | number): string | number =>
   typeof code === 'string' ? storableText(code.slice(0, LONGEST_CODE)) : code;
-
-function compiled(tool: string, input_schema: Record<string, unknown>): (input: unknown) => unknown {
-  try {
-    return outsideValidator(input_schema, { at_once: true });
-  } catch (cause) {
-    throw new ProtocolError(`manifest: the input schema of tool ${tool} can’t be used`, { cause });
-  }
-}

@@ -3,6 +3,7 @@ import { approvedBinary, assertAllowlisted, HASH_CHANGED, type PluginRow, revert
 import { transaction } from '@acp/db';
 import { conflict, findPluginWalls } from '@acp/kernel';
 import { hashIfThere, layBinary } from './binary.ts';
+import { inControlGroup, sweepControlGroups } from './control-group.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { pluginVariables, sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
 import { layBody, makeWorkspace } from './workspace.ts';
@@ -46,10 +47,11 @@ export async function prepareStart(
   try {
     const variables = pluginVariables(plugin_id, company_id);
     const place = { id: plugin_id, fence, workspace, command: [binary], binary, variables };
-    const command = sandboxed(config, walls, place);
-    if (walls.kind === 'container')
-      // What a scheduler left that was killed here.
-      await sweepPluginContainers(config, async () => Promise.resolve(new Map([[plugin_id, fence]])));
+    // What a scheduler left that was killed here.
+    const current = async () => Promise.resolve(new Map([[plugin_id, fence]]));
+    if (walls.kind === 'container') await sweepPluginContainers(config, current);
+    else await sweepControlGroups(config, current);
+    const command = await inControlGroup(config, sandboxed(config, walls, place), place);
     const lay = async (bytes: Uint8Array) => `${command.workspace}/${await layBody(workspace, bytes)}`;
     return { command, workspace, layBody: lay, remove };
   } catch (err) {

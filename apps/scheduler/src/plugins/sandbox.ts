@@ -4,11 +4,15 @@ import {
   bubblewrapGround,
   bubblewrapLimits,
   type Config,
+  type Controller,
+  controllers,
   engineEnvironment,
   findProgram,
   isUuid,
   pickEnvironment,
   type PluginWalls,
+  type ProgramBound,
+  programBounds,
   repositoryRoot,
 } from '@acp/kernel';
 
@@ -22,6 +26,7 @@ export type SandboxConfig = Pick<
   Config,
   | 'container_cli'
   | 'home'
+  | 'plugin_control_groups'
   | 'plugin_cpu_limit'
   | 'plugin_memory_limit'
   | 'plugin_pids_limit'
@@ -57,11 +62,28 @@ export interface SandboxedCommand {
   cwd: string;
   /** The workspace as the plugin sees it. */
   workspace: string;
+  /** What holds it to its limits. */
+  bounds: ProgramBound[];
+  /** Those of them that need no watch. */
+  grouped: readonly Controller[];
+  /** For people, where the kernel has ended it. */
+  whyEnded(): Promise<string | undefined>;
   /** What the process's group does not end. Never rejects. */
   cleanUp(): Promise<void>;
 }
 
 export function sandboxed(config: SandboxConfig, walls: PluginWalls, place: ProgramPlace): SandboxedCommand {
+  return {
+    ...walled(config, walls, place),
+    bounds: programBounds(config, walls.kind, []),
+    grouped: walls.kind === 'container' ? controllers : [],
+    whyEnded: async () => Promise.resolve(undefined),
+  };
+}
+
+type Walled = Omit<SandboxedCommand, 'bounds' | 'grouped' | 'whyEnded'>;
+
+function walled(config: SandboxConfig, walls: PluginWalls, place: ProgramPlace): Walled {
   switch (walls.kind) {
     case 'container':
       return inContainer(config, place);
@@ -106,7 +128,7 @@ export const pluginVariables =
 const containerOf = ({ id, fence }: Pick<ProgramPlace, 'id' | 'fence'>): string =>
   `service-plugin-${id}-${fence}`;
 
-function inContainer(config: SandboxConfig, place: ProgramPlace): SandboxedCommand {
+function inContainer(config: SandboxConfig, place: ProgramPlace): Walled {
   const { PATH: _path, HOME: _home, LANG, ...own } = environment(place, WORKSPACE);
   const name = containerOf(place);
   const memory = config.plugin_memory_limit;
@@ -159,7 +181,7 @@ function inContainer(config: SandboxConfig, place: ProgramPlace): SandboxedComma
   };
 }
 
-function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace): SandboxedCommand {
+function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace): Walled {
   const hidden = [config.home, repositoryRoot];
   const files = { readable: place.readable ?? [], hidden };
   const { mounts, command, search } = visibleFiles(place.command, undefined, files);

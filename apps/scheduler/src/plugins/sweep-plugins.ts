@@ -1,10 +1,11 @@
 import { existingMcpPrograms, existingPlugins } from '@acp/core';
 import type { TimerContext } from '../context.ts';
 import { sweepBinaries } from './binary.ts';
+import { sweepControlGroups } from './control-group.ts';
 import { sweepPluginContainers } from './sandbox.ts';
 import { removeWorkspace, workspaceIds } from './workspace.ts';
 
-/** Removes the workspaces of plugins and MCP servers that are gone, and the copies and containers of holders that are. */
+/** Removes the workspaces of plugins and MCP servers that are gone, and the copies, groups and containers of holders that are. */
 export async function sweepPlugins({ config, database, logger }: TimerContext): Promise<void> {
   const current = async (found: string[]): Promise<ReadonlyMap<string, number>> => {
     if (found.length === 0) return new Map();
@@ -15,6 +16,7 @@ export async function sweepPlugins({ config, database, logger }: TimerContext): 
   const known = await current(ids);
   for (const id of ids) if (!known.has(id)) await removeWorkspace(config, id);
   await sweepBinaries(current);
+  await sweepControlGroups(config, current);
   const removed = await sweepPluginContainers(config, current);
   if (removed > 0) logger.warn('containers of plugins that no scheduler holds were removed', { removed });
 }

@@ -1,5 +1,5 @@
 import { memoryBytes, ProcessorShare, tooMuch, usageBelow } from '@acp/adapters';
-import type { Config } from '@acp/kernel';
+import { type Config, type Controller, controllers } from '@acp/kernel';
 import { workspaceBytes } from './workspace.ts';
 
 type Limits = Pick<
@@ -11,6 +11,8 @@ type Limits = Pick<
 export interface WatchedProcess {
   readonly pid: number | undefined;
   readonly workspace: string;
+  /** What the kernel bounds by itself. */
+  readonly grouped: readonly Controller[];
   kill(reason: string): Promise<void>;
   /** For its log. */
   note?(message: string): void;
@@ -58,8 +60,9 @@ export class UsageWatch {
     const running = [...this.#watched()].filter(({ pid }) => pid !== undefined);
     this.#shares.keepOnly(running.map(({ pid }) => pid!));
     if (running.length === 0) return;
+    const watched = running.filter(({ grouped }) => grouped.length < controllers.length);
     const usage = await usageBelow(
-      running.map(({ pid }) => pid!),
+      watched.map(({ pid }) => pid!),
       memoryBytes(this.#config.plugin_memory_limit),
     );
     if (this.#stopping.signal.aborted) return;
@@ -73,7 +76,7 @@ export class UsageWatch {
         void each.kill(reason);
         continue;
       }
-      if (taken && this.#shares.look(each.pid!, taken))
+      if (taken && !each.grouped.includes('cpu') && this.#shares.look(each.pid!, taken))
         each.note?.(
           `it takes more processor time than ${this.#config.plugin_cpu_limit} and is halted for it`,
         );

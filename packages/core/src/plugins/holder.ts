@@ -1,4 +1,4 @@
-import { type CheckedManifest, type PluginSandbox, type PluginState } from '@acp/contract';
+import type { CheckedManifest, PluginBound, PluginSandbox, PluginState } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
@@ -121,14 +121,14 @@ export async function pluginReady(
   tx: Tx,
   hold: PluginHold,
   manifest: CheckedManifest,
-  sandbox: PluginSandbox,
+  { sandbox, bounds }: { sandbox: PluginSandbox; bounds: PluginBound[] },
 ): Promise<PluginRow | undefined> {
   const held = await lockHeld(tx, hold);
   if (held === undefined || !held.wanted || held.approval_state !== 'allowed') return undefined;
   await registerManifest(tx, held, manifest);
   const ready = await moveTo(tx, host, held, 'ready', {
     message: `ready: ${manifest.tools.length} tools, ${manifest.events.length} event patterns, ${manifest.jobs.length} jobs, ${manifest.webhooks.length} webhooks`,
-    set: { manifest, sandbox, error: null },
+    set: { manifest, sandbox, bounds, error: null },
   });
   return moveTo(tx, host, ready, 'running', {
     message: 'running',

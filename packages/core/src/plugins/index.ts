@@ -34,7 +34,7 @@ export { nextRun } from './register.ts';
 export { manifestOf } from './manifest.ts';
 export {
   anyPluginComing,
-  countPluginSandboxes,
+  countPluginWalls,
   isComing,
   listPluginAudit,
   listPluginEvents,

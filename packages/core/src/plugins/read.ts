@@ -1,5 +1,6 @@
 import type {
   PluginAuditEntry,
+  PluginBound,
   PluginEvent,
   PluginHealth,
   PluginJob,
@@ -67,6 +68,7 @@ export async function pluginHealth(tx: Tx, plugin: PluginRow): Promise<PluginHea
     last_checked_at: isRunning ? plugin.checked_at : null,
     started_at: isRunning ? plugin.started_at : null,
     sandbox: shown.sandbox,
+    bounds: isRunning ? (plugin.bounds as PluginBound[] | null) : null,
     recent_crashes: await recentCrashes(tx, plugin),
     next_start_at: plugin.wanted && !isRunning ? plugin.next_start_at : null,
     error: shown.error,
@@ -165,15 +167,25 @@ function presentRun(row: JobRunRow): PluginJob['runs'][number] {
   };
 }
 
-/** How many plugins of the instance run in each kind of sandbox. */
-export async function countPluginSandboxes(
-  tx: Tx,
-): Promise<{ sandbox: PluginSandbox | null; plugins: number }[]> {
+/** Plugins of the instance that are held in one way. */
+export interface PluginWallsCount {
+  sandbox: PluginSandbox | null;
+  bounds: PluginBound[] | null;
+  plugins: number;
+}
+
+/** How many plugins of the instance run in each kind of sandbox, and what holds its bounds. */
+export async function countPluginWalls(tx: Tx): Promise<PluginWallsCount[]> {
+  const { sandbox, bounds } = plugins;
   const rows = await tx
-    .select({ sandbox: plugins.sandbox, plugins: count() })
+    .select({ sandbox, bounds, plugins: count() })
     .from(plugins)
     .where(and(eq(plugins.wanted, true), eq(plugins.state, 'running')))
-    .groupBy(plugins.sandbox)
-    .orderBy(plugins.sandbox);
-  return rows.map((row) => ({ ...row, sandbox: row.sandbox as PluginSandbox | null }));
+    .groupBy(sandbox, bounds)
+    .orderBy(sandbox, bounds);
+  return rows.map((row) => ({
+    ...row,
+    sandbox: row.sandbox as PluginSandbox | null,
+    bounds: row.bounds as PluginBound[] | null,
+  }));
 }

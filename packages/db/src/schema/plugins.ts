@@ -37,6 +37,8 @@ export const plugins = pgTable(
     host_capabilities: jsonb().notNull(),
     error: text(),
     sandbox: text(),
+    /** What holds the running process to its limits, or held the last one. */
+    bounds: jsonb(),
     /** As the running process sent it; of a stopped one null. */
     manifest: jsonb(),
     /** It is to run: somebody started it, and neither a stop nor too many crashes came since. */

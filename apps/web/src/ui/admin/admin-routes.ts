@@ -1,5 +1,5 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { countPluginSandboxes, listUsers, presentUser, readTicks } from '@acp/core';
+import { countPluginWalls, listUsers, presentUser, readTicks } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -8,6 +8,7 @@ import { formError, input, notice, postButton, select, status } from '../kit/par
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { boundFacts } from '../plugins/state-parts.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
@@ -60,26 +61,22 @@ const workerColumns: Column<Worker>[] = [
 ];
 
 /** What running plugins are shut in with. */
-function pluginWalls(counts: Awaited<ReturnType<typeof countPluginSandboxes>>): Html {
+function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html {
   return html`<section class="card">
     <h2>Sandboxes of running plugins</h2>
-    <dl class="facts">
-      !${each(
-        counts,
-        ({ sandbox, plugins }) =>
-          html`<dt>${sandbox ?? 'unknown'}</dt>
-            <dd>
-              ${plugins}
-              !${when(sandbox === 'bare', () => html`!${status('warn')} none: bare processes of the scheduler`)}
-            </dd>`,
-      )}
-    </dl>
+    !${each(
+      counts,
+      ({ sandbox, bounds, plugins }) =>
+        html`<h3>${plugins} in ${sandbox ?? 'an unknown sandbox'}</h3>
+          !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
+          <dl class="facts">!${when(bounds, boundFacts)}</dl>`,
+    )}
   </section>`;
 }
 
 async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   const workers = await readTicks(tx);
-  const walls = await countPluginSandboxes(tx);
+  const walls = await countPluginWalls(tx);
   const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
     <section class="card">
       <h2>Background workers of the last minute</h2>

@@ -1,5 +1,6 @@
 /** What a plugin is, at this moment. */
-import type { Plugin, PluginHealth } from '@acp/contract';
+import type { Plugin, PluginBound, PluginHealth } from '@acp/contract';
+import { boundWords } from '@acp/kernel';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
@@ -45,6 +46,7 @@ export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
       <dd>${health.recent_crashes} in five minutes</dd>
       <dt>Sandbox</dt>
       <dd>!${sandboxOf(plugin)}</dd>
+      !${when(health.bounds, boundFacts)}
       <dt>Version</dt>
       <dd>${version ?? '–'}</dd>
       <dt>Slug</dt>
@@ -65,6 +67,20 @@ function sandboxOf({ sandbox }: Plugin): Html {
     return html`!${status('warn')} <span class="small">none: a bare process of the scheduler</span>`;
   return html`${sandbox}`;
 }
+
+/** What holds each bound of a running process, by name. */
+export const boundFacts = (bounds: readonly PluginBound[]): Html =>
+  each(
+    bounds,
+    ({ bound, held_by, limit }) =>
+      html`<dt>${boundWords.bound[bound]}</dt>
+        <dd>
+          ${limit}
+          <span class="soft small">
+            !${held_by === 'nothing' ? html`!${status('warn')} held by nothing` : html`held by ${boundWords.held_by[held_by]}`}
+          </span>
+        </dd>`,
+  );
 
 /** Why it does not run, with the end of its standard error. */
 export const errorCard = ({ error }: Plugin): Html =>
