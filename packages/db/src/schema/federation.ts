@@ -5,6 +5,7 @@ import {
   index,
   integer,
   jsonb,
+  numeric,
   pgTable,
   text,
   uniqueIndex,
@@ -126,6 +127,10 @@ export const a2a_delegations = pgTable(
     forwarded_at: createdAt(),
     failures: integer().notNull().default(0),
     failing_since: instant(),
+    /** Why the last step came to nothing; null where it did not. */
+    error: text(),
+    /** As the peer says so far; null: it says nothing. */
+    cost_usd: numeric({ precision: 18, scale: 8 }),
     /** Null: over. Put ahead by whoever takes it, for as long as a step may take. */
     next_attempt_at: instant(),
     /** Since when somebody takes a step; null: nobody. */
@@ -141,6 +146,29 @@ export const a2a_delegations = pgTable(
     index('a2a_delegations_due')
       .on(t.next_attempt_at)
       .where(sql`next_attempt_at is not null`),
-    index('a2a_delegations_peer').on(t.peer_id),
+    index('a2a_delegations_peer_newest').on(t.peer_id, t.created_at.desc(), t.issue_id.desc()),
+  ],
+);
+
+/** Calls of agents of peers; of those that only ask how a task stands, the failed ones. Kept as long as events. */
+export const a2a_calls = pgTable(
+  'a2a_calls',
+  {
+    id: id(),
+    peer_id: uuid()
+      .notNull()
+      .references(() => a2a_peers.id, { onDelete: 'cascade' }),
+    /** The delegation that it was about. */
+    issue_id: uuid().notNull(),
+    remote_agent: text().notNull(),
+    method: text().notNull(),
+    /** Null: it was answered. */
+    error: text(),
+    duration_ms: integer().notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    index('a2a_calls_peer').on(t.peer_id, t.created_at.desc(), t.id.desc()),
+    index('a2a_calls_created').on(t.created_at),
   ],
 );
