@@ -106,6 +106,7 @@ export const sliceOrder = [
   'tools',
   'inbox',
   'views',
+  'search',
   'portability',
   'admin',
   'backups',

@@ -59,8 +59,8 @@ export class Browser {
     return browser;
   }
 
-  async get(path: string): Promise<request.Response> {
-    return this.#keep(await request(this.#app).get(path).set(this.#headers()));
+  async get(path: string, headers: Record<string, string> = {}): Promise<request.Response> {
+    return this.#keep(await request(this.#app).get(path).set(this.#headers()).set(headers));
   }
 
   async post(

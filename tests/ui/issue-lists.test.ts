@@ -148,3 +148,18 @@ describe('the board', () => {
     expect((await member.get(`${part}/nowhere`)).status).toBe(404);
   });
 });
+
+describe('the search for everything', () => {
+  it('is a page, and the answers of the palette', async () => {
+    const viewer = Browser.of(app, cast.viewer);
+    const path = `/companies/${cast.company_id}/find?q=paper`;
+    const shown = await viewer.get(path);
+    expect(shown.text).toMatch(/<h2>Issues<\/h2>[\s\S]*Order paper/);
+    expect((await viewer.get(`/companies/${cast.company_id}/find?q=nothing+like+it`)).text).toContain(
+      'Nothing found',
+    );
+    const answers = await viewer.get(path, { 'HX-Request': 'true' });
+    expect(answers.text.trim()).toMatch(/^<a role="option" id="found-[^"]*" href="\/issues\//);
+    expect(answers.text).not.toContain('<html');
+  });
+});

@@ -39,6 +39,7 @@ import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
 import { providerEndpoints } from './providers.ts';
 import { secretEndpoints } from './secrets.ts';
 import { secondFactorEndpoints } from './second-factors.ts';
+import { searchEndpoints } from './search.ts';
 import { securityEndpoints } from './security.ts';
 import { settingsEndpoints } from './settings-endpoints.ts';
 import { skillEndpoints } from './skills.ts';
@@ -99,6 +100,7 @@ export const endpoints: readonly EndpointRow[] = [
   inboxEndpoints,
   viewEndpoints,
   portabilityEndpoints,
+  searchEndpoints,
   adminEndpoints,
   alertEndpoints,
   trashEndpoints,

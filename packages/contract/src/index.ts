@@ -22,6 +22,7 @@ export * from './roles.ts';
 export * from './tools.ts';
 export * from './trash.ts';
 export * from './views.ts';
+export * from './search.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';
 export * from './second-factors.ts';

@@ -47,6 +47,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'routine-triggers': 'Webhooks and schedules.',
   routines: 'What makes issues by itself.',
   runs: 'What agents did, turn by turn.',
+  search: 'One search over what a company works on.',
   secrets: 'Values that are used and never shown.',
   settings: 'The instance’s settings and flags.',
   skills: 'Instructions that agents look up.',

@@ -42,6 +42,7 @@ export * from './tools/index.ts';
 export * from './inbox/index.ts';
 export * from './views/index.ts';
 export * from './portability/index.ts';
+export * from './search/index.ts';
 export * from './admin/index.ts';
 export * from './backups/index.ts';
 export * from './health/index.ts';

@@ -25,5 +25,5 @@ export {
   terminalIssueStatuses,
   wakeableAgentStatuses,
 } from './status-lists.ts';
-export { priorityWeight, titleOrder } from './issue-orders.ts';
+export { issueText, priorityWeight, titleOrder } from './issue-orders.ts';
 export * as schema from './schema/index.ts';

@@ -1,4 +1,4 @@
-/** Orders of issues that are no column: an index serves a statement only where both spell them alike. */
+/** Orders of issues that are no column, and their text: an index serves a statement only where both spell them alike. */
 import { type AnyColumn, type SQL, sql } from 'drizzle-orm';
 
 type Term = SQL | AnyColumn;
@@ -9,3 +9,6 @@ export const priorityWeight = (priority: Term): SQL =>
 
 /** The beginning tells titles apart, and fits into a cursor. */
 export const titleOrder = (title: Term): SQL => sql`(lower(left(${title}, 40)))`;
+
+/** The words of a description. What lies beyond is not found: PostgreSQL bounds the size of such a value. */
+export const issueText = (body: Term): SQL => sql`to_tsvector('simple', left(coalesce(${body}, ''), 100000))`;

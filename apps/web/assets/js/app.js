@@ -1,6 +1,7 @@
 // What makes the pages live: the event stream, parts that renew themselves, forms that need no button.
 // Everything here is an addition: each act works as a plain form post without it.
 import { startFolded } from './folded.js';
+import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
 import { startToasts } from './toasts.js';
@@ -41,6 +42,7 @@ if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 startFolded();
 startToasts();
+startKeys();
 startTranscripts(document);
 startLiveParts();
 const { company, cursor } = document.body.dataset;

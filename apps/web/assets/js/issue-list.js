@@ -1,4 +1,5 @@
 // The list of issues: cells that are changed in place, rows that are chosen, and the keyboard.
+import { isTyping, lettersAct } from './keys.js';
 import { toast } from './toasts.js';
 
 /** Keys that change a cell of the focused row. */
@@ -114,8 +115,7 @@ function startChoosing(list, rows) {
 
 function onKey(event, list, rows) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  if (ctrlKey || metaKey || altKey || target.matches('input:not([type=checkbox]), select, textarea')) return;
-  if (document.querySelector('dialog[open]')) return;
+  if (ctrlKey || metaKey || altKey || !lettersAct() || isTyping(target)) return;
   const row = document.activeElement?.closest('[data-issue-list] tbody tr');
   if (key === 'j' || key === 'k') {
     const known = rows();

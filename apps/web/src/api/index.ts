@@ -44,6 +44,7 @@ import { securityRoutes } from './security/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
+import { searchRoutes } from './search/routes.ts';
 import { viewRoutes } from './views/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
@@ -89,6 +90,7 @@ export const apiRoutes: readonly Route[] = [
   federationRoutes,
   inboxRoutes,
   viewRoutes,
+  searchRoutes,
   alertRoutes,
   portabilityRoutes,
   trashRoutes,

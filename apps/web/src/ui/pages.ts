@@ -47,6 +47,7 @@ import { securityLogRoutes } from './security/log-routes.ts';
 import { modelRoutes } from './providers/connect-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
+import { searchRoutes } from './search/search-routes.ts';
 import { skillRoutes } from './skills/skill-routes.ts';
 import { textRoutes } from './texts/text-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
@@ -74,6 +75,7 @@ export const uiPages: readonly UiRoute[] = [
   boardRoutes,
   issueListRoutes,
   viewRoutes,
+  searchRoutes,
   issueRoutes,
   materialRoutes,
   runsRoutes,

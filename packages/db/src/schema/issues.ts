@@ -3,7 +3,7 @@ import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid }
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { actionableIssueStatuses, terminalIssueStatuses } from '../status-lists.ts';
-import { priorityWeight, titleOrder } from '../issue-orders.ts';
+import { issueText, priorityWeight, titleOrder } from '../issue-orders.ts';
 
 export const issues = pgTable(
   'issues',
@@ -92,6 +92,7 @@ export const issues = pgTable(
     index('issues_a2a')
       .on(t.origin_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null and ${t.origin_kind} = 'a2a'`),
+    index('issues_text').using('gin', t.company_id, sql`(${issueText(t.body_markdown)})`),
     index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
   ],
 );

@@ -183,7 +183,7 @@ export const issueListRoutes: UiRoute[] = [
       const { company_id, query } = context;
       const filter = filterOf(query);
       const done = query.delete === undefined ? 'changed' : 'moved to the trash';
-      const text = `${counted(changed)} ${done}.`;
+      const text = changed === 0 ? 'They were like that already.' : `${counted(changed)} ${done}.`;
       const address = pathWith(listPath(company_id), filter);
       return listPage(context, filter, {
         said: toast(text, { undo: undoButton(company_id, filter, undo), address }),

@@ -1,5 +1,5 @@
 /**
- * Static files, read and compressed once: one style sheet joined from its parts, htmx and markdown-it from their
+ * Static files, read and compressed once: one style sheet joined from its parts, others' from their
  * packages, scripts of our own. Pages name them below a folder that is the digest of them all, so that browsers keep
  * them for good, and scripts that import each other by relative paths are of one release.
  */
@@ -12,6 +12,7 @@ import { type RequestHandler, type Response, Router } from 'express';
 
 const folder = resolve(import.meta.dirname, '../../../assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
+const combobox = fileURLToPath(import.meta.resolve('@github/combobox-nav'));
 const htmx = join(dirname(fileURLToPath(import.meta.resolve('htmx.org'))), 'htmx.min.js');
 
 /** Of addresses without the digest: browsers ask again after a while and mostly hear that nothing has changed. */
@@ -67,6 +68,7 @@ function readAssets(): ReadonlyMap<string, Asset> {
     ['htmx.js', readFileSync(htmx, 'utf8')],
     // Chats are rendered while they stream; what stays is the server's.
     ['markdown-it.js', readFileSync(markdownIt, 'utf8')],
+    ['combobox-nav.js', readFileSync(combobox, 'utf8')],
     ...scripts
       .toSorted()
       .map((name): [string, string] => [name, readFileSync(join(folder, 'js', name), 'utf8')]),

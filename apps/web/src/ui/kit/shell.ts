@@ -35,6 +35,7 @@ export function shell(options: ShellOptions): Html {
         <a class="brand" href="/companies">Control plane</a>
         !${when(company, companyLink)}
         <nav class="account" aria-label="Account">
+          !${when(company, findLink)}
           !${when(company, ({ id }) => navLink({ label: 'Inbox', path: `/companies/${id}/inbox` }, active))}
           !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
           !${navLink({ label: user.name, path: '/profile' }, active)}
@@ -86,6 +87,10 @@ function companyLink({ id, name, logo }: NonNullable<ShellOptions['company']>): 
     html`<img src="/api/companies/${id}/logo/image?v=${asset_id ?? ''}" data-theme="${theme}" alt="" />`;
   return html`<a class="company" href="/companies/${id}">!${when(logo, image)}<span>${name}</span></a>`;
 }
+
+/** Opens the palette; without script it leads to the page of the same search. */
+const findLink = ({ id }: { id: string }): Html =>
+  html`<a class="find" href="/companies/${id}/find" data-palette>Find <kbd>Ctrl K</kbd></a>`;
 
 const navLink = ({ label, path, count }: NavItem, active: string | undefined): Html =>
   html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}

@@ -1,0 +1,98 @@
+// Keys that lead around. Letters alone can be switched off (they may be spoken by mistake); Ctrl-K stays.
+const OFF = 'single-keys-off';
+
+const GOES = { d: '', b: '/board', i: '/issues', a: '/agents', r: '/runs', c: '/costs', n: '/inbox' };
+/** `g` waits so long for its letter. */
+const SEQUENCE_MS = 1500;
+
+export function startKeys() {
+  const { company } = document.body.dataset;
+  const base = company && company !== 'instance' ? `/companies/${company}` : null;
+  let g = 0;
+  document.addEventListener('keydown', (event) => {
+    const { key, ctrlKey, metaKey, altKey, target } = event;
+    if ((ctrlKey || metaKey) && key.toLowerCase() === 'k') {
+      event.preventDefault();
+      return void open();
+    }
+    if ((ctrlKey || metaKey) && key === 'Enter' && target.form && target.matches('textarea')) {
+      return target.form.requestSubmit();
+    }
+    if (ctrlKey || metaKey || altKey || event.defaultPrevented || !lettersAct() || isTyping(target))
+      return undefined;
+    if (base && g > Date.now() - SEQUENCE_MS && Object.hasOwn(GOES, key)) {
+      g = 0;
+      event.preventDefault();
+      return location.assign(base + GOES[key]);
+    }
+    g = key === 'g' ? Date.now() : 0;
+    const act = ACTS[key];
+    if (act && act(base)) event.preventDefault();
+    return undefined;
+  });
+  for (const link of document.querySelectorAll('[data-palette]')) {
+    link.addEventListener('click', (event) => {
+      event.preventDefault();
+      void open();
+    });
+  }
+  const box = document.querySelector('[data-single-keys]');
+  if (box) {
+    box.checked = lettersAct();
+    box.addEventListener('change', () => {
+      if (box.checked) localStorage.removeItem(OFF);
+      else localStorage.setItem(OFF, 'yes');
+    });
+  }
+}
+
+/** @returns whether the key did something */
+const ACTS = {
+  c: (base) => base && goTo(`${base}/issues/new`),
+  '?': (base) => base && goTo(`${base}/keys`),
+  '/': () => {
+    const field = document.querySelector('main input[type=search]');
+    if (field) field.select();
+    else void open();
+    return true;
+  },
+  j: () => step(1),
+  k: () => step(-1),
+};
+
+function goTo(path) {
+  location.assign(path);
+  return true;
+}
+
+/** The first link of the next row of the page's table. The list of issues has rows of its own. */
+function step(by) {
+  if (document.querySelector('[data-issue-list]')) return false;
+  const rows = [...document.querySelectorAll('main tbody tr, main ul.list > li')].filter((row) =>
+    row.querySelector('a'),
+  );
+  if (rows.length === 0) return false;
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const next = rows[at < 0 ? 0 : Math.max(0, Math.min(at + by, rows.length - 1))];
+  next.querySelector('a').focus();
+  return true;
+}
+
+export function isTyping(target) {
+  return (
+    target.matches('input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]') ||
+    document.querySelector('dialog[open]') !== null
+  );
+}
+
+export function lettersAct() {
+  try {
+    return localStorage.getItem(OFF) === null;
+  } catch {
+    return true;
+  }
+}
+
+async function open() {
+  (await import('./palette.js')).openPalette();
+}

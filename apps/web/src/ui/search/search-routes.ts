@@ -1,0 +1,113 @@
+/** One search for everything, as a page and as the answers of the palette; and the keys that lead around. */
+import type { Found } from '@acp/contract';
+import { find } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, input, status } from '../kit/parts.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const byCompany = { scope: { by: 'company', param: 'companyId' }, role: 'viewer' } as const;
+
+const LONGEST = 200;
+
+const headings: Record<Found['kind'], string> = {
+  issue: 'Issues',
+  agent: 'Agents',
+  project: 'Projects',
+  run: 'Runs',
+};
+
+const line = ({ title, detail, status: state }: Found): Html =>
+  html`<span class="identifier">${detail ?? ''}</span> <span class="grow">${title}</span> !${status(state)}`;
+
+async function findPage(context: UiContext<'company'>): Promise<Html> {
+  const { tx, company_id, query, fragment } = context;
+  const q = (query.q ?? '').replaceAll('\0', '').slice(0, LONGEST);
+  const found = await find(tx, company_id, q);
+  if (fragment) return options(found);
+  const path = `/companies/${company_id}/find`;
+  const body = html`<form class="filters row" method="get" action="${path}" role="search">
+      !${input({ name: 'q', label: 'Issues, agents, projects, runs', type: 'search', value: q, autofocus: true })}
+      <button>Search</button>
+    </form>
+    !${when(q.trim() !== '' && found.length === 0, () =>
+      emptyState('Nothing found', html`Neither a title nor a text nor a name has “${q.trim()}”.`),
+    )}
+    !${each([...Map.groupBy(found, ({ kind }) => kind)], ([kind, of]) => section(headings[kind], of))}`;
+  return companyPage(context, { title: 'Find', active: path, body });
+}
+
+const section = (title: string, found: readonly Found[]): Html =>
+  html`<section class="card">
+    <h2>${title}</h2>
+    <ul class="list">
+      !${each(found, (one) => html`<li><a class="found" href="${one.url}">!${line(one)}</a></li>`)}
+    </ul>
+  </section>`;
+
+/** What the palette chooses from. */
+const options = (found: readonly Found[]): Html =>
+  each(
+    found,
+    (one) =>
+      html`<a role="option" id="found-${one.id}" href="${one.url}" tabindex="-1"
+        ><span class="soft small">${one.kind}</span> !${line(one)}</a
+      >`,
+  );
+
+/** Each key with what it does; `g` and a letter go somewhere. */
+const keys: readonly [keys: string, does: string][] = [
+  ['Ctrl K, ⌘ K', 'find anything, go anywhere'],
+  ['/', 'to the filter of the page, or the search'],
+  ['c', 'write a new issue'],
+  ['?', 'this page'],
+  ['j, k', 'down and up in a list'],
+  ['x', 'choose the issue of the row'],
+  ['s, p, a', 'change status, priority or assignee of the row'],
+  ['Enter', 'open what has the focus'],
+  ['Arrow keys', 'from card to card on the board'],
+  ['Shift with ← or →', 'move the card to the next column'],
+  ['Ctrl Enter, ⌘ Enter', 'send what is being written'],
+  ['g d', 'to the dashboard'],
+  ['g b', 'to the board'],
+  ['g i', 'to the issues'],
+  ['g a', 'to the agents'],
+  ['g r', 'to the runs'],
+  ['g c', 'to the costs'],
+  ['g n', 'to the inbox'],
+];
+
+const keyLine = ([names, does]: readonly [string, string]): Html =>
+  html`<tr>
+    <td><kbd>${names}</kbd></td>
+    <td>${does}</td>
+  </tr>`;
+
+const keysPage = (context: UiContext<'company'>): Promise<Html> =>
+  companyPage(context, {
+    title: 'Keys',
+    body: html`<div class="card">
+      <table aria-label="Keys" class="keys">
+        <thead>
+          <tr>
+            <th>Key</th>
+            <th>What it does</th>
+          </tr>
+        </thead>
+        <tbody>
+          !${each(keys, keyLine)}
+        </tbody>
+      </table>
+      <p data-script-only>
+        <label class="check"
+          ><input type="checkbox" data-single-keys />
+          <span>Letters alone do something, in this browser</span></label
+        >
+      </p>
+    </div>`,
+  });
+
+export const searchRoutes: UiRoute[] = [
+  page('/companies/{companyId}/find', byCompany, findPage),
+  page('/companies/{companyId}/keys', byCompany, keysPage),
+];

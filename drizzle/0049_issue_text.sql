@@ -1,0 +1,1 @@
+CREATE INDEX "issues_text" ON "issues" USING gin ("company_id",(to_tsvector('simple', left(coalesce("body_markdown", ''), 100000))));

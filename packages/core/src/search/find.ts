@@ -1,0 +1,114 @@
+import type { Found } from '@acp/contract';
+import { issueText, type Tx } from '@acp/db';
+import { isUuid } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
+import { listIssues, notTrashed } from '../issues/index.ts';
+
+/** Of each kind; who looks for more narrows down a list. */
+const MOST = { issues: 8, texts: 5, agents: 6, projects: 4, runs: 3 };
+/** Of a text's matches so many are looked at: the newest among them are shown. */
+const MOST_MATCHES = 500;
+const MOST_WORDS = 8;
+
+/** What fits, the best of each kind first; nothing for an empty text. Runs that are private to somebody are left out. */
+export async function find(tx: Tx, company_id: string, text: string): Promise<Found[]> {
+  const q = text.trim();
+  if (q === '') return [];
+  const { items } = await listIssues(tx, company_id, { q, limit: MOST.issues });
+  const titled = items.map(({ id, title, identifier, status }) => issue({ id, title, identifier, status }));
+  const written = await byText(
+    tx,
+    company_id,
+    q,
+    titled.map(({ id }) => id),
+  );
+  const named = await byName(tx, company_id, q);
+  const runs = await runsOf(tx, company_id, q, titled.slice(0, MOST.runs));
+  return [...titled, ...named, ...written, ...runs];
+}
+
+interface IssueHead extends Record<string, unknown> {
+  id: string;
+  title: string;
+  identifier: string;
+  status: string;
+}
+
+const issue = ({ id, title, identifier, status }: IssueHead): Found => ({
+  kind: 'issue',
+  id,
+  title,
+  detail: identifier,
+  status,
+  url: `/issues/${id}`,
+});
+
+/** Issues whose description has all the words, or words that begin so; changed last first. */
+async function byText(tx: Tx, company_id: string, q: string, known: readonly string[]): Promise<Found[]> {
+  const words = q.match(/[\p{L}\p{N}]+/gu)?.slice(0, MOST_WORDS) ?? [];
+  if (words.length === 0 || q.length < 3) return [];
+  const asked = words.map((word) => `${word}:*`).join(' & ');
+  const { rows } = await tx.execute<IssueHead>(sql`
+    select id, title, identifier, status from (
+      select i.id, i.title, i.identifier, i.status, i.updated_at from issues i
+      where i.company_id = ${company_id} and ${notTrashed('i')}
+        and ${issueText(sql`i.body_markdown`)} @@ to_tsquery('simple', ${asked})
+        and not i.id = any(${sql.param([...known])}::uuid[])
+      limit ${MOST_MATCHES}
+    ) matching order by updated_at desc, id limit ${MOST.texts}`);
+  return rows.map(issue);
+}
+
+interface Named extends Record<string, unknown> {
+  kind: 'agent' | 'project';
+  id: string;
+  title: string;
+  detail: string | null;
+  status: string;
+}
+
+async function byName(tx: Tx, company_id: string, q: string): Promise<Found[]> {
+  const part = `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const { rows } = await tx.execute<Named>(sql`
+    (select 'agent' as kind, a.id, a.name as title, a.role as detail, a.status from agents a
+      where a.company_id = ${company_id} and a.deleted_at is null
+        and (a.name ilike ${part} or a.role ilike ${part} or a.title ilike ${part})
+      order by a.status = 'terminated', position(lower(${q}) in lower(a.name)) = 0, a.name, a.id limit ${MOST.agents})
+    union all
+    (select 'project', p.id, p.name, null, p.status from projects p
+      where p.company_id = ${company_id} and p.deleted_at is null and p.name ilike ${part}
+      order by p.name, p.id limit ${MOST.projects})`);
+  return rows.map((row) => ({ ...row, url: `/${row.kind}s/${row.id}` }));
+}
+
+interface RunHead extends Record<string, unknown> {
+  id: string;
+  status: string;
+  wake_reason: string;
+  agent_name: string;
+  identifier: string | null;
+}
+
+/** The newest of each of the issues, or the one of that id. */
+async function runsOf(tx: Tx, company_id: string, q: string, issues: readonly Found[]): Promise<Found[]> {
+  const ids = issues.map(({ id }) => id);
+  if (ids.length === 0 && !isUuid(q)) return [];
+  const mine = sql`r.company_id = ${company_id} and r.private_to_user_id is null`;
+  const chosen = isUuid(q)
+    ? sql`select r.id from heartbeat_runs r where r.id = ${q} and ${mine}`
+    : sql`select newest.id from unnest(${sql.param(ids)}::uuid[]) asked(id)
+        cross join lateral (select r.id from heartbeat_runs r where r.issue_id = asked.id and ${mine}
+          order by r.created_at desc nulls last, r.id desc nulls last limit 1) newest`;
+  const { rows } = await tx.execute<RunHead>(sql`
+    select r.id, r.status, r.wake_reason, a.name as agent_name, i.identifier
+    from heartbeat_runs r join agents a on a.id = r.agent_id left join issues i on i.id = r.issue_id
+    where r.id in (${chosen}) order by r.created_at desc limit ${MOST.runs}`);
+  return rows.map(({ id, status, wake_reason, agent_name, identifier }) => ({
+    kind: 'run',
+    id,
+    title: identifier === null ? `Run of ${agent_name}` : `Run of ${agent_name} on ${identifier}`,
+    detail: wake_reason,
+    status,
+    url: `/runs/${id}`,
+  }));
+}

@@ -1,0 +1,2 @@
+/** Owns no table: one search over issues, agents, projects and runs. */
+export { find } from './find.ts';
