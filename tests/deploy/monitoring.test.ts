@@ -5,11 +5,14 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@acp/kernel';
 import { testDatabase, testLogger } from '@acp/testkit';
+import express from 'express';
 import request from 'supertest';
 import { type Static, Type } from 'typebox';
 import { Errors } from 'typebox/value';
 import { createHealthApp } from '../../apps/web/src/app.ts';
+import { countCall, countRun, showSlots } from '../../apps/scheduler/src/execution/run-metrics.ts';
 import { healthRouter } from '../../apps/web/src/health/router.ts';
+import { measureRequests } from '../../apps/web/src/http/http-metrics.ts';
 import { findProgram, readText, readYaml, root } from './files.ts';
 
 const strict = { additionalProperties: false };
@@ -153,7 +156,18 @@ beforeAll(async () => {
   const { database } = await testDatabase();
   const config = loadConfig({ SERVICE_METRICS_TOKEN: 'token' });
   const app = createHealthApp(healthRouter({ config, database, streams: () => 0 }), testLogger());
-  // The series of the checks begin with the first look at them.
+  // Series begin with the first thing that they count.
+  countRun('heartbeat', { failure: null }, 1);
+  countCall('family_compat', 'transient', 1, { input_tokens: 1, output_tokens: 1 });
+  showSlots(5, 1);
+  const refusing = express().use(measureRequests, (_request, response) => void response.sendStatus(503));
+  await request(refusing).get('/');
+  await database.pool.query(
+    `insert into scheduler_ticks (scheduler, worker, ticks, errors, started_at) values ('s', 'w', 1, 1, now())`,
+  );
+  await database.pool.query(
+    `insert into instance_settings (key, value) values ('entitlement', jsonb_build_object('until', now()))`,
+  );
   await request(app).get('/readyz');
   const { text } = await request(app).get('/metrics').set('authorization', 'Bearer token').expect(200);
   exposed = [...text.matchAll(/^([a-z0-9_]+)(?:\{(.*)\})? /gm)].map(([, name = '', labels = '']) => ({
@@ -161,6 +175,14 @@ beforeAll(async () => {
     labels,
   }));
 });
+
+/** `name="value"`, or `name=~"pattern"`. */
+function meets(labels: string, matcher: string): boolean {
+  const [, name, pattern] = /^(\w+)=~"(.*)"$/.exec(matcher) ?? [];
+  if (name === undefined) return labels.includes(matcher);
+  const value = new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1];
+  return value !== undefined && new RegExp(`^(?:${pattern})$`).test(value);
+}
 
 /** Selectors of an expression that no series answers. */
 function unanswered(expr: string): string[] {
@@ -173,7 +195,7 @@ function unanswered(expr: string): string[] {
         .filter((matcher) => matcher !== '' && !added.has(/^\w+/.exec(matcher)![0]));
       if (name === 'up') return own.length > 0;
       return !exposed.some(
-        (series) => series.name === name && own.every((each) => series.labels.includes(each)),
+        (series) => series.name === name && own.every((each) => meets(series.labels, each)),
       );
     })
     .map(([selector]) => selector);

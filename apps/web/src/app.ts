@@ -4,13 +4,13 @@ import { type Config, type Logger, notFound } from '@acp/kernel';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
+import { beginRequest } from './http/begin-request.ts';
 import { createCredentials, type Credentials } from './http/credentials.ts';
 import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { errorHandler } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
 import { mount } from './http/mount.ts';
 import { rateLimiter } from './http/rate-limit.ts';
-import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
 import { type ProtocolDeps, protocolRoutes } from './protocol-routes.ts';
@@ -40,7 +40,7 @@ export function createApp(deps: AppDeps): Express {
   const { database, logger, config } = deps;
   const credentials = deps.credentials ?? createCredentials({ database, logger });
   const app = bareApp();
-  app.use(requestId);
+  app.use(beginRequest);
   if (config.log_level === 'debug') app.use(accessLog(logger));
   app.use(securityHeaders(config.public_url));
   const limiter = rateLimiter({
@@ -71,7 +71,7 @@ export function createApp(deps: AppDeps): Express {
 /** What is served where no API is: health, and the same errors as everywhere. */
 export function createHealthApp(health: RequestHandler, logger: Logger): Express {
   const app = bareApp();
-  app.use(requestId, health, unknownPath);
+  app.use(...beginRequest, health, unknownPath);
   app.use(errorHandler(logger));
   return app;
 }

@@ -5,6 +5,7 @@ import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { kindOfRun } from './kinds/index.ts';
+import { countRun } from './run-metrics.ts';
 import type { RunParts } from './run-parts.ts';
 import { Transcript } from './transcript.ts';
 import { workOnRun } from './work-on-run.ts';
@@ -16,9 +17,12 @@ import { writeEnd } from './write-end.ts';
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
   const parts = partsOf(settings, held, { awaited: kindOfRun(run.kind).awaited });
+  const began = performance.now();
   await logUnlessWritten(settings, run, async () => {
     const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
-    if (result !== 'handed over') await writeEnd(settings, run, parts, result);
+    if (result === 'handed over') return;
+    await writeEnd(settings, run, parts, result);
+    countRun(run.kind, result, (performance.now() - began) / 1000);
   });
 }
 

@@ -6,6 +6,7 @@ import { unavailable } from '@acp/kernel';
 import type { BroughtResult } from './brought-result.ts';
 import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
+import { showSlots } from './run-metrics.ts';
 import { HeldRun } from './held-run.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
@@ -31,6 +32,7 @@ export class RunPool {
   constructor(settings: RunPoolSettings) {
     this.#set = { ...settings, transcripts: new TranscriptWriter(settings.database) };
     this.#size = settings.config.worker_pool_size;
+    showSlots(this.#size, 0);
   }
 
   get size(): number {
@@ -122,9 +124,11 @@ export class RunPool {
       const full = this.free() <= 0;
       leases.drop(held);
       this.#runs.delete(execution);
+      showSlots(this.#size, this.#runs.size);
       this.#refill(full);
     });
     this.#runs.add(execution);
+    showSlots(this.#size, this.#runs.size);
     await execution;
   }
 

@@ -1,9 +1,9 @@
-import { execute } from '@acp/adapters';
 import type { ClaimedRun } from '@acp/core';
 import { applyAction } from '../verbs/apply.ts';
 import { rehearse } from '../verbs/rehearse.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import type { ExecutionKind, Work } from './kinds/execution-kind.ts';
+import { executeObserved } from './observe-call.ts';
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { reserveTurn } from './run-budget.ts';
 import type { RunParts } from './run-parts.ts';
@@ -37,7 +37,7 @@ export async function takeTurns(
       model,
       max_turns: Math.min(plan.max_turns, kind.max_turns),
       execute: (turn, signal, session) =>
-        execute({ ...turn, ...continueSession(task, session, began) }, signal),
+        executeObserved(plan, { ...turn, ...continueSession(task, session, began) }, signal),
       apply: async (action) => applyAction(applying, action),
       rehearse: kind.rehearses === true ? (text) => rehearse(run, text) : undefined,
       reserve: async (turn, usage) => reserveTurn(budget, turn, usage),

@@ -1,7 +1,7 @@
 /** Usage of the root file system and of the folders that tend to fill it. */
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { usedPercent } from '@acp/kernel';
+import { type Config, usedPercent } from '@acp/kernel';
 
 interface DiskUsage {
   pct_used: number;
@@ -17,13 +17,17 @@ const JOURNAL = '/var/log/journal';
 /** Folder sizes are walked at most this often: `/readyz` is asked every few seconds. */
 const WALK_EVERY_MS = 60_000;
 
-let walked: { at: number; home: string; journal: number; backups: number } | undefined;
+let walked: { at: number; backups_in: string; journal: number; backups: number } | undefined;
 
-export async function readDisk(home: string, now = Date.now()): Promise<DiskUsage> {
+/** Where backups lie on this machine, if they do. */
+export const backupFolder = ({ home, backup_folder }: Pick<Config, 'home' | 'backup_folder'>): string =>
+  backup_folder ?? join(home, 'backups');
+
+export async function readDisk(backups_in: string, now = Date.now()): Promise<DiskUsage> {
   const { blocks, bfree, bavail, bsize } = await statfs('/');
-  if (!walked || walked.home !== home || now - walked.at > WALK_EVERY_MS) {
-    const [journal, backups] = await Promise.all([folderSize(JOURNAL), folderSize(join(home, 'backups'))]);
-    walked = { at: now, home, journal, backups };
+  if (!walked || walked.backups_in !== backups_in || now - walked.at > WALK_EVERY_MS) {
+    const [journal, backups] = await Promise.all([folderSize(JOURNAL), folderSize(backups_in)]);
+    walked = { at: now, backups_in, journal, backups };
   }
   return {
     pct_used: usedPercent({ blocks, bfree, bavail }),

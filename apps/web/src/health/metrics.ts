@@ -1,9 +1,13 @@
-/** `/metrics`: the series of the specification and those of the process, in the Prometheus text format. */
-import { lastSuccessfulBackup } from '@acp/core';
+/**
+ * `/metrics`: the series of the specification, what the database knows of the instance, and what this process has done,
+ * in the Prometheus text format. A series whose source is away is left out; the others are told all the same.
+ */
+import { type InstanceFigures, lastSuccessfulBackup, readFigures, readTicks } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config } from '@acp/kernel';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { readDisk } from './disk.ts';
+import { readQueues } from '@acp/queue';
+import { collectDefaultMetrics, Gauge, Registry, register } from 'prom-client';
+import { backupFolder, readDisk } from './disk.ts';
 import type { Readiness } from './readiness.ts';
 
 interface MetricsSources {
@@ -14,34 +18,52 @@ interface MetricsSources {
   streams?: () => number;
 }
 
-export function createMetrics({ config, database, readiness, streams }: MetricsSources): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: 'service_' });
-  const gauge = (
-    name: string,
-    help: string,
-    collect: (self: Gauge) => void | Promise<void>,
-    labelNames: string[] = [],
-  ) =>
-    new Gauge({
+type Collect = (self: Gauge) => void | Promise<void>;
+type Define = (name: string, help: string, collect: Collect, labels?: string[]) => void;
+
+/** Several scrapers, and several series of one scrape, share an answer of the database. */
+const SHARED_MS = 5000;
+
+/** @returns the text and its type, made anew for each scrape */
+export function createMetrics(sources: MetricsSources): { contentType: string; text(): Promise<string> } {
+  const own = new Registry();
+  collectDefaultMetrics({ register: own, prefix: 'service_' });
+  const define: Define = (name, help, collect, labelNames = []) => {
+    const gauge: Gauge = new Gauge({
       name,
       help,
       labelNames,
-      registers: [registry],
+      registers: [own],
       async collect() {
-        await collect(this);
+        gauge.reset();
+        // A gauge without labels would be told as 0 where its source is away.
+        if (labelNames.length === 0) gauge.remove();
+        await Promise.resolve(collect(gauge)).catch(() => undefined);
       },
     });
-  gauge('service_disk_used_pct', 'Usage of the root file system in percent', async (self) =>
-    self.set((await readDisk(config.home)).pct_used),
+  };
+  defineSpecified(define, sources);
+  defineProcess(define, sources);
+  defineInstance(define, sources);
+  return {
+    contentType: own.contentType,
+    // What the tiers of this process count lies in the process's own registry.
+    text: async () => Registry.merge([own, register]).metrics(),
+  };
+}
+
+function defineSpecified(define: Define, { config, database, readiness }: MetricsSources): void {
+  const disk = async () => readDisk(backupFolder(config));
+  define('service_disk_used_pct', 'Usage of the root file system in percent', async (self) =>
+    self.set((await disk()).pct_used),
   );
-  gauge('service_disk_free_bytes', 'Free bytes of the root file system', async (self) =>
-    self.set((await readDisk(config.home)).free_bytes),
+  define('service_disk_free_bytes', 'Free bytes of the root file system', async (self) =>
+    self.set((await disk()).free_bytes),
   );
-  gauge('service_journal_bytes', 'Bytes of the system journal', async (self) =>
-    self.set((await readDisk(config.home)).journal_bytes),
+  define('service_journal_bytes', 'Bytes of the system journal', async (self) =>
+    self.set((await disk()).journal_bytes),
   );
-  gauge(
+  define(
     'service_backup_last_success_timestamp_seconds',
     'When the last backup that succeeded had begun; 0: none yet',
     async (self) => {
@@ -49,7 +71,7 @@ export function createMetrics({ config, database, readiness, streams }: MetricsS
       self.set(last ? last.started_at.getTime() / 1000 : 0);
     },
   );
-  gauge(
+  define(
     'service_readyz_check_duration_ms',
     'Recent durations of the readiness checks',
     (self) => {
@@ -61,7 +83,7 @@ export function createMetrics({ config, database, readiness, streams }: MetricsS
     },
     ['check', 'pct'],
   );
-  gauge(
+  define(
     'service_readyz_check_samples',
     'Samples behind the durations',
     (self) => {
@@ -69,9 +91,104 @@ export function createMetrics({ config, database, readiness, streams }: MetricsS
     },
     ['check'],
   );
-  gauge('service_database_connections', 'Connections of the pool in use', (self) =>
+}
+
+/** How much of its own means the process uses. */
+function defineProcess(define: Define, { database, streams }: MetricsSources): void {
+  define('service_database_connections', 'Connections of the pool in use', (self) =>
     self.set(database.poolStats().acquired),
   );
-  if (streams) gauge('service_live_streams', 'Open live streams', (self) => self.set(streams()));
-  return registry;
+  define('service_database_connections_max', 'Connections that the pool may have', (self) =>
+    self.set(database.poolStats().max),
+  );
+  define('service_database_waiting', 'Requests that wait for a connection of the pool', (self) =>
+    self.set(database.poolStats().waiting),
+  );
+  define('service_database_statements', 'Statements sent since the start', (self) =>
+    self.set(database.statements()),
+  );
+  if (streams) define('service_live_streams', 'Open live streams', (self) => self.set(streams()));
+}
+
+/** What the database knows, the same in every process: take the maximum over them, not the sum. */
+function defineInstance(define: Define, { database }: MetricsSources): void {
+  const figures = shared(async () => readFigures(database.db));
+  const queues = shared(async () => readQueues(database.db));
+  const ticks = shared(async () => readTicks(database.db));
+  const one = (name: string, help: string, of: keyof InstanceFigures) =>
+    define(name, help, async (self) => {
+      const value = (await figures())[of];
+      if (value !== null) self.set(value);
+    });
+  const two = (
+    name: string,
+    help: string,
+    label: string,
+    fields: Readonly<Record<string, keyof InstanceFigures>>,
+  ) =>
+    define(
+      name,
+      help,
+      async (self) => {
+        const found = await figures();
+        for (const [value, field] of Object.entries(fields)) self.set({ [label]: value }, found[field] ?? 0);
+      },
+      [label],
+    );
+  two('service_runs', 'Runs that wait and that are under way', 'status', {
+    queued: 'runs_queued',
+    running: 'runs_running',
+  });
+  one('service_runs_oldest_queued_seconds', 'How long the oldest queued run waits', 'oldest_queued_run_sec');
+  two('service_remote_tasks', 'Tasks of remote workers', 'status', {
+    queued: 'tasks_queued',
+    claimed: 'tasks_claimed',
+  });
+  one('service_remote_workers_online', 'Remote workers that report', 'workers_online');
+  one('service_schedulers', 'Schedulers that report', 'schedulers');
+  one('service_companies', 'Companies', 'companies');
+  one('service_messages_pending', 'Mails and messages to operators that wait', 'messages_pending');
+  one(
+    'service_webhook_deliveries_pending',
+    'Deliveries of outbound webhooks that wait',
+    'webhook_deliveries_pending',
+  );
+  one('service_license_ends_seconds', 'Seconds until license or trial end', 'license_ends_in_sec');
+  two('service_alerts', 'Alerts that fire', 'level', { warning: 'alerts_warning', error: 'alerts_error' });
+  define(
+    'service_queue_jobs',
+    'Jobs by queue: ready to be taken, being handled, failed for good within a quarter of an hour',
+    async (self) => {
+      for (const { name, ready, active, failed } of await queues()) {
+        self.set({ queue: name, state: 'ready' }, ready);
+        self.set({ queue: name, state: 'active' }, active);
+        self.set({ queue: name, state: 'failed' }, failed);
+      }
+    },
+    ['queue', 'state'],
+  );
+  define(
+    'service_worker_ticks',
+    'Ticks of the background workers since their schedulers began, by outcome',
+    async (self) => {
+      for (const { worker, ticks: all, errors } of await ticks()) {
+        self.set({ worker, outcome: 'ok' }, all - errors);
+        self.set({ worker, outcome: 'error' }, errors);
+      }
+    },
+    ['worker', 'outcome'],
+  );
+}
+
+/** The answer of the last seconds, or the one that is under way; failures are not kept. */
+function shared<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { at: number; answer: Promise<T> } | undefined;
+  return async () => {
+    if (last === undefined || performance.now() - last.at > SHARED_MS) {
+      const answer = read();
+      last = { at: performance.now(), answer };
+      answer.catch(() => (last = undefined));
+    }
+    return last.answer;
+  };
 }

@@ -1,10 +1,11 @@
 /** `/readyz`: the checks of the specification's table, each with its own threshold (Public endpoints). */
+import { setTimeout as delay } from 'node:timers/promises';
 import { lastSuccessfulBackup, readTicks } from '@acp/core';
 import type { Database } from '@acp/db';
 import { type Config, serviceVersion } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { CheckTimings, type Timing } from './check-timings.ts';
-import { readDisk } from './disk.ts';
+import { backupFolder, readDisk } from './disk.ts';
 
 interface CheckEntry {
   name: string;
@@ -32,6 +33,8 @@ interface Outcome {
 const WORKER_INTERVAL_SEC = 10;
 const MIN_TICKS = 10;
 const MIN_SAMPLES = 10;
+/** Whoever asks gives up himself soon after. */
+const CHECK_MS = 5000;
 
 export class Readiness {
   readonly timings = new CheckTimings();
@@ -44,14 +47,24 @@ export class Readiness {
     this.#config = config;
   }
 
+  /** Every row is always there, whatever is broken, and none is waited for longer than `CHECK_MS`. */
   async report(): Promise<ReadinessReport> {
-    const [ping, workers, disk, backup] = await Promise.all([
-      this.#timed('db_ping', () => this.#pingDatabase()),
-      this.#workers(),
+    const workers: CheckEntry[] = [];
+    const [ping, aggregate, disk, backup] = await Promise.all([
+      this.#timed(
+        'db_ping',
+        (signal) => this.#pingDatabase(signal),
+        () => this.#poolFigures(),
+      ),
+      this.#timed('workers', () => this.#checkWorkers(workers)),
       this.#timed('disk', () => this.#checkDisk()),
-      this.#timed('backup', () => this.#checkBackup()),
+      this.#timed(
+        'backup',
+        () => this.#checkBackup(),
+        () => this.#backupFigures(null),
+      ),
     ]);
-    const checks = [ping, ...workers, disk, backup];
+    const checks = [ping, aggregate, ...workers, disk, backup];
     const ready = checks.every((check) => check.ok);
     return {
       status: ready ? 'ready' : 'not_ready',
@@ -70,76 +83,85 @@ export class Readiness {
     }
   }
 
-  async #timed(name: string, check: () => Promise<Outcome>): Promise<CheckEntry> {
+  /** @param fields those that the row has also where the check itself comes to nothing */
+  async #timed(
+    name: string,
+    check: (signal: AbortSignal) => Promise<Outcome>,
+    fields: () => Record<string, unknown> = () => ({}),
+  ): Promise<CheckEntry> {
     const begin = performance.now();
-    const outcome = await check().catch((): Outcome => ({ ok: false, detail: 'the check failed' }));
+    const over = new AbortController();
+    const late = delay(CHECK_MS, undefined, { signal: over.signal, ref: false }).then(
+      (): Outcome => ({ ok: false, ...fields(), detail: `no answer in ${CHECK_MS / 1000} s` }),
+      (): Outcome => ({ ok: false }),
+    );
+    const failed = (): Outcome => ({ ok: false, ...fields(), detail: 'the check failed' });
+    const outcome = await Promise.race([check(over.signal).catch(failed), late]);
+    over.abort();
     const duration_ms = round(performance.now() - begin);
     this.timings.add(name, duration_ms);
     const { p99_ms, count } = this.timings.of(name);
     const slow = count >= MIN_SAMPLES && p99_ms > this.#config.readyz_check_p99_ms;
     if (!slow) return { name, duration_ms, ...outcome };
     const detail = `p99 of ${p99_ms} ms over the last ${count} checks`;
-    return { name, duration_ms, ...outcome, ok: false, detail };
+    return { name, duration_ms, ...outcome, ok: false, detail: outcome.detail ?? detail };
   }
 
-  async #pingDatabase(): Promise<Outcome> {
-    const before = this.#database.poolStats();
-    await this.#database.db.execute(sql`select 1`);
-    const utilization = (before.acquired / before.max) * 100;
-    const ok = utilization <= this.#config.readyz_pool_utilization_pct;
+  #poolFigures(): Record<string, unknown> {
+    const { acquired, total, max, idle } = this.#database.poolStats();
     return {
-      ok,
-      pool_acquired: before.acquired,
-      pool_total: before.total,
-      pool_max_open: before.max,
-      pool_idle: before.idle,
-      pool_utilization_pct: round(utilization),
-      ...(ok ? {} : { detail: `${round(utilization)} % of the connections are in use` }),
+      pool_acquired: acquired,
+      pool_total: total,
+      pool_max_open: max,
+      pool_idle: idle,
+      pool_utilization_pct: round((acquired / max) * 100),
     };
   }
 
-  /** The aggregate row, then one per worker of the schedulers that report. */
-  async #workers(): Promise<CheckEntry[]> {
-    const begin = performance.now();
+  async #pingDatabase(signal: AbortSignal): Promise<Outcome> {
+    // Taken ahead: the ping itself holds a connection.
+    const figures = this.#poolFigures();
+    const reached = await this.#database.db.execute(sql`select 1`).then(
+      () => true,
+      () => false,
+    );
+    if (!reached || signal.aborted) return { ok: false, ...figures, detail: 'the database is unreachable' };
+    const utilization = Number(figures.pool_utilization_pct);
+    const ok = utilization <= this.#config.readyz_pool_utilization_pct;
+    return { ok, ...figures, ...(ok ? {} : { detail: `${utilization} % of the connections are in use` }) };
+  }
+
+  /** The aggregate row; one per worker of the schedulers that report goes into `rows`. */
+  async #checkWorkers(rows: CheckEntry[]): Promise<Outcome> {
     const totals = await readTicks(this.#database.db).catch(() => null);
-    const duration_ms = round(performance.now() - begin);
-    this.timings.add('workers', duration_ms);
-    if (totals === null)
-      return [{ name: 'workers', ok: false, duration_ms, detail: 'the counters could not be read' }];
+    if (totals === null) return { ok: false, detail: 'the counters could not be read' };
     const limit = this.#config.readyz_worker_error_rate_pct;
-    const rows = totals.map(({ worker, ticks, errors, schedulers }): CheckEntry => {
+    for (const { worker, ticks, errors, schedulers } of totals) {
       const rate = ticks === 0 ? 0 : (errors / ticks) * 100;
-      const ok = ticks <= MIN_TICKS || rate <= limit;
-      return {
+      rows.push({
         name: `worker:${worker}`,
-        ok,
+        ok: ticks <= MIN_TICKS || rate <= limit,
         duration_ms: 0,
         ticks,
         errors,
         error_rate_pct: round(rate),
         detail: `${schedulers} schedulers`,
-      };
-    });
-    return [this.#aggregate(rows, duration_ms), ...rows];
+      });
+    }
+    return this.#aggregate(rows);
   }
 
-  #aggregate(rows: readonly CheckEntry[], duration_ms: number): CheckEntry {
-    const failing = rows.filter((row) => !row.ok).map((row) => row.name);
-    const uptime_sec = (performance.now() - this.#started) / 1000;
+  #aggregate(rows: readonly CheckEntry[]): Outcome {
     if (rows.length > 0) {
-      return {
-        name: 'workers',
-        ok: failing.length === 0,
-        duration_ms,
-        detail: failing.join(', ') || `${rows.length} workers`,
-      };
+      const failing = rows.filter((row) => !row.ok).map((row) => row.name);
+      return { ok: failing.length === 0, detail: failing.join(', ') || `${rows.length} workers` };
     }
-    const grace = uptime_sec < 2 * WORKER_INTERVAL_SEC;
-    return { name: 'workers', ok: grace, duration_ms, detail: grace ? 'starting' : 'no scheduler reports' };
+    const grace = (performance.now() - this.#started) / 1000 < 2 * WORKER_INTERVAL_SEC;
+    return { ok: grace, detail: grace ? 'starting' : 'no scheduler reports' };
   }
 
   async #checkDisk(): Promise<Outcome> {
-    const usage = await readDisk(this.#config.home).catch(() => null);
+    const usage = await readDisk(backupFolder(this.#config)).catch(() => null);
     if (!usage) return { ok: false, detail: 'usage could not be read' };
     const ok = usage.pct_used <= this.#config.readyz_disk_pct;
     return {
@@ -150,14 +172,17 @@ export class Readiness {
     };
   }
 
+  #backupFigures(since_hours: number | null): Record<string, unknown> {
+    return { since_hours, threshold_hours: this.#config.readyz_backup_max_age_hours };
+  }
+
   async #checkBackup(): Promise<Outcome> {
-    const threshold_hours = this.#config.readyz_backup_max_age_hours;
     const checked = this.#config.readyz_backup_check === 'enable';
     const last = await lastSuccessfulBackup(this.#database.db).catch(() => null);
-    const since_hours = last ? round(last.since_hours) : null;
-    const wrong = backupTrouble(last, threshold_hours);
-    if (wrong === null) return { ok: true, since_hours, threshold_hours };
-    return { ok: !checked, since_hours, threshold_hours, detail: checked ? wrong : `${wrong}; not checked` };
+    const figures = this.#backupFigures(last ? round(last.since_hours) : null);
+    const wrong = backupTrouble(last, this.#config.readyz_backup_max_age_hours);
+    if (wrong === null) return { ok: true, ...figures };
+    return { ok: !checked, ...figures, detail: checked ? wrong : `${wrong}; not checked` };
   }
 }
 

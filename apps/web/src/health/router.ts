@@ -43,7 +43,7 @@ export function healthRouter({ config, database, streams }: HealthDependencies):
   });
   router.get('/metrics', async (request, response) => {
     if (config.metrics_token !== null) requireToken(request, config.metrics_token);
-    response.type(metrics.contentType).send(await metrics.metrics());
+    response.type(metrics.contentType).send(await metrics.text());
   });
   router.get('/api/health', async (_request: Request, response: Response) => {
     const up = await database.db.execute(sql`select 1`).then(

@@ -46,6 +46,8 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     const query = mark === -1 ? NO_QUERY : querystring.parse(url.slice(mark + 1));
     const mounted = match.target;
     response.locals.errors = mounted.row.errors;
+    response.locals.operation = mounted.row.id;
+    response.locals.streams = mounted.row.streams === true;
     deps.services.instance.requireFeature(mounted.row);
     const call = new Call(mounted, deps, request, response);
     try {

@@ -31,6 +31,10 @@ export function uiRouter(deps: UiDependencies): Router {
   const router = Router();
   const services = deps.services ?? createServices({ database, config, logger });
 
+  router.use('/static', (_request, response, next) => {
+    response.locals.operation = 'static';
+    next();
+  });
   router.use('/static', assetsRouter());
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signInRouter(deps, links));

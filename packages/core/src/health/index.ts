@@ -5,3 +5,5 @@
 export { readTicks, storeTicks } from './ticks.ts';
 export type { WorkerTickTotals } from './ticks.ts';
 export { forgetProcess, noteProcess } from './processes.ts';
+export { readFigures } from './figures.ts';
+export type { InstanceFigures } from './figures.ts';

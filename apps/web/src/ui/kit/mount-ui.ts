@@ -36,6 +36,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const match = table.find(method, request.path);
     if (match === undefined) return next();
+    response.locals.operation = `page ${match.target.route.path}`;
     const user = await sessionUser(deps.credentials, request);
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('Vary', 'HX-Request');

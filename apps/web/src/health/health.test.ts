@@ -1,0 +1,191 @@
+import { spawnSync } from 'node:child_process';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { openDatabase, type Database } from '@acp/db';
+import { loadConfig } from '@acp/kernel';
+import { databaseWithQueue, testLogger } from '@acp/testkit';
+import request from 'supertest';
+import { createHealthApp } from '../app.ts';
+import { createMetrics } from './metrics.ts';
+import { Readiness } from './readiness.ts';
+import { healthRouter } from './router.ts';
+
+let database: Database;
+/** One whose server is not there. */
+let away: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+  away = openDatabase({
+    url: 'postgres://x:y@127.0.0.1:1/z',
+    max: 4,
+    application_name: 'away',
+    connect_timeout_ms: 50,
+  });
+});
+
+const rowsOf = async (readiness: Readiness) => {
+  const { status, checks, recent_check_timings } = await readiness.report();
+  return { status, timings: recent_check_timings, rows: new Map(checks.map((row) => [row.name, row])) };
+};
+const ticks = async (worker: string, all: number, errors: number) =>
+  database.pool.query(
+    `insert into scheduler_ticks (scheduler, worker, ticks, errors, started_at) values ('one', $1, $2, $3, now())
+     on conflict (scheduler, worker) do update set ticks = $2, errors = $3, updated_at = now()`,
+    [worker, all, errors],
+  );
+const backup = async (hours: number) =>
+  database.pool.query(
+    `insert into backups (status, trigger, claimed_by, started_at) values ('succeeded', 'operator', 'x', now() - make_interval(hours => $1))`,
+    [hours],
+  );
+
+describe('/readyz', () => {
+  it('has each row with all its fields', async () => {
+    await ticks('queued-runs', 50, 0);
+    await backup(1);
+    const { rows, status, timings } = await rowsOf(new Readiness(database, loadConfig({})));
+    expect(status).toBe([...rows.values()].every(({ ok }) => ok) ? 'ready' : 'not_ready');
+    expect([...rows.keys()]).toEqual(['db_ping', 'workers', 'worker:queued-runs', 'disk', 'backup']);
+    const number = expect.any(Number);
+    expect(rows.get('db_ping')).toMatchObject({
+      ok: true,
+      duration_ms: number,
+      pool_acquired: number,
+      pool_total: number,
+      pool_max_open: number,
+      pool_idle: number,
+      pool_utilization_pct: number,
+    });
+    expect(rows.get('worker:queued-runs')).toMatchObject({
+      ok: true,
+      ticks: 50,
+      errors: 0,
+      error_rate_pct: 0,
+    });
+    expect(rows.get('disk')).toMatchObject({
+      pct_used: number,
+      total_bytes: number,
+      free_bytes: number,
+      journal_bytes: number,
+      backup_dir_bytes: number,
+    });
+    expect(rows.get('backup')).toMatchObject({ ok: true, since_hours: 1, threshold_hours: 36 });
+    expect(Object.keys(timings).toSorted()).toEqual(['backup', 'db_ping', 'disk', 'workers']);
+    expect(timings.db_ping).toEqual({ p50_ms: number, p95_ms: number, p99_ms: number, count: 1 });
+  });
+
+  it('has the same rows and fields where the database is away, and says of each what is wrong', async () => {
+    const { rows, status } = await rowsOf(new Readiness(away, loadConfig({})));
+    expect([status, ...rows.keys()]).toEqual(['not_ready', 'db_ping', 'workers', 'disk', 'backup']);
+    expect(rows.get('db_ping')).toMatchObject({
+      ok: false,
+      pool_max_open: 4,
+      pool_utilization_pct: 0,
+      detail: 'the database is unreachable',
+    });
+    expect(rows.get('workers')).toMatchObject({ ok: false, detail: 'the counters could not be read' });
+    expect(rows.get('backup')).toMatchObject({ ok: false, since_hours: null, threshold_hours: 36 });
+  });
+
+  it('is not ready by each threshold, and falls back to the default where one makes no sense', async () => {
+    await backup(10);
+    await database.pool.query(`delete from backups where started_at > now() - interval '2 hours'`);
+    const strict = await rowsOf(
+      new Readiness(
+        database,
+        loadConfig({ SERVICE_READYZ_DISK_PCT: '0', SERVICE_READYZ_BACKUP_MAX_AGE_HOURS: '9.5' }),
+      ),
+    );
+    expect(strict.rows.get('disk')).toMatchObject({ ok: false, detail: 'the file system is nearly full' });
+    expect(strict.rows.get('backup')).toMatchObject({ ok: false, threshold_hours: 9.5 });
+    const senseless = loadConfig({
+      SERVICE_READYZ_DISK_PCT: '900',
+      SERVICE_READYZ_BACKUP_MAX_AGE_HOURS: 'many',
+      SERVICE_READYZ_POOL_UTILIZATION_PCT: '',
+      SERVICE_READYZ_CHECK_P99_MS: '-1',
+      SERVICE_READYZ_WORKER_ERROR_RATE_PCT: '50 %',
+      SERVICE_READYZ_BACKUP_CHECK: 'perhaps',
+    });
+    const { rows } = await rowsOf(new Readiness(database, senseless));
+    expect(rows.get('backup')).toMatchObject({ ok: true, threshold_hours: 36 });
+    expect(senseless).toMatchObject({ readyz_disk_pct: 90, readyz_check_p99_ms: 1000 });
+  });
+
+  it('holds a worker’s errors against it from its eleventh tick on', async () => {
+    const readiness = new Readiness(database, loadConfig({}));
+    await ticks('flaky', 10, 9);
+    expect((await rowsOf(readiness)).rows.get('worker:flaky')).toMatchObject({
+      ok: true,
+      error_rate_pct: 90,
+    });
+    await ticks('flaky', 11, 6);
+    const { rows } = await rowsOf(readiness);
+    expect(rows.get('worker:flaky')).toMatchObject({ ok: false, ticks: 11, errors: 6 });
+    expect(rows.get('workers')).toMatchObject({ ok: false, detail: 'worker:flaky' });
+    await ticks('flaky', 12, 6);
+    expect((await rowsOf(readiness)).rows.get('workers')).toMatchObject({ ok: true });
+  });
+
+  it('is patient with the schedulers while it boots, and says so when none reports', async () => {
+    await database.pool.query('delete from scheduler_ticks');
+    const { rows } = await rowsOf(new Readiness(database, loadConfig({})));
+    expect(rows.get('workers')).toMatchObject({ ok: true, detail: 'starting' });
+  });
+
+  it('counts a check as failed that was slow of late, from the tenth sample on', async () => {
+    const readiness = new Readiness(database, loadConfig({ SERVICE_READYZ_CHECK_P99_MS: '500' }));
+    for (let n = 0; n < 8; n += 1) readiness.timings.add('db_ping', 900);
+    expect((await rowsOf(readiness)).rows.get('db_ping')).toMatchObject({ ok: true });
+    expect((await rowsOf(readiness)).rows.get('db_ping')).toMatchObject({
+      ok: false,
+      detail: 'p99 of 900 ms over the last 10 checks',
+    });
+  });
+});
+
+describe('/metrics', () => {
+  const scrape = async (of: Database): Promise<string> => {
+    const config = loadConfig({});
+    const readiness = new Readiness(of, config);
+    await readiness.report();
+    return createMetrics({ config, database: of, readiness, streams: () => 3 }).text();
+  };
+
+  it('tells what the specification names and what the instance has to do', async () => {
+    await backup(1);
+    const text = await scrape(database);
+    const named = [
+      'service_disk_used_pct',
+      'service_disk_free_bytes',
+      'service_journal_bytes',
+      'service_backup_last_success_timestamp_seconds',
+      'service_readyz_check_duration_ms{check="db_ping",pct="99"}',
+      'service_readyz_check_samples{check="disk"}',
+      'service_runs{status="queued"}',
+      'service_queue_jobs{queue="execute-run",state="failed"}',
+      'service_alerts{level="error"}',
+      'service_database_waiting',
+      'service_live_streams',
+    ];
+    for (const series of named) expect(text).toContain(`\n${series} `);
+    const promtool = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+    // Where there is one. Some names are prom-client's own, one is the specification's.
+    const complaints = promtool.error === undefined ? promtool.stderr.split('\n') : [];
+    const known = /^$|nodejs|process_|service_readyz_check_duration_ms/;
+    expect(complaints.filter((line) => !known.test(line))).toEqual([]);
+  });
+
+  it('leaves out what the database would know where it is away, and tells the rest', async () => {
+    const text = await scrape(away);
+    expect(text).toMatch(/^service_disk_used_pct \d/m);
+    expect(text).toMatch(/^service_database_connections_max 4$/m);
+    expect(text).not.toMatch(/^service_(backup_last|runs|schedulers|queue_jobs)\S* /m);
+  });
+
+  it('is served by a process without a database too', async () => {
+    const health = healthRouter({ config: loadConfig({}), database: away });
+    const app = createHealthApp(health, testLogger());
+    await request(app).get('/metrics').expect(200);
+    await request(app).get('/readyz').expect(503);
+    await request(app).get('/healthz').expect(200);
+  });
+});
