@@ -82,11 +82,12 @@ describe('an agent’s settings', () => {
       request(app).patch(`/api/agents/${cast.agent_id}`).set(headers('admin')).send(body);
     await change({ system_prompt: 'Be brief.', adapter_config: { full_context: true }, reason: 'too long' });
     const { text } = await get(settings());
-    expect(text).toContain('Be brief.');
     expect(text).toContain('too long');
     expect(text).toContain('&#34;full_context&#34;: true');
+    const prompts = `/agents/${cast.agent_id}/prompts`;
+    expect((await get(prompts)).text).toContain('<ins>Be brief.</ins>');
     const back = await post(`/agents/${cast.agent_id}/prompt-versions/1/activate`);
-    expect(back.headers.location).toBe(`${settings()}?done=prompt`);
+    expect(back.headers.location).toBe(`${prompts}?done=prompt`);
     const agent = await request(app).get('/api/agents/me').set(cast.agent.headers);
     expect(agent.body.current_prompt_version_number).toBe(1);
     expect(agent.body.system_prompt).not.toBe('Be brief.');

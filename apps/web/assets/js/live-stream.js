@@ -22,6 +22,7 @@ const NAMES = [
   'worker_updated',
   'chat_message',
   'council_updated',
+  'evolution_updated',
 ];
 
 const LONGEST_WAIT_MS = 60_000;

@@ -18,6 +18,7 @@ function topicsOf(type, data) {
     ];
   }
   if (type === 'chat_message') return ['chats', `chat:${data.chat_id}`];
+  if (type === 'evolution_updated') return [`agent:${data.agent_id}`];
   if (type === 'council_updated') return [`council:${data.id}`, `council_sessions:${data.issue_id}`];
   if (type === 'worker_updated') return ['workers'];
   return [type];

@@ -16,6 +16,7 @@ import { approvalRoutes } from './approvals/approval-routes.ts';
 import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { councilUiRoutes } from './councils/council-routes.ts';
+import { evolutionUiRoutes } from './evolutions/evolution-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
@@ -81,6 +82,7 @@ export const uiPages: readonly UiRoute[] = [
   runsRoutes,
   chatRoutes,
   councilUiRoutes,
+  evolutionUiRoutes,
   approvalRoutes,
   secretRoutes,
   peerRoutes,

@@ -5,7 +5,6 @@ import type {
   ConfigurationRevision,
   FsSkill,
   AgentFile,
-  PromptVersion,
   TaskSession,
 } from '@acp/contract';
 import { count, timeAgo, words } from '../kit/format.ts';
@@ -18,6 +17,7 @@ export function agentTabs(id: string, active: string): Html {
   const items = [
     { label: 'Overview', path },
     { label: 'Settings', path: `${path}/settings` },
+    { label: 'Prompts', path: `${path}/prompts` },
     { label: 'Files and skills', path: `${path}/files` },
   ];
   return tabs('Agent', items, active);
@@ -26,8 +26,6 @@ export function agentTabs(id: string, active: string): Html {
 export interface SettingsView {
   id: string;
   permissions: Readonly<Record<string, boolean>>;
-  versions: readonly PromptVersion[];
-  current_version: number;
   revisions: readonly ConfigurationRevision[];
   /** Of users and agents, by id. */
   names: ReadonlyMap<string, string>;
@@ -44,10 +42,6 @@ export function settingsBody(view: SettingsView): Html {
     <section class="card">
       <h2>Permissions</h2>
       !${permissionsForm(view)}
-    </section>
-    <section class="card">
-      <h2>Prompts</h2>
-      !${promptList(view)}
     </section>
     <section class="card">
       <h2>Configuration</h2>
@@ -94,22 +88,6 @@ function permissionsForm({ id, permissions, can_write }: SettingsView): Html {
     <div class="choices">!${boxes}</div>
     <button>Save</button>
   </form>`;
-}
-
-function promptList({ id, versions, current_version, can_write }: SettingsView): Html {
-  if (versions.length === 0) return html`<p class="soft">No version has been kept yet.</p>`;
-  return each(versions, (version) => {
-    const current = version.version_number === current_version;
-    return html`<details>
-      <summary>
-        Version ${version.version_number}
-        <span class="soft">${version.source} · !${timeAgo(version.created_at)}</span>
-        !${when(current, () => status('active'))}
-      </summary>
-      <pre>${version.system_prompt === '' ? '(none)' : version.system_prompt}</pre>
-      !${when(can_write && !current, () => postButton(`/agents/${id}/prompt-versions/${version.version_number}/activate`, 'Make it the prompt again'))}
-    </details>`;
-  });
 }
 
 function revisionList({ revisions, names }: SettingsView): Html {

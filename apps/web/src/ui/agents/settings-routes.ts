@@ -12,7 +12,6 @@ import {
   listAgents,
   listConfigRevisions,
   listFsSkills,
-  listPromptVersions,
   listTaskSessions,
   userNames,
 } from '@acp/core';
@@ -33,7 +32,6 @@ const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = {
   permissions: 'The permissions hold from the agent’s next call on.',
-  prompt: 'That is the prompt again.',
   session: 'The next run begins a new session.',
   file: 'The file is stored.',
   'file-deleted': 'The file is deleted.',
@@ -56,8 +54,6 @@ async function settingsPage(
   const body = settingsBody({
     id: subject.id,
     permissions: agentPermissions(subject),
-    versions: (await listPromptVersions(tx, subject, SHOWN)).items,
-    current_version: subject.current_prompt_version_number,
     revisions,
     names: new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]),
     home: await agentHome(tx, subject, services.homes),
@@ -113,14 +109,6 @@ export const agentSettingsRoutes: UiRoute[] = [
     next: (c) => settings(c, 'permissions'),
     failed,
   }),
-  action(
-    '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
-    agentSettingsEndpoints.activatePrompt,
-    {
-      next: (c) => settings(c, 'prompt'),
-      failed,
-    },
-  ),
   action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
     next: (c) => settings(c, 'session'),
     failed,

@@ -1,0 +1,128 @@
+/** An evolution: how far it is, the curve of scores, its candidates and what they came to on each issue. */
+import type { EvolutionCandidate, EvolutionInstance, PromptEvolution } from '@acp/contract';
+import { columnChart, limitMeter } from '../costs/figures.ts';
+import { timeAgo, usd } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { formError, postButton, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+import { textDiff } from '../kit/text-diff.ts';
+import { promotionWords } from './evolution-words.ts';
+
+export function evolutionBody(evolution: PromptEvolution, can_write: boolean, error: string | null): Html {
+  return html`!${formError(error)}
+    <div data-live="agent:${evolution.agent_id}" data-source="/evolutions/${evolution.id}/part/progress">
+      !${evolutionPart(evolution, can_write)}
+    </div>`;
+}
+
+export function evolutionPart(evolution: PromptEvolution, can_write: boolean): Html {
+  return html`!${progress(evolution, can_write)}!${curve(evolution)}
+    <section class="card" aria-label="Candidates">
+      <h2>Candidates</h2>
+      !${each(evolution.candidates, (candidate) => candidateFold(evolution, candidate))}
+    </section>
+    !${issueTable(evolution)}`;
+}
+
+function progress(evolution: PromptEvolution, can_write: boolean): Html {
+  const { id, rollouts, max_rollouts: most, spent_usd: spent, max_cost_usd: limit } = evolution;
+  const running = evolution.status === 'running';
+  return html`<section class="card" aria-label="Progress">
+    <div class="comment-head">
+      !${status(evolution.status)}
+      <span class="soft small">!${timeAgo(evolution.created_at)}</span>
+      <span class="grow"></span>
+      !${when(running && can_write, () => postButton(`/evolutions/${id}/cancel`, 'Cancel it', { class: 'quiet small', confirm: 'End the evolution without a new version?' }))}
+    </div>
+    <p>${rollouts} of at most ${most} rollouts, ${usd(spent)} of at most ${usd(limit)}.</p>
+    !${limitMeter({ label: 'Rollouts', spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
+    !${when(evolution.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
+    !${when(evolution.error, (why) => html`<p class="${evolution.status === 'failed' ? 'error' : 'soft'}">${why}</p>`)}
+    !${when(evolution.status === 'completed', () => html`<p>!${outcome(evolution)}</p>`)}
+    !${when(evolution.watch_note, (note) => html`<p class="soft">${note}</p>`)}
+  </section>`;
+}
+
+function outcome(evolution: PromptEvolution): Html {
+  const { agent_id, version_number: version, winner_number: winner } = evolution;
+  return version === null
+    ? html`Nothing was better than the prompt that it began with.`
+    : html`Candidate ${winner} became
+        <a href="/agents/${agent_id}/prompts">version ${version}</a>${promotionWords(evolution)}.`;
+}
+
+/** The best score known so far, candidate by candidate. */
+function curve({ candidates, winner_number: winner }: PromptEvolution): Html {
+  const scored = candidates.filter(({ score }) => score !== null);
+  if (scored.length === 0) return '';
+  const bars = scored.map(({ number, score }) => ({
+    title: `Candidate ${number}: ${score!.toFixed(2)}`,
+    value: score!,
+    current: number === winner,
+  }));
+  return html`<figure class="card chart">
+    <h2>Scores on held-out issues</h2>
+    !${columnChart(`Scores: ${scored.map(({ number, score }) => `candidate ${number} ${score!.toFixed(2)}`).join(', ')}`, bars)}
+    <figcaption class="soft small">
+      <span>candidate ${scored[0]!.number}: ${scored[0]!.score!.toFixed(2)}</span>
+      <span>candidate ${scored.at(-1)!.number}: ${scored.at(-1)!.score!.toFixed(2)}</span>
+    </figcaption>
+  </figure>`;
+}
+
+function candidateFold(
+  { candidates, winner_number: winner }: PromptEvolution,
+  candidate: EvolutionCandidate,
+): Html {
+  const { number, parent_number: parent, score, cost_usd: cost, reason, system_prompt: prompt } = candidate;
+  const before = candidates.find(({ number: other }) => other === parent)?.system_prompt ?? null;
+  const figures = score === null ? '' : `score ${score.toFixed(2)}, ${usd(cost ?? 0)} a rollout`;
+  return html`<details data-fold="candidate-${number}">
+    <summary>
+      ${number === 0 ? 'The prompt it began with' : `Candidate ${number}`} !${status(candidate.status)}
+      <span class="soft"
+        >${figures}${candidate.on_front ? ', on the front' : ''}${number === winner ? ', the winner' : ''}</span
+      >
+    </summary>
+    !${when(reason, (text) => html`<p>${text}</p>`)}
+    !${
+      prompt === null
+        ? html`<p class="soft">It is being written, or never was.</p>`
+        : before === null
+          ? html`<pre>${prompt}</pre>`
+          : html`<p class="soft small">
+                What is different from ${parent === 0 ? 'the prompt it began with' : `candidate ${parent!}`}:
+              </p>
+              !${textDiff(before, prompt)}`
+    }
+  </details>`;
+}
+
+function issueTable({ instances, candidates }: PromptEvolution): Html {
+  const shown = candidates.filter(({ number }) =>
+    instances.some(({ scores }) => scores.some(({ candidate_number }) => candidate_number === number)),
+  );
+  if (shown.length === 0) return '';
+  const columns: Column<EvolutionInstance>[] = [
+    {
+      label: 'Issue',
+      cell: ({ issue_id, identifier, title }) =>
+        html`<a href="/issues/${issue_id}">${identifier}</a> ${title}`,
+    },
+    { label: 'Used for', cell: ({ split }) => html`${split === 'held_out' ? 'scores' : 'learning'}` },
+    ...shown.map(({ number }): Column<EvolutionInstance> => ({
+      label: number === 0 ? 'Beginning' : `No. ${number}`,
+      kind: 'number',
+      cell: ({ scores }) =>
+        when(
+          scores.find(({ candidate_number }) => candidate_number === number),
+          ({ score, run_id, feedback }) =>
+            html`<a href="/runs/${run_id}" title="${feedback ?? ''}">${score.toFixed(2)}</a>`,
+        ),
+    })),
+  ];
+  return html`<section class="card scroll-x" aria-label="Issues" tabindex="0">
+    <h2>Issues</h2>
+    !${table('Issues', columns, instances)}
+  </section>`;
+}

@@ -1,0 +1,106 @@
+import { agentEndpoints, agentSettingsEndpoints, evolutionEndpoints as rows } from '@acp/contract';
+import { findAgent, listEvolutions, listPromptVersions, presentAgent, presentEvolution } from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { chatButton } from '../chats/chat-button.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, notice } from '../kit/parts.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { evolutionBody, evolutionPart } from './evolution-pages.ts';
+import { evolutionList, promptsBody } from './prompt-pages.ts';
+
+const byAgent = { by: 'agent', param: 'agentId' } as const;
+const byEvolution = { by: 'prompt_evolution', param: 'evolutionId' } as const;
+type AgentContext = UiContext<'agent'>;
+type EvolutionContext = UiContext<'prompt_evolution'>;
+
+const SHOWN = 50;
+const EVOLUTIONS = 20;
+
+const done: Record<string, string> = {
+  prompt: 'That is the prompt now.',
+  settings: 'Saved.',
+};
+
+async function promptsPage(context: AgentContext, error: string | null = null): Promise<Html> {
+  const { tx, subject, services, query } = context;
+  const on = services.instance.hasFeature('prompt_evolution');
+  const list = `/companies/${context.company_id}/agents`;
+  const body = promptsBody({
+    agent: presentAgent(subject),
+    versions: (await listPromptVersions(tx, subject, { limit: SHOWN })).items,
+    evolutions: on ? (await listEvolutions(tx, subject, { limit: EVOLUTIONS })).items : null,
+    can_write: mayWrite(context),
+  });
+  return companyPage(context, {
+    title: subject.name,
+    active: list,
+    trail: [{ label: 'Agents', path: list }],
+    actions: chatButton(context, subject),
+    body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${body}`,
+  });
+}
+
+async function evolutionPage(context: EvolutionContext, error: string | null = null): Promise<Html> {
+  const { tx, subject, services, company_id } = context;
+  services.instance.requireFeature(rows.get);
+  const agent = await findAgent(tx, subject.agent_id);
+  if (agent === undefined) throw notFound();
+  const list = `/companies/${company_id}/agents`;
+  return companyPage(context, {
+    title: `Evolution of ${agent.name}’s prompt`,
+    active: list,
+    trail: [
+      { label: 'Agents', path: list },
+      { label: agent.name, path: `/agents/${agent.id}/prompts` },
+    ],
+    body: evolutionBody(await presentEvolution(tx, subject), mayWrite(context), error),
+  });
+}
+
+const prompts = ({ subject }: AgentContext, what: string): string =>
+  `/agents/${subject.id}/prompts?done=${what}`;
+const failed = (context: AgentContext, error: string): Promise<Html> => promptsPage(context, error);
+
+export const evolutionUiRoutes: UiRoute[] = [
+  page('/agents/{agentId}/prompts', { scope: byAgent, role: 'viewer' }, (c) => promptsPage(c)),
+  // What the script asks for when something has changed.
+  page('/agents/{agentId}/prompts/part/evolutions', { scope: byAgent, role: 'viewer' }, async (c) => {
+    c.services.instance.requireFeature(rows.list);
+    return evolutionList((await listEvolutions(c.tx, c.subject, { limit: EVOLUTIONS })).items);
+  }),
+  action(
+    '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
+    agentSettingsEndpoints.activatePrompt,
+    {
+      next: (c) => prompts(c, 'prompt'),
+      failed,
+    },
+  ),
+  action('/agents/{agentId}/prompts/settings', agentEndpoints.update, {
+    read: (form) => ({
+      gepa_auto_promote: form.checked('gepa_auto_promote'),
+      gepa_provider_override: form.cleared('gepa_provider_override'),
+    }),
+    next: (c) => prompts(c, 'settings'),
+    failed,
+  }),
+  action('/agents/{agentId}/evolve-prompt', rows.evolve, {
+    read: (form) => ({
+      max_rollouts: form.number('max_rollouts'),
+      max_cost_usd: form.number('max_cost_usd'),
+    }),
+    next: (_, { id }) => `/evolutions/${id}`,
+    failed,
+  }),
+  page('/evolutions/{evolutionId}', { scope: byEvolution, role: 'viewer' }, (c) => evolutionPage(c)),
+  page('/evolutions/{evolutionId}/part/progress', { scope: byEvolution, role: 'viewer' }, async (c) => {
+    c.services.instance.requireFeature(rows.get);
+    return evolutionPart(await presentEvolution(c.tx, c.subject), mayWrite(c));
+  }),
+  action('/evolutions/{evolutionId}/cancel', rows.cancel, {
+    next: ({ subject }) => `/evolutions/${subject.id}`,
+    failed: evolutionPage,
+  }),
+];

@@ -1,0 +1,121 @@
+/** An agent's prompts: its versions with what changed in each, and the evolutions that made some of them. */
+import {
+  type Agent,
+  DEFAULT_EVOLUTION_USD,
+  DEFAULT_ROLLOUTS,
+  type PromptEvolutionSummary,
+  type PromptVersion,
+} from '@acp/contract';
+import { agentTabs } from '../agents/settings-pages.ts';
+import { timeAgo, usd } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { checkbox, input, postButton, status } from '../kit/parts.ts';
+import { textDiff } from '../kit/text-diff.ts';
+import { promotionWords } from './evolution-words.ts';
+
+export interface PromptsView {
+  agent: Agent;
+  versions: readonly PromptVersion[];
+  /** Null while the feature is off. */
+  evolutions: readonly PromptEvolutionSummary[] | null;
+  can_write: boolean;
+}
+
+export function promptsBody(view: PromptsView): Html {
+  const { agent, evolutions } = view;
+  const path = `/agents/${agent.id}/prompts`;
+  return html`!${agentTabs(agent.id, path)}
+    <section class="card">
+      <h2>Versions</h2>
+      !${versionList(view)}
+    </section>
+    !${when(
+      evolutions,
+      (listed) =>
+        html`<div data-live="agent:${agent.id}" data-source="${path}/part/evolutions">
+            !${evolutionList(listed)}
+          </div>
+          !${when(view.can_write, () => evolveForms(agent, listed))}`,
+    )}`;
+}
+
+function versionList({ agent, versions, can_write }: PromptsView): Html {
+  if (versions.length === 0) return html`<p class="soft">No version has been kept yet.</p>`;
+  return each(versions, (version, at) => {
+    const { version_number: number, source, score, reason, created_at, system_prompt: prompt } = version;
+    const current = number === agent.current_prompt_version_number;
+    const parent = version.parent_version_number ?? versions[at + 1]?.version_number;
+    const before = versions.find(({ version_number }) => version_number === parent);
+    return html`<details>
+      <summary>
+        Version ${number}
+        <span class="soft"
+          >${source === 'gepa' ? 'evolved' : 'by hand'}${score === null ? '' : `, score ${score.toFixed(2)}`}
+          · !${timeAgo(created_at)}</span
+        >
+        !${when(current, () => status('active'))}
+      </summary>
+      !${when(reason, (text) => html`<p>${text}</p>`)}
+      !${
+        before === undefined || before.system_prompt === prompt
+          ? html`<pre>${prompt === '' ? '(none)' : prompt}</pre>`
+          : html`<p class="soft small">What is different from version ${before.version_number}:</p>
+              !${textDiff(before.system_prompt, prompt)}`
+      }
+      !${when(can_write && !current, () => postButton(`/agents/${agent.id}/prompt-versions/${number}/activate`, 'Make it the agent’s prompt'))}
+    </details>`;
+  });
+}
+
+export function evolutionList(evolutions: readonly PromptEvolutionSummary[]): Html {
+  if (evolutions.length === 0) return '';
+  return html`<section class="card" aria-label="Evolutions">
+    <h2>Evolutions</h2>
+    <ul class="list">
+      !${each(evolutions, line)}
+    </ul>
+  </section>`;
+}
+
+function line(evolution: PromptEvolutionSummary): Html {
+  const scores = evolution.candidates.flatMap(({ score }) => (score === null ? [] : [score]));
+  const [base] = scores;
+  const best = Math.max(...scores);
+  const outcome = base === undefined ? 'not scored yet' : `score ${base.toFixed(2)} to ${best.toFixed(2)}`;
+  const { version_number: version, spent_usd: spent } = evolution;
+  return html`<li>
+    !${status(evolution.status)}
+    <a class="grow" href="/evolutions/${evolution.id}"
+      >${outcome}${version === null ? '' : `, version ${version}`}${promotionWords(evolution)}</a
+    >
+    <span class="soft small">${usd(spent)} · !${timeAgo(evolution.created_at)}</span>
+  </li>`;
+}
+
+function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]): Html {
+  const here = `/agents/${agent.id}`;
+  const running = evolutions.some(({ status: now }) => now === 'running');
+  const begin = html`<form method="post" action="${here}/evolve-prompt">
+    <p class="soft">
+      The agent’s finished issues are tried again with other prompts, without effect, and judged. What is
+      better becomes a version. It takes 13 finished issues.
+    </p>
+    <div class="row">
+      !${input({ name: 'max_rollouts', label: 'Rollouts, at most', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each is two calls of a model' })}
+      !${input({ name: 'max_cost_usd', label: 'USD, at most', type: 'number', min: 1, value: DEFAULT_EVOLUTION_USD })}
+    </div>
+    <button>Evolve the prompt</button>
+  </form>`;
+  return html`<section class="card">
+    <h2>Evolve</h2>
+    !${running ? html`<p>An evolution is under way.</p>` : begin}
+    <details>
+      <summary>How it is done for this agent</summary>
+      <form method="post" action="${here}/prompts/settings">
+        !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt by itself, and goes back by itself where the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
+        !${input({ name: 'gepa_provider_override', label: 'Provider that judges and reflects', value: agent.gepa_provider_override ?? '', hint: 'Id or name; empty: the agent’s own' })}
+        <button>Save</button>
+      </form>
+    </details>
+  </section>`;
+}

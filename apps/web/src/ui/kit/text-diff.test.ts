@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { diffPieces, textDiff } from './text-diff.ts';
+
+describe('the difference of two texts', () => {
+  it('is told by sentences, and both texts can be read from it', () => {
+    const before = 'You answer letters. Be brief.\nUse version 1.2 only. Sign.';
+    const after = 'You answer letters. Be friendly.\nUse version 1.2 only. Sign. Say what is open.';
+    const pieces = diffPieces(before, after);
+    expect(pieces.map(({ change, text }) => [change, text.trim()])).toEqual([
+      ['same', 'You answer letters.'],
+      ['removed', 'Be brief.'],
+      ['added', 'Be friendly.'],
+      ['same', 'Use version 1.2 only. Sign.'],
+      ['added', 'Say what is open.'],
+    ]);
+    const without = (change: string) =>
+      pieces
+        .filter((piece) => piece.change !== change)
+        .map(({ text }) => text)
+        .join('');
+    expect(without('removed')).toBe(after);
+    expect(without('added').trimEnd()).toBe(before);
+  });
+
+  it('of texts without end is a replacement, and markup stays text', () => {
+    expect(diffPieces('a.\n'.repeat(3000), 'b.\n'.repeat(3000)).map(({ change }) => change)).toEqual([
+      'removed',
+      'added',
+    ]);
+    expect(diffPieces('', '')).toEqual([]);
+    expect(textDiff('', '<script>x</script>')).toContain('<ins>&#60;script&#62;x&#60;/script&#62;</ins>');
+  });
+});
