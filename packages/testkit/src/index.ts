@@ -1,5 +1,11 @@
 // What tests stand on: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
-export { cloneDatabase, closeTestDatabases, emptyDatabase, testDatabase } from './test-database.ts';
+export {
+  cloneDatabase,
+  closeTestDatabases,
+  emptyDatabase,
+  loneDatabase,
+  testDatabase,
+} from './test-database.ts';
 export type { TestDatabase } from './test-database.ts';
 export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';

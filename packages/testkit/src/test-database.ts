@@ -1,6 +1,12 @@
 import { createListener, createNotifier, openDatabase } from '@acp/db';
 import type { Database, Listener, Notifier } from '@acp/db';
-import { currentTestServer, databaseUrl, onAdminConnection, testLogger } from './test-server.ts';
+import {
+  currentTestServer,
+  databaseUrl,
+  onAdminConnection,
+  startLoneServer,
+  testLogger,
+} from './test-server.ts';
 
 export interface TestDatabase {
   name: string;
@@ -14,6 +20,7 @@ export interface TestDatabase {
 }
 
 const opened = new Set<TestDatabase>();
+const loneServers = new Set<{ stop(): Promise<void> }>();
 let ofThisFile: Promise<TestDatabase> | undefined;
 
 /**
@@ -37,10 +44,19 @@ export async function emptyDatabase(label: string): Promise<TestDatabase> {
   return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'template0');
 }
 
+/** On a server of its own, which costs seconds: no other test writes to the same log. */
+export async function loneDatabase(): Promise<TestDatabase> {
+  const server = await startLoneServer();
+  loneServers.add(server);
+  return connect('service', server.url);
+}
+
 /** Closes what this file opened. Runs by itself after a test file; scripts call it. */
 export async function closeTestDatabases(): Promise<void> {
   ofThisFile = undefined;
   await Promise.all([...opened].map(async (each) => each.close()));
+  await Promise.all([...loneServers].map(async (each) => each.stop()));
+  loneServers.clear();
 }
 
 // Jest gives every test file a fresh copy of this module, and forgets it without closing anything.

@@ -132,6 +132,23 @@ async function roomInMemory(): Promise<string | undefined> {
   }
 }
 
+/** A server with one database and nobody else in it, the schema included: for what counts the bytes of its log. */
+export async function startLoneServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const server = await startEmbedded({});
+  try {
+    await migrateAll(server.url);
+    return server;
+  } catch (err) {
+    await server.stop();
+    throw err;
+  }
+}
+
+async function migrateAll(url: string): Promise<void> {
+  const { migrateQueue } = await import('@acp/queue');
+  await migrate({ url, logger: testLogger(), after: [migrateQueue] });
+}
+
 /** The name holds the hash of all migrations: another schema is another template. */
 async function buildTemplate(adminUrl: string): Promise<string> {
   const template = `test_template_${await migrationsHash()}`;
@@ -143,8 +160,7 @@ async function buildTemplate(adminUrl: string): Promise<string> {
     const building = `${template}_building`;
     await client.query(`drop database if exists ${building} with (force)`);
     await client.query(`create database ${building} template template0`);
-    const { migrateQueue } = await import('@acp/queue');
-    await migrate({ url: databaseUrl(adminUrl, building), logger: testLogger(), after: [migrateQueue] });
+    await migrateAll(databaseUrl(adminUrl, building));
     await client.query(`alter database ${building} rename to ${template}`);
     // A connection to the template would make `create database … template` fail.
     await client.query(`alter database ${template} allow_connections false`);
