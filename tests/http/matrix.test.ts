@@ -128,6 +128,8 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,
   'approvals.resubmit': 403,
+  'comments.update': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
+  'comments.delete': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
   // Its agent alone.
   'a2a.call': ({ kind }) => (kind === 'agent' ? undefined : 404),
   'runs.trigger-issue': 400,

@@ -113,6 +113,7 @@ export async function createStage(database: Database, cast: Cast, row?: Named): 
       versionNumber: '1',
       name: 'councils',
       status: 'todo',
+      reaction: 'heart',
       adapterType: 'llm',
       tool: 'echo',
       role: 'ceo',

@@ -1,7 +1,19 @@
 /** Comments on issues (specification, Comment). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Nullable, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+
+export const reactions = [
+  'thumbs_up',
+  'thumbs_down',
+  'laugh',
+  'hooray',
+  'confused',
+  'heart',
+  'rocket',
+  'eyes',
+] as const;
+export type Reaction = (typeof reactions)[number];
 
 export const Comment = Type.Object({
   id: Uuid,
@@ -11,6 +23,10 @@ export const Comment = Type.Object({
   author_user_name: Nullable(Type.String()),
   body_markdown: Type.String(),
   is_pinned: Type.Boolean(),
+  /** Null: it says what it said first. */
+  edited_at: Nullable(Timestamp),
+  /** Who reacted how: users, agents and keys by their ids. */
+  reactions: Type.Array(Type.Object({ reaction: OneOf(reactions), actor_ids: Type.Array(Uuid) })),
   created_at: Timestamp,
 });
 export type Comment = Static<typeof Comment>;
@@ -21,9 +37,77 @@ export const CreateComment = Type.Object({
 });
 export type CreateComment = Static<typeof CreateComment>;
 
+/** What a comment said before it was edited. */
+export const CommentVersion = Type.Object({
+  id: Uuid,
+  body_markdown: Type.String(),
+  replaced_at: Timestamp,
+  replaced_by_name: Type.String(),
+});
+export type CommentVersion = Static<typeof CommentVersion>;
+
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 
+const one = {
+  path: '/api/issues/{issueId}/comments/{commentId}',
+  auth: BEARER,
+  role: 'member',
+  scope: byIssue,
+} as const;
+const reacting = {
+  ...one,
+  path: '/api/issues/{issueId}/comments/{commentId}/reactions/{reaction}',
+  response: Comment,
+  status: 200,
+  tx: 'write',
+} as const;
+
 export const commentEndpoints = {
+  update: endpoint({
+    ...one,
+    id: 'comments.update',
+    method: 'PATCH',
+    body: Type.Pick(CreateComment, ['body_markdown']),
+    response: Comment,
+    status: 200,
+    tx: 'write',
+    example: { body_markdown: 'The first backup is done, and verified.' },
+    doc: 'Replaces the text of a comment of the caller’s own; company admins may that of anybody’s. Nobody is woken; the old text stays as a version.',
+  }),
+  delete: endpoint({
+    ...one,
+    id: 'comments.delete',
+    method: 'DELETE',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Deletes a comment of the caller’s own for good; company admins may anybody’s.',
+  }),
+  versions: endpoint({
+    ...one,
+    id: 'comments.versions',
+    method: 'GET',
+    path: '/api/issues/{issueId}/comments/{commentId}/versions',
+    role: 'viewer',
+    query: Type.Object(PageQuery),
+    response: Type.Array(CommentVersion),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'What the comment said before, newest first; the last 50.',
+  }),
+  react: endpoint({
+    ...reacting,
+    id: 'comments.react',
+    method: 'PUT',
+    doc: 'Reacts: `thumbs_up`, `thumbs_down`, `laugh`, `hooray`, `confused`, `heart`, `rocket` or `eyes`.',
+  }),
+  unreact: endpoint({
+    ...reacting,
+    id: 'comments.unreact',
+    method: 'DELETE',
+    doc: 'Takes the caller’s reaction away.',
+  }),
   list: endpoint({
     id: 'comments.list',
     method: 'GET',

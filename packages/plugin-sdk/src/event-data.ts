@@ -118,6 +118,11 @@ export interface PluginEvents {
     author_user_name: string | null;
     body_markdown: string;
     is_pinned: boolean;
+    edited_at: string | null;
+    reactions: {
+      reaction: 'thumbs_up' | 'thumbs_down' | 'laugh' | 'hooray' | 'confused' | 'heart' | 'rocket' | 'eyes';
+      actor_ids: string[];
+    }[];
     created_at: string;
   };
   'agent.created': {

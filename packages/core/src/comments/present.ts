@@ -3,12 +3,13 @@ import type { schema } from '@acp/db';
 import { cutText } from '@acp/kernel';
 
 export type CommentRow = typeof schema.comments.$inferSelect;
+export type Reactions = Comment['reactions'];
 
 /** Events carry no more of a text (decisions 4); the list has all of it. */
 const LONGEST_EVENT_TEXT_BYTES = 2048;
 
 /** @param userName display name of the author where that is a user. */
-export function presentComment(row: CommentRow, userName: string | null): Comment {
+export function presentComment(row: CommentRow, userName: string | null, reactions: Reactions = []): Comment {
   return {
     id: row.id,
     issue_id: row.issue_id,
@@ -17,6 +18,8 @@ export function presentComment(row: CommentRow, userName: string | null): Commen
     author_user_name: userName ?? row.author_label,
     body_markdown: row.body_markdown,
     is_pinned: row.is_pinned,
+    edited_at: row.edited_at,
+    reactions,
     created_at: row.created_at,
   };
 }

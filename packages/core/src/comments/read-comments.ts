@@ -3,15 +3,25 @@ import { newestFirst, oldestFirst, type Page, type PageRequest, schema, type Tx 
 import { notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
-import { presentComment } from './present.ts';
+import { presentComment, type Reactions } from './present.ts';
 
 const { comments, users } = schema;
+
+/** Of each kind, who reacted; as many as anybody looks at. */
+const reactionsOf = sql<Reactions>`(
+  select coalesce(jsonb_agg(jsonb_build_object('reaction', kinds.reaction, 'actor_ids', kinds.actor_ids) order by kinds.first), '[]')
+  from (select r.reaction, min(r.created_at) as first, to_jsonb((array_agg(r.actor_id order by r.created_at, r.actor_id))[1:100]) as actor_ids
+    from comment_reactions r where r.comment_id = ${comments.id} group by r.reaction) kinds)`;
 
 /** Oldest first; at most 1,000 or 4 MB unless a limit is given (decisions 3). @throws invalid for a bad cursor */
 export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest): Promise<Page<Comment>> {
   const page = oldestFirst(comments.created_at, comments.id, query, null);
   const rows = tx
-    .select({ ...getTableColumns(comments), user_name: users.display_name })
+    .select({
+      ...getTableColumns(comments),
+      user_name: users.display_name,
+      reactions: reactionsOf.as('reactions'),
+    })
     .from(comments)
     .leftJoin(users, eq(users.id, comments.author_user_id))
     .where(and(eq(comments.issue_id, issue.id), page.where))
@@ -21,7 +31,7 @@ export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest):
     tx,
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => presentComment(row, row.user_name),
+    (row) => presentComment(row, row.user_name, row.reactions),
   );
 }
 
@@ -47,6 +57,7 @@ export async function outlineComments(
       body_markdown: sql<string>`case when length(${comments.body_markdown}) > ${longest}::int then '' else ${comments.body_markdown} end`,
       length: sql<number>`length(${comments.body_markdown})`,
       user_name: users.display_name,
+      reactions: reactionsOf.as('reactions'),
     })
     .from(comments)
     .leftJoin(users, eq(users.id, comments.author_user_id))
@@ -57,7 +68,7 @@ export async function outlineComments(
     rows,
     ({ created_at, id }) => ({ at: created_at, id }),
     ({ length, ...row }) => {
-      const comment = presentComment(row, row.user_name);
+      const comment = presentComment(row, row.user_name, row.reactions);
       return { ...comment, body_markdown: length > longest ? null : comment.body_markdown, length };
     },
   );
@@ -66,10 +77,14 @@ export async function outlineComments(
 /** One of the issue's. Throws `notFound`. */
 export async function findComment(tx: Tx, issue: IssueRow, comment_id: string): Promise<Comment> {
   const [row] = await tx
-    .select({ ...getTableColumns(comments), user_name: users.display_name })
+    .select({
+      ...getTableColumns(comments),
+      user_name: users.display_name,
+      reactions: reactionsOf.as('reactions'),
+    })
     .from(comments)
     .leftJoin(users, eq(users.id, comments.author_user_id))
     .where(and(eq(comments.issue_id, issue.id), eq(comments.id, comment_id)));
   if (!row) throw notFound();
-  return presentComment(row, row.user_name);
+  return presentComment(row, row.user_name, row.reactions);
 }

@@ -1,10 +1,32 @@
-import { commentEndpoints as rows } from '@acp/contract';
-import { createComment, listComments, pinComment } from '@acp/core';
+import { commentEndpoints as rows, reactions } from '@acp/contract';
+import {
+  createComment,
+  deleteComment,
+  listComments,
+  listVersions,
+  pinComment,
+  react,
+  updateComment,
+} from '@acp/core';
+import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
+
+function reactionOf({ commentId, reaction }: Readonly<Record<string, string>>, on: boolean) {
+  const known = reactions.find((each) => each === reaction);
+  if (known === undefined) throw notFound();
+  return { comment_id: commentId!, reaction: known, on };
+}
 
 export const commentRoutes: Route[] = [
   handle(rows.list, async (ctx) => paged(ctx, await listComments(ctx.tx, ctx.subject, ctx.query))),
   handle(rows.create, (ctx) => createComment(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.update, (c) => updateComment(c.tx, c.actor, c.subject, c.params.commentId!, c.body)),
+  handle(rows.delete, (c) => deleteComment(c.tx, c.actor, c.subject, c.params.commentId!)),
+  handle(rows.versions, async (c) =>
+    paged(c, await listVersions(c.tx, c.subject, c.params.commentId!, c.query)),
+  ),
+  handle(rows.react, (c) => react(c.tx, c.actor, c.subject, reactionOf(c.params, true))),
+  handle(rows.unreact, (c) => react(c.tx, c.actor, c.subject, reactionOf(c.params, false))),
   handle(rows.pin, (ctx) => pinComment(ctx.tx, ctx.actor, ctx.subject, ctx.params.commentId!, ctx.body)),
 ];
