@@ -1,6 +1,6 @@
 /** Work given to agents of elsewhere: found and delegated by tools, followed by poll and by notification, through both tiers. */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import type { Comment, CostEvent, Issue, Peer, WorkProduct } from '@acp/contract';
+import type { Comment, CostEvent, Issue, Peer, PeerCall, PeerDelegation, WorkProduct } from '@acp/contract';
 import { hmacSha256Hex, loadConfig } from '@acp/kernel';
 import { cloneDatabase, type TestDatabase, testLogger, waitFor } from '@acp/testkit';
 import { startScheduler, type RunningScheduler } from '../../apps/scheduler/src/main.ts';
@@ -259,4 +259,64 @@ it('a scheduler that ends while the peer has the work has another send the same 
   expect(ids).toEqual([ids[0], ids[0]]);
   expect(await words(id)).toEqual(['Once.']);
   expect(await api('GET', `/api/issues/${id}/work-products`)).toHaveLength(1);
+});
+
+it('the peer’s records tell of the work it was given and of each call, in pages, with costs and refusals', async () => {
+  let isRefused = true;
+  faraday.behave(({ method }) => {
+    const task = { id: 'far-4', status: { state: 'TASK_STATE_COMPLETED' }, metadata: { usage: cheap } };
+    if (isRefused) return { error: { code: -32_603, message: 'not today' } };
+    return { result: method === 'SendMessage' ? { task } : task };
+  });
+  const cheap = { cost_usd: 0.01, input_tokens: 10, output_tokens: 1 };
+  const { id } = await delegated('Lab:Faraday', 'Recorded');
+  const { id: peer_id } = (await api<Peer[]>('GET', ofCompany('a2a/peers'))).find(
+    ({ label }) => label === 'Lab',
+  )!;
+  const own = `/api/a2a/peers/${peer_id}`;
+  const [given] = await waitFor(async () => {
+    const rows = await api<PeerDelegation[]>('GET', `${own}/delegations`);
+    return rows[0]?.error === null ? undefined : rows;
+  });
+  expect(given).toMatchObject({
+    issue_id: id,
+    title: 'Lab:Faraday: Recorded',
+    remote_agent: 'Faraday',
+    state: 'submitted',
+    followed: true,
+    error: 'the peer refused: not today (-32603)',
+    cost_usd: null,
+  });
+  isRefused = false;
+  await db.database.pool.query('update a2a_delegations set next_attempt_at = now() where issue_id = $1', [
+    id,
+  ]);
+  await waitFor(async () => (await issue(id)).status === 'done');
+  const [done, ...older] = await api<PeerDelegation[]>('GET', `${own}/delegations`);
+  expect(done).toMatchObject({
+    state: 'completed',
+    followed: false,
+    error: null,
+    failures: 0,
+    cost_usd: 0.01,
+  });
+  expect(older.map(({ remote_agent }) => remote_agent)).toContain('Faraday');
+  const calls = await api<PeerCall[]>('GET', `${own}/calls`);
+  expect(calls.slice(0, 2)).toMatchObject([
+    { issue_id: id, method: 'SendMessage', ok: true, error: null },
+    { issue_id: id, method: 'SendMessage', ok: false, error: 'the peer refused: not today (-32603)' },
+  ]);
+  // Asking how a task stands succeeds often, and leaves nothing.
+  expect(calls.filter(({ method, ok }) => method === 'GetTask' && ok)).toEqual([]);
+  const seen: string[] = [];
+  for (let next: string | null = `${own}/calls?limit=1`; next !== null;) {
+    const response: Response = await fetch(web.url + next, { headers: cast.viewer.headers });
+    seen.push(...((await response.json()) as PeerCall[]).map((call) => call.id));
+    const cursor = response.headers.get('x-next-cursor');
+    next = cursor === null ? null : `${own}/calls?limit=1&cursor=${cursor}`;
+  }
+  expect(seen).toEqual(calls.map((call) => call.id));
+  await api('DELETE', `/api/issues/${id}`);
+  const [trashed] = await api<PeerDelegation[]>('GET', `${own}/delegations`);
+  expect(trashed).toMatchObject({ issue_id: null, identifier: null, title: null, remote_agent: 'Faraday' });
 });

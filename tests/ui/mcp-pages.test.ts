@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
+import { createIssue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -179,4 +180,39 @@ it('an admin sees which push notifications were given up, and has one sent again
   expect((await admin.get(`${path}?status=failed`)).text).toContain('None was given up');
   expect((await admin.get(path)).text).toContain('pending');
   expect((await Browser.of(app, cast.member).get(path)).status).toBe(403);
+});
+
+it('an admin reads what a peer was given and how its calls went; who is none does not', async () => {
+  const { a2a_calls, a2a_delegations, a2a_peers } = schema;
+  const values = { company_id: cast.company_id, label: 'Far', url: 'https://far.example.com' };
+  const [peer] = await database.db.insert(a2a_peers).values(values).returning();
+  const own = `/peers/${peer!.id}`;
+  const admin = Browser.of(app, cast.admin);
+  expect((await admin.get(own)).text).toContain(`href="${own}/calls"`);
+  expect((await admin.get(`${own}/delegations`)).text).toContain('Nothing was given to it yet');
+  const { id: issue_id } = await createIssue(database.db, { id: cast.company_id }, {});
+  const about = { peer_id: peer!.id, issue_id, remote_agent: 'Scout <b>' };
+  await database.db.insert(a2a_delegations).values({
+    ...about,
+    company_id: cast.company_id,
+    remote_url: 'https://far.example.com/a',
+    dialect: '1.0',
+    message_id: issue_id,
+    state: 'working',
+    error: 'it does not answer',
+    failures: 3,
+    cost_usd: '0.25',
+  });
+  await database.db.insert(a2a_calls).values([
+    { ...about, method: 'SendMessage', error: null, duration_ms: 12 },
+    { ...about, method: 'GetTask', error: 'it does not answer', duration_ms: 60_000 },
+  ]);
+  const given = await admin.get(`${own}/delegations`);
+  for (const part of [`href="/issues/${issue_id}"`, 'working', '$0.25', 'it does not answer', '3 times'])
+    expect(given.text).toContain(part);
+  expect(given.text).not.toContain('Scout <b>');
+  const calls = await admin.get(`${own}/calls`);
+  for (const part of ['SendMessage', 'GetTask', 'failed', '60,000']) expect(calls.text).toContain(part);
+  for (const rest of ['/delegations', '/calls'])
+    expect((await Browser.of(app, cast.viewer).get(own + rest)).status).toBe(403);
 });

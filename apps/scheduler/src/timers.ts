@@ -8,6 +8,7 @@ import {
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
   deleteMcpCallsBefore,
+  deletePeerCallsBefore,
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
   deleteRoutineRunsBefore,
@@ -303,6 +304,7 @@ async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal):
     deleteDeliveriesBefore,
     deleteTaskWebhooksOfEnded,
     deleteMcpCallsBefore,
+    deletePeerCallsBefore,
   ];
   for (const forgetBatch of forgetters) {
     let deleted = EVENT_BATCH;

@@ -1,5 +1,6 @@
 /** Peers: others whose agents a company's own may call by the agent-to-agent protocol (specification, A2A peer). */
 import { Type, type Static } from 'typebox';
+import { taskStates } from './a2a.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { deliveryStatuses } from './webhooks.ts';
 import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
@@ -44,6 +45,42 @@ export const Peer = Type.Object({
   updated_at: Timestamp,
 });
 export type Peer = Static<typeof Peer>;
+
+/** Work that was given to an agent of the peer. */
+export const PeerDelegation = Type.Object({
+  /** That follows the task there; null where it is in the trash. */
+  issue_id: Nullable(Uuid),
+  identifier: Nullable(Type.String()),
+  title: Nullable(Type.String()),
+  remote_agent: Type.String(),
+  /** Of the task, as the peer said last. */
+  state: OneOf(taskStates),
+  /** False: it is over, or was given up. */
+  followed: Type.Boolean(),
+  /** Steps in a row that came to nothing, and why the last one did. */
+  failures: Type.Integer(),
+  error: Nullable(Type.String()),
+  /** As the peer says so far; null: it says nothing. */
+  cost_usd: Nullable(Type.Number()),
+  created_at: Timestamp,
+  changed_at: Timestamp,
+});
+export type PeerDelegation = Static<typeof PeerDelegation>;
+
+/** A call of an agent of the peer. */
+export const PeerCall = Type.Object({
+  id: Uuid,
+  issue_id: Nullable(Uuid),
+  identifier: Nullable(Type.String()),
+  remote_agent: Type.String(),
+  /** In the dialect that it was called in. */
+  method: Type.String(),
+  ok: Type.Boolean(),
+  error: Nullable(Type.String()),
+  duration_ms: Type.Integer(),
+  created_at: Timestamp,
+});
+export type PeerCall = Static<typeof PeerCall>;
 
 const fields = {
   /** Agents name it before a colon: `label:Agent`. */
@@ -158,6 +195,32 @@ export const federationEndpoints = {
     status: 200,
     tx: 'none',
     doc: 'Has a scheduler fetch the card now. What stands in the way is in `last_fetch_error`; 503 where no scheduler answers.',
+  }),
+  listDelegations: endpoint({
+    ...one,
+    path: '/api/a2a/peers/{peerId}/delegations',
+    id: 'peers.list-delegations',
+    method: 'GET',
+    role: 'viewer',
+    query: Type.Object(PageQuery),
+    response: Type.Array(PeerDelegation),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Work given to agents of the peer, newest first, each with its issue, the state of the task there, its cost and what went wrong last.',
+  }),
+  listCalls: endpoint({
+    ...one,
+    path: '/api/a2a/peers/{peerId}/calls',
+    id: 'peers.list-calls',
+    method: 'GET',
+    role: 'viewer',
+    query: Type.Object(PageQuery),
+    response: Type.Array(PeerCall),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'Calls of agents of the peer, newest first; kept as long as events. Of those that only ask how a task stands, the failed ones.',
   }),
 };
 

@@ -18,7 +18,7 @@ import { transaction } from '@acp/db';
 import { newId, ServiceError } from '@acp/kernel';
 import { fetchJson } from './fetch-json.ts';
 import type { PeerParts } from './refresh-peer.ts';
-import { readAnswer, readRemote } from './remote-task.ts';
+import { readAnswer, readRemote, refusalOf } from './remote-task.ts';
 
 /** One step of a delegation: sends it, sends on what was written, asks how it stands, or calls it off. */
 export async function followDelegation(
@@ -113,6 +113,7 @@ const mayReach = (public_url: string, remote_url: string): boolean =>
 const isLoopback = (url: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 
+const POLLS: readonly string[] = ['tasks/get', 'GetTask'];
 const SEND = ['message/send', 'SendMessage'] as const;
 
 const message = (isFirst: boolean, messageId: string, text: string, of: object) =>
@@ -129,11 +130,12 @@ const message = (isFirst: boolean, messageId: string, text: string, of: object) 
 async function request(
   { database, vault, fetch: send }: PeerParts,
   peer: PeerRow,
-  { remote_url, dialect }: DelegationRow,
+  delegation: DelegationRow,
   method: string,
   params: object,
   signal: AbortSignal,
 ): Promise<unknown> {
+  const { remote_url, dialect } = delegation;
   await takeCall(database.db, peer);
   const key = peerKey(vault, peer);
   const headers: Record<string, string> = {
@@ -143,12 +145,18 @@ async function request(
   };
   const body = JSON.stringify({ jsonrpc: '2.0', id: newId(), method, params });
   const asked = { method: 'POST', headers, body, timeout_sec: peer.timeout_seconds } as const;
+  const begun = performance.now();
+  const record = async (error: string | null) => {
+    const call = { method, error, duration_ms: performance.now() - begun, polls: POLLS.includes(method) };
+    await recordCall(database.db, delegation, call);
+  };
+  let answer: unknown;
   try {
-    const answer = await fetchJson(send, remote_url, asked, signal);
-    await recordCall(database.db, peer, null);
-    return answer;
+    answer = await fetchJson(send, remote_url, asked, signal);
   } catch (error) {
-    if (error instanceof ServiceError) await recordCall(database.db, peer, error.message);
+    if (error instanceof ServiceError) await record(error.message);
     throw error;
   }
+  await record(refusalOf(answer));
+  return answer;
 }

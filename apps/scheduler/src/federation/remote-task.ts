@@ -10,6 +10,7 @@ import {
 } from '@acp/contract';
 import { type RemoteState, stateNamed } from '@acp/core';
 import { invalid, notFound, unavailable } from '@acp/kernel';
+import type { Static } from 'typebox';
 
 /** The result or the error, as they are. @throws invalid */
 export const readAnswer = createValidator(PeerAnswer, 'its answer');
@@ -26,7 +27,7 @@ type Part = PeerMessage['parts'][number];
 export function readRemote(answer: unknown): RemoteState {
   const { result, error } = readAnswer(answer);
   if (error) {
-    const message = `the peer refused: ${storable(error.message ?? '').slice(0, 300)} (${error.code})`;
+    const message = inWords(error);
     throw error.code === TASK_NOT_FOUND ? notFound(message) : unavailable(message);
   }
   if (typeof result !== 'object' || result === null) throw invalid('its answer has no result');
@@ -49,6 +50,19 @@ export function readRemote(answer: unknown): RemoteState {
       url: urlOf(parts),
     })),
   };
+}
+
+const inWords = ({ code, message }: NonNullable<Static<typeof PeerAnswer>['error']>): string =>
+  `the peer refused: ${storable(message ?? '').slice(0, 300)} (${code})`;
+
+/** Why it did not do what it was asked, in words; null where it did. */
+export function refusalOf(answer: unknown): string | null {
+  try {
+    const { error } = readAnswer(answer);
+    return error === undefined ? null : inWords(error);
+  } catch (error) {
+    return error instanceof Error ? error.message : 'its answer can’t be read';
+  }
 }
 
 /** It answered at once, without a task. */

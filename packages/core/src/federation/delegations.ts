@@ -110,6 +110,8 @@ export async function applyRemote(
       ...(forwarded_at && { forwarded_at }),
       failures: 0,
       failing_since: null,
+      error: null,
+      ...(remote.usage && { cost_usd: String(costOf(remote.usage)) }),
       ...(changed ? { changed_at: sql`now()` } : {}),
       claimed_at: null,
       // The longer nothing has changed, the more rarely it is asked: a minute at most, five where the peer gives notice.
@@ -126,10 +128,12 @@ export async function applyRemote(
 const MOST_USD = 1000;
 const MOST_TOKENS = 2_000_000_000;
 
+const costOf = ({ cost_usd }: TaskUsage): number => Math.min(cost_usd, MOST_USD);
+
 /** What the work has cost elsewhere counts towards the budgets of whoever gave it away. */
 async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): Promise<void> {
   const { issue_id, company_id, agent_id, remote_agent } = delegation;
-  const cost_usd = Math.min(usage.cost_usd, MOST_USD);
+  const cost_usd = costOf(usage);
   const [input_tokens, output_tokens] = [usage.input_tokens, usage.output_tokens].map((tokens) =>
     Math.min(Math.round(tokens), MOST_TOKENS),
   ) as [number, number];
@@ -166,6 +170,8 @@ async function ask(tx: Tx, delegation: DelegationRow, issue: IssueRow, question:
     });
 }
 
+const LONGEST_REASON = 500;
+
 /** Tried for a day, then the issue is given up. @param hopeless nothing will change it */
 export async function recordFailure(
   tx: Tx,
@@ -178,6 +184,7 @@ export async function recordFailure(
     .set({
       claimed_at: null,
       failures: sql`failures + 1`,
+      error: cutText(reason, LONGEST_REASON),
       failing_since: sql`coalesce(failing_since, now())`,
       next_attempt_at: sql`now() + make_interval(secs => least(3600, 5 * 2 ^ least(failures, 20)))`,
     })

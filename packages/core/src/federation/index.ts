@@ -1,5 +1,5 @@
 /**
- * Owns `a2a_tasks` and `a2a_messages`, and `a2a_peers` and `a2a_delegations`: the others whose agents are called from here, and what they do for us. Agents of the company as others call them by the agent-to-agent protocol. A task is
+ * Owns `a2a_tasks` and `a2a_messages`, and `a2a_peers`, `a2a_delegations` and `a2a_calls`: the others whose agents are called from here, and what they do for us. Agents of the company as others call them by the agent-to-agent protocol. A task is
  * an issue; nothing of it is kept twice but what the protocol has and an issue has not (conversation, ids of messages).
  * Invariants: a task is its agent's alone; a message that is sent again changes nothing; a client sees what agents say
  * on the issue, never what people of the company say among themselves.
@@ -17,7 +17,8 @@ export { artifactEvent, stateNamed, statusEvent, writeSent, writeTask } from './
 export type { Dialect, ShownTask, Writer } from './dialect.ts';
 export { createPeer, deletePeer, findPeer, listPeers, peerKey, presentPeer, updatePeer } from './peers.ts';
 export type { PeerRow } from './peers.ts';
-export { claimDuePeers, recordCall, recordFetch, takeCall } from './peer-health.ts';
+export { claimDuePeers, recordFetch, takeCall } from './peer-health.ts';
+export { deletePeerCallsBefore, listDelegations, listPeerCalls, recordCall } from './peer-calls.ts';
 export { delegate, peerAgentNamed, peerAgents } from './delegate.ts';
 export type { FoundPeerAgent } from './delegate.ts';
 export {

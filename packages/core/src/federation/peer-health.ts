@@ -63,15 +63,3 @@ export async function takeCall(tx: Tx, { id }: Pick<PeerRow, 'id'>): Promise<voi
     .where(sql`id = ${id} and (${fresh} or window_calls < rate_limit_rpm)`);
   if (result.rowCount === 0) throw rateLimited('the peer’s calls of this minute are used up', 60);
 }
-
-/** @param error null where the call was answered */
-export async function recordCall(tx: Tx, { id }: Pick<PeerRow, 'id'>, error: string | null): Promise<void> {
-  await tx
-    .update(a2a_peers)
-    .set(
-      error === null
-        ? { last_call_error: null }
-        : { errors: sql`errors + 1`, last_call_error: error.slice(0, LONGEST_ERROR) },
-    )
-    .where(eq(a2a_peers.id, id));
-}

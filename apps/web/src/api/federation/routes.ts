@@ -3,6 +3,8 @@ import {
   createPeer,
   deletePeer,
   findPeer,
+  listDelegations,
+  listPeerCalls,
   listPeers,
   listPushDeliveries,
   presentPeer,
@@ -25,6 +27,8 @@ export const federationRoutes: Route[] = [
     if (peer === undefined) throw notFound();
     return presentPeer(peer);
   }),
+  handle(rows.listDelegations, async (c) => paged(c, await listDelegations(c.tx, c.subject, c.query))),
+  handle(rows.listCalls, async (c) => paged(c, await listPeerCalls(c.tx, c.subject, c.query))),
   handle(pushes.listDeliveries, async (c) => paged(c, await listPushDeliveries(c.tx, c.company_id, c.query))),
   handle(pushes.notify, async ({ tx, params, request, body, services }) => {
     const notification = {

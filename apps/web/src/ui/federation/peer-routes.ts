@@ -7,6 +7,7 @@ import { emptyState, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { peerTabs } from './push-routes.ts';
+import { peerFrame, peerRecordRoutes } from './peer-records.ts';
 import { deletePeerPart, healthPart, peerColumns, peerForm } from './peer-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -48,14 +49,12 @@ async function peerPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const peer = presentPeer(context.subject);
-  const path = listPath(context.company_id);
-  return companyPage(context, {
-    title: peer.label,
-    active: path,
-    trail: [{ label: 'Peers', path }],
-    body: html`!${notice(done[context.query.done ?? ''])}!${healthPart(peer)}
+  return peerFrame(
+    context,
+    '',
+    html`!${notice(done[context.query.done ?? ''])}!${healthPart(peer)}
     !${peerForm(`/peers/${peer.id}`, peer, error, form)}!${deletePeerPart(peer)}`,
-  });
+  );
 }
 
 /** An empty key is left alone. */
@@ -92,4 +91,5 @@ export const peerRoutes: UiRoute[] = [
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
     failed: (c, error) => peerPage(c, error),
   }),
+  ...peerRecordRoutes,
 ];

@@ -1,0 +1,118 @@
+/** What was asked of a peer: the work it was given, and each call. */
+import type { Peer, PeerCall, PeerDelegation } from '@acp/contract';
+import { listDelegations, listPeerCalls, presentPeer } from '@acp/core';
+import { companyPage } from '../kit/company-frame.ts';
+import { count, money, timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, status, tabs } from '../kit/parts.ts';
+import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+
+const byPeer = { by: 'peer', param: 'peerId' } as const;
+type PeerContext = UiContext<'peer'>;
+
+const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
+
+/** A page of one peer, with the way to the others of it. */
+export async function peerFrame(context: PeerContext, rest: string, body: Html): Promise<Html> {
+  const peer = presentPeer(context.subject);
+  const path = peersPath(context.company_id);
+  return companyPage(context, {
+    title: peer.label,
+    active: path,
+    trail: [{ label: 'Peers', path }],
+    body: html`!${peerTabs(peer, rest)}!${body}`,
+  });
+}
+
+function peerTabs({ id }: Peer, rest: string): Html {
+  const own = `/peers/${id}`;
+  const pages = [
+    { label: 'Peer', path: own },
+    { label: 'Work given', path: `${own}/delegations` },
+    { label: 'Calls', path: `${own}/calls` },
+  ];
+  return tabs('Peer', pages, own + rest);
+}
+
+const issueLink = (id: string | null, label: string): Html =>
+  id === null ? html`<span class="soft">in the trash</span>` : html`<a href="/issues/${id}">${label}</a>`;
+
+const delegationColumns: Column<PeerDelegation>[] = [
+  {
+    label: 'Issue',
+    cell: ({ issue_id, identifier, title }) => issueLink(issue_id, `${identifier} ${title}`),
+  },
+  { label: 'Agent there', cell: ({ remote_agent }) => html`${remote_agent}` },
+  {
+    label: 'State',
+    cell: ({ state, followed }) =>
+      html`!${status(state)} !${when(!followed, () => html`<span class="soft small">followed no more</span>`)}`,
+  },
+  {
+    label: 'Cost',
+    kind: 'number',
+    cell: ({ cost_usd }) => (cost_usd === null ? html`<span class="soft">not said</span>` : money(cost_usd)),
+  },
+  {
+    label: 'What went wrong',
+    cell: ({ error, failures }) =>
+      when(
+        error,
+        (why) =>
+          html`<span class="error">${why}</span>
+            !${when(failures > 1, () => html`<span class="soft small">${count(failures)} times</span>`)}`,
+      ),
+  },
+  { label: 'Changed', cell: ({ changed_at }) => timeAgo(changed_at) },
+  { label: 'Given', cell: ({ created_at }) => timeAgo(created_at) },
+];
+
+async function delegationsPage(context: PeerContext): Promise<Html> {
+  const { tx, subject, query } = context;
+  const { items, next_cursor } = await listDelegations(tx, subject, pageOf(query));
+  const own = `/peers/${subject.id}/delegations`;
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Work given to agents of the peer', delegationColumns, items)}!${moreLink(own, next_cursor, 'Older work')}
+        </div>`
+      : emptyState(
+          'Nothing was given to it yet',
+          html`Agents give work on an issue to an agent of a peer by
+            <code>/assign ${subject.label}:AGENT</code>, or by the tool <code>peers__delegate</code>.`,
+        );
+  return peerFrame(context, '/delegations', list);
+}
+
+const callColumns: Column<PeerCall>[] = [
+  { label: 'Call', cell: ({ method }) => html`<code>${method}</code>` },
+  { label: 'Agent there', cell: ({ remote_agent }) => html`${remote_agent}` },
+  { label: 'Issue', cell: ({ issue_id, identifier }) => issueLink(issue_id, identifier ?? 'issue') },
+  { label: 'State', cell: ({ ok }) => status(ok ? 'succeeded' : 'failed') },
+  { label: 'What came of it', cell: ({ error }) => html`${error ?? ''}` },
+  { label: 'Milliseconds', kind: 'number', cell: ({ duration_ms }) => html`${count(duration_ms)}` },
+  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+];
+
+async function callsPage(context: PeerContext): Promise<Html> {
+  const { tx, subject, query } = context;
+  const { items, next_cursor } = await listPeerCalls(tx, subject, pageOf(query));
+  const own = `/peers/${subject.id}/calls`;
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          <p class="soft">Of calls that only ask how a task stands, those that failed are listed.</p>
+          !${table('Calls of the peer', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}
+        </div>`
+      : emptyState(
+          'It was not called yet',
+          html`Each call of one of its agents stands here, with what came of it.`,
+        );
+  return peerFrame(context, '/calls', list);
+}
+
+export const peerRecordRoutes: UiRoute[] = [
+  page('/peers/{peerId}/delegations', { scope: byPeer, role: 'admin' }, delegationsPage),
+  page('/peers/{peerId}/calls', { scope: byPeer, role: 'admin' }, callsPage),
+];
