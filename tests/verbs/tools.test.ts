@@ -277,6 +277,21 @@ describe('the registry of tools', () => {
     );
   });
 
+  it('that is just being moved from place to place is waited for; one that nobody has is not', async () => {
+    let isThere = false;
+    let asks = 0;
+    const set = await scene({
+      list: async () => Promise.resolve(isThere ? [tool('lookup')] : []),
+      coming: async () => Promise.resolve((asks += 1) > 0 && !isThere),
+    });
+    const applied = set.apply('/mcp:crm__lookup {"q": "a"}');
+    await waitFor(() => asks > 1);
+    isThere = true;
+    expect(await applied).toEqual(ok(expect.stringContaining('found'), false));
+    expect(await set.apply('/mcp:crm__gone {"q": "a"}')).toEqual(refused('there is no tool "crm__gone"'));
+    expect(await set.apply('/mcp:gone {"q": "a"}')).toEqual(refused('there is no tool "gone"'));
+  });
+
   it('lists the tools of a company once, until one of them is said to have changed', async () => {
     const set = await scene();
     const listener = createListener({ url: db.url, logger: testLogger() });

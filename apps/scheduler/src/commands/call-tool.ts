@@ -3,6 +3,7 @@ import { transaction } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import type { CommandHandlers } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
+import { resolveInTime } from '../tools/resolve-in-time.ts';
 
 const readActor = createValidator(Actor, 'actor');
 
@@ -14,7 +15,7 @@ export function callToolCommand({
   return async ({ name, input }, { actor, company_id, command_id, signal }) => {
     if (company_id === null) throw notFound();
     const caller = { actor: readActor(actor), company_id, call_id: command_id };
-    const { call, provider } = await tools.resolve(database.db, caller, name, input);
+    const { call, provider } = await resolveInTime(tools, database.db, [caller, name, input], signal);
     const prepared = await provider.prepare?.(call, signal);
     const answer =
       provider.commit === undefined

@@ -8,6 +8,7 @@ import {
   routineNamed,
   skillNamed,
   type Tool,
+  ToolComing,
   type ToolRegistry,
 } from '@acp/core';
 import type { Tx } from '@acp/db';
@@ -134,7 +135,10 @@ async function callOutside(
 ): Promise<unknown> {
   const call_id = newId();
   // Rights and input are looked at here, before anybody is asked, and there again.
-  await outside.resolve(tx, { actor, company_id, call_id }, name, given);
+  await outside.resolve(tx, { actor, company_id, call_id }, name, given).catch((error: unknown) => {
+    // The scheduler waits for what is being started, and looks at them then.
+    if (!(error instanceof ToolComing)) throw error;
+  });
   const { answer } = await services.command('call-tool', { name, input: given }, { actor, company_id });
   return answer;
 }

@@ -12,5 +12,5 @@ export type { McpTool } from './mcp-server-tools.ts';
 export { peerTools } from './peer-tools.ts';
 export { qualifiedName } from './provider.ts';
 export type { Tool, ToolCall, ToolProvider } from './provider.ts';
-export { ToolRegistry } from './tool-registry.ts';
+export { ToolComing, ToolRegistry } from './tool-registry.ts';
 export type { FoundTool } from './tool-registry.ts';

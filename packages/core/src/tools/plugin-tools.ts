@@ -1,4 +1,4 @@
-import { listPluginTools } from '../plugins/index.ts';
+import { anyPluginComing, listPluginTools } from '../plugins/index.ts';
 import type { ToolCall, ToolProvider } from './provider.ts';
 
 /** Has the scheduler that runs the plugin call its tool. @throws what the tool or its check throws */
@@ -27,6 +27,7 @@ export const pluginTools: ToolProvider = {
       validate: (input: unknown) => input,
     }));
   },
+  coming: anyPluginComing,
 };
 
 /** The same where they can be called. */

@@ -40,6 +40,8 @@ export interface ToolProvider {
   name: string;
   /** Those of the company, from the database or from memory: asked at most once in a while, never slow. */
   list(tx: Tx, company_id: string): Promise<readonly Tool[]>;
+  /** Whether it will soon have more of the company's tools than it lists: some are just being moved from place to place. */
+  coming?(tx: Tx, company_id: string): Promise<boolean>;
   /**
    * The answer, or what `commit` makes it of; JSON, bounded by the provider. Stops when `signal` aborts: the run was
    * called off, or the time is over. Refuses by a ServiceError, whose message the caller reads.
@@ -53,6 +55,9 @@ export interface ToolProvider {
 
 /** Between a namespace and a name: the only separator that every client of MCP admits. */
 const SEPARATOR = '__';
+
+/** Whether it is one of an outside provider, there or not. */
+export const isQualified = (name: string): boolean => name.includes(SEPARATOR);
 
 /** What a tool is called by. */
 export function qualifiedName({ namespace, name }: Pick<Tool, 'namespace' | 'name'>): string {

@@ -1,10 +1,10 @@
 import { type Actor, LONGEST_SCHEMA, outsideValidator, requireRole } from '@acp/contract';
 import type { Listener, Tx } from '@acp/db';
 import { WILDCARD } from '@acp/db';
-import { notFound } from '@acp/kernel';
+import { notFound, ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { builtInToolList, builtInTools } from './built-in-tools.ts';
-import { qualifiedName } from './provider.ts';
+import { isQualified, qualifiedName } from './provider.ts';
 import type { Tool, ToolCall, ToolProvider } from './provider.ts';
 
 /** A tool and who answers it. */
@@ -23,6 +23,15 @@ const MOST_COMPANIES = 200;
 /** A backstop: changes are told on the channel `tools`. */
 const KEPT_MS = 60_000;
 const KEPT_AFTER_FAILURE_MS = 5000;
+
+const COMING_SEC = 2;
+
+/** There is no such tool now, and there may be in a moment: whoever has one asks again. */
+export class ToolComing extends ServiceError {
+  constructor() {
+    super('unavailable', 'what may have this tool is just being started', { retry_after_sec: COMING_SEC });
+  }
+}
 
 /** What callers of a company can call, whoever provides it. Outside tools are listed and compiled once per company. */
 export class ToolRegistry {
@@ -70,7 +79,7 @@ export class ToolRegistry {
 
   /**
    * The call, checked: rights first, then the input.
-   * @throws notFound for an unknown tool, forbidden, invalid for another input
+   * @throws notFound for an unknown tool, ToolComing for one that may be there soon, forbidden, invalid for another input
    */
   async resolve(
     tx: Tx,
@@ -79,12 +88,20 @@ export class ToolRegistry {
     input: unknown,
   ): Promise<{ call: ToolCall; provider: ToolProvider }> {
     const found = this.#builtIn.get(name) ?? (await this.#ofCompany(tx, caller.company_id)).get(name);
+    if (found === undefined && isQualified(name) && (await this.#isComing(tx, caller.company_id)))
+      throw new ToolComing();
     if (found === undefined || !has(caller.actor, found.tool))
       throw notFound(`there is no tool ${JSON.stringify(name.slice(0, 200))}`);
     const { tool, provider } = found;
     requireRole(tool, caller.actor, caller.company_id);
     const checked = tool.validate === undefined ? input : tool.validate(input);
     return { call: { ...caller, tool, input: checked }, provider };
+  }
+
+  /** What a plugin brings is not known until it runs. */
+  async #isComing(tx: Tx, company_id: string): Promise<boolean> {
+    for (const provider of this.#outside) if (await provider.coming?.(tx, company_id)) return true;
+    return false;
   }
 
   async #ofCompany(tx: Tx, company_id: string): Promise<Named> {

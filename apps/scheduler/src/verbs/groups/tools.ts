@@ -1,6 +1,7 @@
 import type { ToolCall, ToolProvider } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { quoted } from '@acp/adapters';
+import { resolveInTime } from '../../tools/resolve-in-time.ts';
 import type { Commit, PrepareContext, VerbGroup } from '../verb.ts';
 
 /** In characters of JSON. */
@@ -11,7 +12,10 @@ async function prepare(context: PrepareContext): Promise<Commit> {
   const { database, run, action, tools, call_id } = context;
   const caller = { company_id: run.company_id, actor: run.actor, call_id };
   const name = action.args.positional[0] ?? '';
-  const { call, provider } = await tools.resolve(database.db, caller, name, inputOf(action.rest));
+  const asked = [caller, name, inputOf(action.rest)] satisfies [object, string, unknown];
+  const { call, provider } = await context.within(TIMEOUT_MS, async (signal) =>
+    resolveInTime(tools, database.db, asked, signal),
+  );
   const answer = await talk(context, provider, call);
   return async ({ tx }) => {
     const result = provider.commit === undefined ? answer : await provider.commit(tx, call, answer);
