@@ -38,6 +38,7 @@ document.documentElement.dataset.script = 'on';
 const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them are spared the request. They are there before the stream, whose first events are theirs too.
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
+if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 startFolded();

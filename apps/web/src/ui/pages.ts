@@ -38,6 +38,7 @@ import { knowledgeRoutes } from './knowledge/knowledge-routes.ts';
 import { noteRoutes } from './notes/note-routes.ts';
 import { pluginListRoutes } from './plugins/list-routes.ts';
 import { pluginLogRoutes } from './plugins/log-routes.ts';
+import { portabilityUiRoutes } from './portability/portability-routes.ts';
 import { pluginRoutes } from './plugins/plugin-routes.ts';
 import { pluginToolRoutes } from './plugins/tool-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
@@ -68,6 +69,7 @@ export const uiPages: readonly UiRoute[] = [
   workerRoutes,
   companyRoutes,
   companySettingsRoutes,
+  portabilityUiRoutes,
   memberRoutes,
   inviteRoutes,
   keyRoutes,

@@ -1,21 +1,27 @@
 import { activityLine } from '../activity/activity-line.ts';
-import type { ActivityEntry, Agent, Company, Inbox, Run } from '@acp/contract';
+import type { ActivityEntry, Agent, Company, CompanyTemplate, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
 
-export function companiesBody(
-  companies: readonly Company[],
-  can_create: boolean,
-  refused: { error: string | null; form: FormValues | null },
-  said: string | null,
-): Html {
-  const { form } = refused;
-  const errors = new FieldErrors(refused.error, ['name', 'slug']);
+export interface CompaniesView {
+  companies: readonly Company[];
+  can_create: boolean;
+  templates: readonly CompanyTemplate[];
+  refused: { error: string | null; form: FormValues | null };
+  said: string | null;
+}
+
+export function companiesBody({ companies, can_create, templates, refused, said }: CompaniesView): Html {
+  // A form of another kind of founding tells its own errors.
+  const own = refused.form?.has('import') ? { error: null, form: null } : refused;
+  const { form } = own;
+  const errors = new FieldErrors(own.error, ['name', 'slug']);
   const row = ({ id, name, slug }: Company): Html =>
     html`<li>
       !${avatar(name)}<a class="grow" href="/companies/${id}">${name}</a
@@ -43,7 +49,7 @@ export function companiesBody(
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${list}!${when(can_create, () => founding)}!${when(!can_create, () => joinForm(refused))}`;
+  return html`!${notice(said)}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
 }
 
 /** For who was told of a company and has no invite. */

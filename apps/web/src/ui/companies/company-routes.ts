@@ -6,6 +6,7 @@ import {
   listCompanies,
   listIssues,
   listRuns,
+  listTemplates,
   presentCompany,
   readInbox,
   slugOf,
@@ -33,9 +34,11 @@ const done: Record<string, string> = {
 const doneHere: Record<string, string> = {
   connected: 'The model is connected.',
   hired: 'The agent is hired.',
+  team: 'The team is here. Give one of them an issue.',
+  imported: 'The company is made. Heartbeats, schedules and webhooks are switched off.',
 };
 
-async function companiesPage(
+export async function companiesPage(
   context: UiContext<'none'>,
   error: string | null = null,
   form: FormValues | null = null,
@@ -44,12 +47,13 @@ async function companiesPage(
   const admin = user.instance_role === 'admin';
   const companies = (await listCompanies(tx, admin ? null : Object.keys(user.roles))).map(presentCompany);
   const said = done[context.query.done ?? ''] ?? null;
+  const templates = admin ? await listTemplates(context.services.portability.templates) : [];
   return shell({
     title: 'Companies',
     user,
     company: null,
     active: '/companies',
-    body: companiesBody(companies, admin, { error, form }, said),
+    body: companiesBody({ companies, can_create: admin, templates, refused: { error, form }, said }),
   });
 }
 
@@ -96,6 +100,7 @@ async function loadFirstSteps(
     company_id,
     has_model: services.has_model || brings_own || (await hasDefaultProvider(tx, company_id)),
     may_connect: role === 'admin',
+    templates: role === 'admin' ? await listTemplates(services.portability.templates) : [],
     stores_keys: services.vault.available,
     agents,
     issue: items[0] ?? null,

@@ -1,5 +1,5 @@
 /** What stands on the dashboard until the company's first issue is done: the next step, in place. */
-import type { Agent, AgentRole, Issue } from '@acp/contract';
+import type { Agent, AgentRole, CompanyTemplate, Issue } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -12,6 +12,8 @@ export interface FirstSteps {
   may_connect: boolean;
   /** Keys of vendors can be stored. */
   stores_keys: boolean;
+  /** Ready-made teams; none for whom may not add them. */
+  templates: readonly CompanyTemplate[];
   agents: readonly Agent[];
   /** The newest issue; null while there is none. */
   issue: Issue | null;
@@ -69,7 +71,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
     may_connect
       ? connectForm({ path: `/companies/${company_id}/connect-model`, stores_keys, error: null, form: null })
       : html`<p class="soft">An administrator of the company connects it.</p>`,
-  agent: ({ company_id, refused }) =>
+  agent: ({ company_id, refused, templates }) =>
     html`!${formError(refused?.error ?? null)}
       <div class="tiles">
         !${each(
@@ -89,7 +91,8 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
       </div>
       <p class="more">
         <a href="/companies/${company_id}/agents/new">Another role, adapter or prompt</a>
-      </p>`,
+      </p>
+      !${when(templates.length > 0, () => teams(company_id, templates))}`,
   issue: ({ company_id, agents, refused }) =>
     html`<form method="post" action="/companies/${company_id}/first-issue">
       !${formError(refused?.error ?? null)}
@@ -105,3 +108,19 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
       !${status(issue!.status)}
     </p>`,
 };
+
+function teams(company_id: string, templates: readonly CompanyTemplate[]): Html {
+  return html`<h3>Or a ready-made team</h3>
+    <div class="tiles">
+      !${each(
+        templates,
+        ({ slug, name, description }) =>
+          html`<form class="card" method="post" action="/companies/${company_id}/first-team">
+            <h4>${name}</h4>
+            <p class="soft">${description}</p>
+            <input type="hidden" name="template" value="${slug}" />
+            <button>Hire the team</button>
+          </form>`,
+      )}
+    </div>`;
+}

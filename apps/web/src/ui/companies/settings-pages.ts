@@ -31,8 +31,15 @@ export interface SettingsView {
 }
 
 export function settingsBody(view: SettingsView): Html {
-  return html`!${notice(view.done)}
-  !${generalForm(view)}!${logoPart(view)}!${defaultsForm(view)}!${deletePart(view)}`;
+  return html`!${notice(view.done)} !${generalForm(view)}!${logoPart(view)}!${defaultsForm(view)}
+    <section class="card">
+      <h2>Export and import</h2>
+      <p>
+        <a href="/companies/${view.company.id}/portability">Take the company along as a file</a>, add what
+        another one has, or a ready-made team.
+      </p>
+    </section>
+    !${deletePart(view)}`;
 }
 
 /** What was typed where this section came back, else what is stored. */

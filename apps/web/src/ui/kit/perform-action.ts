@@ -75,7 +75,9 @@ async function callOf(
 async function enterScope(call: Call, { db }: Database): Promise<void> {
   const { row, scopeParam } = call.mounted;
   const scoped = await loadScope(db, call.actor, row, scopeParam ? (call.params[scopeParam] ?? '') : '');
-  if (call.company_id !== '' && call.company_id !== scoped.company_id) throw notFound();
+  // An endpoint about no company looks for itself at the one that its body names.
+  const elsewhere = row.scope.by !== 'none' && call.company_id !== scoped.company_id;
+  if (call.company_id !== '' && elsewhere) throw notFound();
   requireRole(row, call.actor, scoped.company_id);
   call.company_id = scoped.company_id;
   call.subject = scoped.subject;

@@ -1,0 +1,25 @@
+// Forms with a button of the value `preview`: what they would do is shown in place, so that a chosen file stays chosen.
+export function startPreviews() {
+  document.addEventListener('submit', (event) => {
+    const { target: form, submitter } = event;
+    if (!form.dataset.preview || submitter?.value !== 'preview') return;
+    event.preventDefault();
+    // With the button's own value, which a disabled one would not have.
+    const body = new FormData(form, submitter);
+    submitter.disabled = true;
+    void show(form, body).finally(() => (submitter.disabled = false));
+  });
+}
+
+async function show(form, body) {
+  const place = document.querySelector(form.dataset.preview);
+  try {
+    const answer = await fetch(form.action, { method: 'POST', body });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const error = page.querySelector('main .form-error, main [role=alert]');
+    const shown = answer.ok ? page.querySelector(form.dataset.preview)?.childNodes : [error];
+    place.replaceChildren(...(shown ?? []));
+  } catch {
+    place.textContent = 'The service could not be reached. Nothing is changed.';
+  }
+}

@@ -1,0 +1,48 @@
+/** What an import came to, or would come to. */
+import { bundleLists, type ImportedCompany } from '@acp/contract';
+import { words } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { table } from '../kit/table.ts';
+
+/** Of a merge of thousands the first ones are enough to see what it is. */
+const MOST_SHOWN = 100;
+
+export function importOutcome({ created, skipped, warnings }: ImportedCompany, preview: boolean): Html {
+  const made = bundleLists.filter((list) => created[list] > 0);
+  return html`<section class="card" aria-label="${preview ? 'Preview' : 'Result'}">
+    <h2>${preview ? 'This would be made' : 'This was made'}</h2>
+    !${when(preview, () => html`<p>Nothing is changed yet.</p>`)}
+    !${
+      made.length === 0
+        ? html`<p class="soft">Nothing: the company has all of it.</p>`
+        : table(
+            'What is made',
+            [
+              { label: 'What', cell: (list) => html`${words(list)}` },
+              { label: 'How many', kind: 'number', cell: (list) => html`${created[list]}` },
+            ],
+            made,
+            { narrow: true },
+          )
+    }
+    !${when(
+      warnings.length > 0,
+      () =>
+        html`<h3>To know</h3>
+          <ul>
+            !${each(warnings, (text) => html`<li>${text}</li>`)}
+          </ul>`,
+    )}
+    !${when(
+      skipped.length > 0,
+      () =>
+        html`<details>
+          <summary>${skipped.length} left as they are</summary>
+          <ul>
+            !${each(skipped.slice(0, MOST_SHOWN), ({ type, name }) => html`<li>${words(type)}: ${name}</li>`)}
+          </ul>
+          !${when(skipped.length > MOST_SHOWN, () => html`<p class="soft">And ${skipped.length - MOST_SHOWN} more.</p>`)}
+        </details>`,
+    )}
+  </section>`;
+}

@@ -1,0 +1,124 @@
+import type { CompanyTemplate, ImportedCompany } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { formError, input, textarea } from '../kit/parts.ts';
+import { importOutcome } from './import-outcome.ts';
+
+export interface PortabilityView {
+  company_id: string;
+  templates: readonly CompanyTemplate[];
+  /** Of the last preview or import. */
+  outcome: { result: ImportedCompany; preview: boolean } | null;
+  error: string | null;
+}
+
+export function portabilityBody(view: PortabilityView): Html {
+  const { company_id, templates, outcome, error } = view;
+  const base = `/companies/${company_id}`;
+  return html`<form class="card" method="get" action="/api${base}/export">
+      <h2>Export</h2>
+      <p class="soft">
+        One file with agents, skills, routines, goals, projects, notes and budgets, without any secret. It
+        says itself what it leaves out.
+      </p>
+      <label class="check"
+        ><input type="checkbox" name="include" value="issues" />
+        <span>Issues too, with comments and documents</span></label
+      >
+      <button>Download</button>
+    </form>
+    <form
+      class="card"
+      method="post"
+      action="${base}/import"
+      enctype="multipart/form-data"
+      data-preview="#outcome"
+    >
+      <h2>Import into this company</h2>
+      <p class="soft">
+        Makes what the company does not have by that name, all of it or nothing. Heartbeats, schedules and
+        webhooks start switched off.
+      </p>
+      !${formError(error)}!${bundleField(`${base}/portability`)}!${keysField()}
+      <button name="act" value="preview">Preview</button>
+      <button name="act" value="import" class="quiet">Import</button>
+    </form>
+    <div id="outcome" aria-live="polite">
+      !${when(outcome, ({ result, preview }) => importOutcome(result, preview))}
+    </div>
+    !${when(templates.length > 0, () => teamCards(templates, (slug) => teamForm(`${base}/import`, slug)))}`;
+}
+
+/** @param id what tells it from another one on the page */
+function bundleField(id: string): Html {
+  const name = `f-bundle-${id.split('/').length}`;
+  return html`<div class="field">
+    <label for="${name}">Bundle</label>
+    <input id="${name}" name="bundle" type="file" accept=".json,application/json" required />
+  </div>`;
+}
+
+function keysField(): Html {
+  return html`<details>
+    <summary>Keys of its providers</summary>
+    !${textarea({ name: 'provider_keys', label: 'One a line: label of the provider = key', rows: 3, mono: true, hint: 'A provider without a key is made switched off' })}
+  </details>`;
+}
+
+/** Adds a ready-made team to a company that is there. */
+function teamForm(path: string, slug: string): Html {
+  return html`<form method="post" action="${path}">
+    <input type="hidden" name="template" value="${slug}" />
+    <button name="act" value="preview" class="quiet">Preview</button>
+    <button name="act" value="import">Add this team</button>
+  </form>`;
+}
+
+export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
+  return html`<section aria-label="Ready-made teams">
+    <h2>Ready-made teams</h2>
+    <div class="tiles">
+      !${each(
+        templates,
+        ({ slug, name, description, agents, skills, routines }) =>
+          html`<article class="card">
+            <h3>${name}</h3>
+            <p>${description}</p>
+            <p class="soft small">
+              ${agents.map((agent) => `${agent.name}, ${agent.title ?? agent.role}`).join(' · ')}; ${skills}
+              skills, ${routines} routines
+            </p>
+            !${acts(slug)}
+          </article>`,
+      )}
+    </div>
+  </section>`;
+}
+
+/** For instance admins, who make companies. */
+export function foundingForms(
+  templates: readonly CompanyTemplate[],
+  { error, form }: { error: string | null; form: FormValues | null },
+): Html {
+  const refused = form?.has('import') ? form : null;
+  const errors = new FieldErrors(refused ? error : null, [], { slug: 'slug' });
+  const founding = (slug: string) =>
+    html`<form method="post" action="/companies/import">
+      <input type="hidden" name="import" value="on" /><input type="hidden" name="template" value="${slug}" />
+      !${input({ name: 'name', id: `name-${slug}`, label: 'Name of the new company', required: true })}
+      <button>Found a company with it</button>
+    </form>`;
+  return html`!${when(templates.length > 0, () => teamCards(templates, founding))}
+    <form class="card" method="post" action="/companies/import" enctype="multipart/form-data">
+      <h2>New company from a bundle</h2>
+      !${formError(errors.general)}
+      <input type="hidden" name="import" value="on" />
+      <div class="row">
+        !${input({ name: 'name', id: 'bundle-name', label: 'Name', required: true, value: refused?.text('name') ?? '' })}
+        !${input({ name: 'slug', id: 'bundle-slug', label: 'Slug', value: refused?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
+      </div>
+      !${bundleField('/')}!${keysField()}
+      <button>Import</button>
+    </form>`;
+}
