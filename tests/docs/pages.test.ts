@@ -30,7 +30,11 @@ const isKnown = (name: string) =>
 const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
 const commands = new Set(
   Object.entries(nouns).flatMap(([noun, verbs]) =>
-    Object.keys(verbs).map((verb) => `${noun} ${verb}`.trim()),
+    Object.keys(verbs).flatMap((verb) => {
+      // Of a verb of two words the page is read as far as its first.
+      const [first = ''] = verb.split(' ');
+      return [`${noun} ${verb}`.trim(), `${noun} ${first}`.trim()];
+    }),
   ),
 );
 

@@ -48,7 +48,9 @@ export function parseCommand(argv: readonly string[]): {
   const noun = argv[0] ?? '';
   const verbs = Object.hasOwn(nouns, noun) ? nouns[noun]! : undefined;
   if (!verbs) throw new UsageError(help());
-  const verb = Object.hasOwn(verbs, '') ? '' : (argv[1] ?? '');
+  // Of two words, of one, or of none.
+  const long = argv.slice(1, 3).join(' ');
+  const verb = ['', long].find((words) => Object.hasOwn(verbs, words)) ?? argv[1] ?? '';
   const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (!command) throw new UsageError(help());
   const named = [...(command.required ?? []), ...(command.optional ?? [])];
@@ -58,7 +60,8 @@ export function parseCommand(argv: readonly string[]): {
     ['json', { type: 'boolean' }],
   ]) as Record<string, { type: 'string' | 'boolean' }>;
   try {
-    const { values } = parseArgs({ args: argv.slice(verb === '' ? 1 : 2), options, strict: true });
+    const args = argv.slice(verb === '' ? 1 : 1 + verb.split(' ').length);
+    const { values } = parseArgs({ args, options, strict: true });
     const { json, ...given } = values as Record<string, string | boolean | undefined>;
     const texts = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
     const missing = (command.required ?? []).filter((name) => texts[name] === undefined);

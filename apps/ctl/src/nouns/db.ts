@@ -2,6 +2,7 @@ import { migrate, migrationStatus } from '@acp/db';
 import { migrateQueue } from '@acp/queue';
 import type { Answer, Command, CommandContext } from '../command.ts';
 import { backupCommands } from './backups.ts';
+import { vectorCommands } from './vectors.ts';
 
 async function runMigrations(context: CommandContext): Promise<Answer> {
   await migrate({ url: context.direct_url, logger: context.logger, after: [migrateQueue] });
@@ -28,4 +29,5 @@ export const db: Record<string, Command> = {
   },
   status: { usage: 'db status', doc: 'Says how the schema stands.', any_schema: true, run: status },
   ...backupCommands,
+  ...vectorCommands,
 };

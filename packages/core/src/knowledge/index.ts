@@ -15,15 +15,14 @@ export {
   releaseEmbedding,
   storeVectors,
 } from './embed-passages.ts';
+export { embeddingModel, insertVectors, type QuestionVector, spaceOf, vectorSpace } from './vectors.ts';
+export { bytesOf, vectorOf } from './vector-bytes.ts';
 export {
-  bytesOf,
-  embeddingModel,
-  insertVectors,
-  type QuestionVector,
-  spaceOf,
-  vectorOf,
-  vectorSpace,
-} from './vectors.ts';
+  disableVectorIndex,
+  enableVectorIndex,
+  vectorIndexState,
+  type VectorIndexState,
+} from './near-vectors.ts';
 export {
   giveUpSource,
   hasKnowledge,

@@ -2,6 +2,7 @@ import { type KnowledgePassage, knowledgeTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
+import { FrequentTerms } from './frequent-terms.ts';
 import { byMeaning, type QuestionVector } from './vectors.ts';
 import { telling, termsOf, weighed, type WeighedTerm } from './query-terms.ts';
 
@@ -36,6 +37,8 @@ const WORD_SIMILARITY_THRESHOLD = '0.45';
 /** Reciprocal rank fusion: how much less a second place counts than a first. */
 const RRF = 60;
 
+const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
+
 /** Ids of passages, best first. */
 type Ranking = readonly string[];
 
@@ -57,7 +60,7 @@ export async function searchKnowledge(
   const rankings = [
     await byWords(tx, company_id, terms),
     await byHeading(tx, company_id, question),
-    ...(query.vector ? [await byMeaning(tx, company_id, query.vector)] : []),
+    ...(query.vector ? [await byMeaning(tx, company_id, query.vector, known)] : []),
   ];
   const merged = mergeRankings(rankings);
   if (merged.size === 0) return [];
@@ -104,7 +107,8 @@ async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]
       select to_tsquery('simple', t.term) as query, t.weight
       from jsonb_to_recordset(${JSON.stringify(terms)}::jsonb) as t (term text, weight float8)
     ), hit as materialized (
-      select id, words from knowledge_chunks
+      -- A copy: what is stored apart would be fetched once for each term.
+      select id, words || ''::tsvector as words from knowledge_chunks
       where company_id = ${company_id} and words @@ to_tsquery('simple', ${any}) limit ${RANKED}
     ), scored as (
       select hit.id, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
@@ -120,14 +124,18 @@ async function weighTerms(
   company_id: string,
   terms: readonly string[],
 ): Promise<{ terms: WeighedTerm[]; passages: number }> {
-  const { rows } = await tx.execute<{ term: string; found: number; passages: number }>(sql`
+  const counted = terms.filter((term) => !frequent.has(company_id, term));
+  const { rows } = await tx.execute<{ term: string | null; found: number; passages: number }>(sql`
     select t.term, (select count(*)::int from (
         select from knowledge_chunks k where k.company_id = ${company_id} and k.words @@ to_tsquery('simple', t.term)
         limit ${COUNTED}) hit) as found,
       (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
-    from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)`);
+    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(counted)}::jsonb) as t (term) on true`);
   const passages = rows[0]?.passages ?? 0;
-  return { terms: weighed(rows, passages), passages };
+  const found = new Map(rows.map((row) => [row.term, row.found]));
+  for (const term of counted) if (found.get(term) === COUNTED) frequent.add(company_id, term);
+  const all = terms.map((term) => ({ term, found: found.get(term) ?? COUNTED }));
+  return { terms: weighed(all, passages), passages };
 }
 
 /** The first passage under each heading that resembles the question, a source once. */

@@ -3,7 +3,8 @@ import type { Provider } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { createHash } from 'node:crypto';
-import { endianness } from 'node:os';
+import { keepNear, type Near, nearest } from './near-vectors.ts';
+import { bytesOf, signsOf, type StoredVector, vectorOf } from './vector-bytes.ts';
 
 const { knowledge_embeddings, knowledge_vectors } = schema;
 
@@ -28,29 +29,6 @@ export function spaceOf(provider: Pick<Provider, 'adapter_type' | 'base_url' | '
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Sign by sign, `1` above zero: near vectors have most of them in common. */
-export function signsOf(vector: Float32Array): string {
-  let signs = '';
-  for (const number of vector) signs += number > 0 ? '1' : '0';
-  return signs;
-}
-
-const swapped = endianness() === 'BE';
-
-/** Little endian, whatever the machine. */
-export function bytesOf(vector: Float32Array): Buffer {
-  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-  return swapped ? Buffer.from(bytes).swap32() : bytes;
-}
-
-export function vectorOf(bytes: Buffer): Float32Array {
-  // A copy: its place within the buffer need not be a multiple of four.
-  const copy = Buffer.from(bytes);
-  if (swapped) copy.swap32();
-  const { buffer, byteOffset, byteLength } = copy;
-  return new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength));
-}
-
 function cosine(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < a.length; at += 1) sum += a[at]! * b[at]!;
@@ -66,12 +44,31 @@ const LEAST_LIKENESS = 0.15;
 /** Of the likeness of the best. */
 const LEAST_SHARE = 0.5;
 
-/** Ids of passages that mean nearly what the question does, best first. */
+/** Of a company with fewer, comparing all signs takes less time than the index, which others share, and misses none. */
+const FEW = 10_000;
+
+/**
+ * Ids of passages that mean nearly what the question does, best first.
+ * @param passages how many the company has
+ */
 export async function byMeaning(
   tx: Tx,
   company_id: string,
-  { space, vector }: QuestionVector,
+  asked: QuestionVector,
+  passages: number,
 ): Promise<string[]> {
+  const indexed = passages < FEW ? undefined : await nearest(tx, company_id, asked, OF_VECTORS);
+  // Where the index has given up among the passages of others, the signs are compared.
+  const likely =
+    indexed !== undefined && indexed.length >= OF_VECTORS ? indexed : await bySigns(tx, company_id, asked);
+  const least = Math.max(LEAST_LIKENESS, LEAST_SHARE * (likely[0]?.likeness ?? 0));
+  return likely
+    .filter(({ likeness }) => likeness >= least)
+    .slice(0, OF_VECTORS)
+    .map(({ id }) => id);
+}
+
+async function bySigns(tx: Tx, company_id: string, { space, vector }: QuestionVector): Promise<Near[]> {
   const signs = signsOf(vector);
   const { rows } = await tx.execute<{ id: string; embedding: Buffer }>(sql`
     with near as materialized (
@@ -80,14 +77,9 @@ export async function byMeaning(
       order by bit_count(signs # ${signs}::varbit) limit ${CANDIDATES}
     )
     select v.chunk_id as id, v.embedding from near join knowledge_vectors v on v.chunk_id = near.chunk_id`);
-  const likely = rows
+  return rows
     .map(({ id, embedding }) => ({ id, likeness: cosine(vector, vectorOf(embedding)) }))
     .toSorted((a, b) => b.likeness - a.likeness);
-  const least = Math.max(LEAST_LIKENESS, LEAST_SHARE * (likely[0]?.likeness ?? 0));
-  return likely
-    .filter(({ likeness }) => likeness >= least)
-    .slice(0, OF_VECTORS)
-    .map(({ id }) => id);
 }
 
 /** The space of the company's latest vectors; null: there are none, and no question has to be embedded. */
@@ -102,7 +94,7 @@ export async function vectorSpace(tx: Tx, company_id: string): Promise<string | 
 export async function insertVectors(
   tx: Tx,
   { company_id, space }: { company_id: string; space: string },
-  vectors: readonly { chunk_id: string; vector: Float32Array }[],
+  vectors: readonly StoredVector[],
 ): Promise<void> {
   const rows = vectors.map(
     ({ chunk_id, vector }) => sql`(${chunk_id}::uuid, ${signsOf(vector)}::varbit, ${bytesOf(vector)}::bytea)`,
@@ -114,4 +106,5 @@ export async function insertVectors(
     join knowledge_chunks k on k.id = fresh.chunk_id and k.company_id = ${company_id}
     order by k.id for key share of k
     on conflict (chunk_id) do update set space = excluded.space, signs = excluded.signs, embedding = excluded.embedding`);
+  await keepNear(tx, vectors);
 }
