@@ -147,5 +147,12 @@ export const gatherers = [
   'tests/http/stage.ts',
 ];
 
-/** The only readers of the environment, beside tests and scripts. The second runs in plugins: the host tells them by it. */
-export const environmentReaders = ['packages/kernel/src/config.ts', 'packages/plugin-sdk/src/serve.ts'];
+/**
+ * The only readers of the environment, beside tests and scripts. The second runs in plugins: the host tells them by it; the
+ * third within sandboxes, whose program inherits it.
+ */
+export const environmentReaders = [
+  'packages/kernel/src/config.ts',
+  'packages/plugin-sdk/src/serve.ts',
+  'packages/adapters/src/sandbox/inside.ts',
+];

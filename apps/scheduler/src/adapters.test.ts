@@ -4,9 +4,9 @@ import path from 'node:path';
 import { markedProcesses } from '@acp/adapters';
 import {
   cancelRun,
-  clearSession,
   findAgent,
   findRun,
+  forgetSessions,
   invokeAgent,
   listRunEvents,
   resolveBearer,
@@ -157,7 +157,8 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     expect(second?.stdin).toMatch(/^Answers[^]*Answer to \/list-issues:[^]*Paint the shed/);
     expect(third?.stdin).toMatch(/Answer to \/get-issue/);
     expect(third?.stdin).not.toContain('/list-issues');
-    expect(third?.args.join(' ')).toContain((await stateOf(set)).session_id);
+    expect(second?.args.join(' ')).toContain('resume');
+    expect(third?.args).toEqual(second?.args);
     expect((await commentsOf(set)).map(({ body_markdown }) => body_markdown)).toEqual(['Seen.']);
   });
 
@@ -187,7 +188,7 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     expect(run.input_tokens).toBe(100);
   });
 
-  it('gets the environment that decisions 9 lists, and a key that opens only while it runs', async () => {
+  it('gets the environment that decisions 9 lists, its name for commits, and a key that opens only while it runs', async () => {
     await start([{ hang: 'polite' }]);
     const set = await scene({ adapter_type });
     const { id } = await invoke(set);
@@ -195,11 +196,18 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     const { env } = call;
     const mine = Object.keys(env).filter((name) => !['PATH', 'LANG', 'TERM'].includes(name));
     expect(mine.toSorted()).toEqual([
+      'GIT_AUTHOR_EMAIL',
+      'GIT_AUTHOR_NAME',
+      'GIT_COMMITTER_EMAIL',
+      'GIT_COMMITTER_NAME',
+      'GIT_TERMINAL_PROMPT',
       'HOME',
       'SERVICE_AGENT_ID',
+      'SERVICE_AGENT_NAME',
       'SERVICE_API_KEY',
       'SERVICE_BASE_URL',
       'SERVICE_ISSUE_ID',
+      'SERVICE_ISSUE_IDENTIFIER',
       'SERVICE_RUN_ID',
       'TEST_MODEL_API_KEY',
     ]);
@@ -220,13 +228,14 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
   it('goes on from its session, counting its own tokens only, until that is cleared', async () => {
     await start([{ usage: { input: 500, cost_usd: 0.125 } }]);
     const set = await scene({ adapter_type });
-    const first = await complete(set);
+    await complete(set);
     const before = await stateOf(set);
-    expect(before.session_cwd).toBe(path.join(set.home, 'work', first.id));
+    const workspaces = path.join(set.home, '..', '..', 'workspaces');
+    expect(before.session_cwd).toBe(path.join(workspaces, set.issue.id, 'tree'));
     expect(await complete(set)).toMatchObject({ status: 'succeeded', input_tokens: 500 });
     expect((await stateOf(set)).session_id).toBe(before.session_id);
     await transaction(db.database, async (tx) =>
-      clearSession(tx, set.human, (await findAgent(tx, set.agent.id))!),
+      forgetSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
     );
     expect(await complete(set)).toMatchObject({ status: 'succeeded', input_tokens: 500 });
     expect((await stateOf(set)).session_id).not.toBe(before.session_id);
@@ -236,7 +245,8 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
       true,
       false,
     ]);
-    expect(calls.map(({ cwd }) => cwd === before.session_cwd)).toEqual([true, true, false]);
+    // The folder is the issue’s.
+    expect(calls.map(({ cwd }) => cwd === before.session_cwd)).toEqual([true, true, true]);
   });
 
   it('cleared while it runs leaves no session behind', async () => {
@@ -246,7 +256,7 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     const { id } = await invoke(set);
     await waitFor(async () => (await fakeCliJournal(set.home)).length === 2);
     await transaction(db.database, async (tx) =>
-      clearSession(tx, set.human, (await findAgent(tx, set.agent.id))!),
+      forgetSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
     );
     await transaction(db.database, async (tx) => cancelRun(tx, set.human, { id }));
     await ended(id);

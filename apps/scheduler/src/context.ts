@@ -10,6 +10,7 @@ import type { McpServers } from './mcp/mcp-servers.ts';
 import type { PluginHost } from './plugins/plugin-host.ts';
 import type { TickCounters } from './tick-counters.ts';
 import type { PeerLink } from './federation/peer-link.ts';
+import type { WorkspaceSources } from './workspaces/sources.ts';
 import type { WebhookSender } from './webhooks/webhook-sender.ts';
 
 /** What the process's consumers and timers work with. */
@@ -38,6 +39,8 @@ export interface SchedulerContext {
   mcp_servers: Pick<McpServers, 'call' | 'kick' | 'leases' | 'refresh'>;
   /** Cuts what is written down into what the search of knowledge looks at. */
   knowledge: Pick<KnowledgeKeeper, 'kick' | 'embedQuestion'>;
+  /** Folders of issues. */
+  workspaces: WorkspaceSources;
   /** Of this process, as `claimed_by` names it. */
   claimed_by: string;
   started_at: Date;

@@ -6,6 +6,7 @@ import { createListener, createNotifier, type Database, openDatabase, transactio
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
+import { type WorkspaceSources, workspaceSources } from './workspaces/sources.ts';
 
 /** The process's connections, once the database knows the encryption key as its own, and license or trial. */
 export async function openPool(
@@ -62,4 +63,11 @@ export async function leaveFleet(database: Database, name: string): Promise<void
     forgetProcess(database.db, name).catch(() => undefined),
     delay(1000, undefined, { ref: false }),
   ]);
+}
+
+/** What most parts of the process work with, folders of issues included. */
+export function withWorkspaces<S extends Parameters<typeof workspaceSources>[0]>(
+  shared: S,
+): S & { workspaces: WorkspaceSources } {
+  return { ...shared, workspaces: workspaceSources(shared) };
 }

@@ -5,7 +5,14 @@ import { endRuns } from './end-runs.ts';
 import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
-import { instanceName, leaveFleet, openInstanceStorage, openLinks, openPool } from './instance.ts';
+import {
+  instanceName,
+  leaveFleet,
+  openInstanceStorage,
+  openLinks,
+  openPool,
+  withWorkspaces,
+} from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
 import { openOutbound } from './outbound.ts';
 import { loadPricing } from './pricing.ts';
@@ -62,7 +69,7 @@ export async function startScheduler({
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
-  const shared = { config, logger, database, storage, vault };
+  const shared = withWorkspaces({ config, logger, database, storage, vault });
   const outbound = openOutbound({ ...shared, listener, pricing });
   const { webhooks, peers, knowledge, messages } = outbound;
   const { tools, mcp_servers } = openTools({ ...shared, listener, name, knowledge }, tool_providers);

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
+import { workspaceSources } from './workspaces/sources.ts';
 import { timerTable } from './timers.ts';
 import type { TimerContext } from './context.ts';
 
@@ -22,13 +23,18 @@ async function contextOf(): Promise<TimerContext> {
   const counters = new TickCounters();
   counters.declare('a worker', 1);
   const { url } = await testDatabase();
-  return {
-    config: loadConfig({}),
-    direct_url: url,
+  const home = join(tmpdir(), `acp-timers-${newId()}`);
+  const shared = {
+    config: loadConfig({ SERVICE_HOME: home }),
     logger: testLogger(),
     database: await databaseWithQueue(),
-    storage: new LocalStorage(join(tmpdir(), `acp-timers-${newId()}`)),
+    storage: new LocalStorage(join(home, 'storage')),
     vault: new Vault(null, []),
+  };
+  return {
+    ...shared,
+    direct_url: url,
+    workspaces: workspaceSources(shared),
     counters,
     webhooks: { kick: () => undefined },
     messages: { kick: () => undefined },

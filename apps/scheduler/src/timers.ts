@@ -60,8 +60,7 @@ import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
-import { removeOutlivedHomes } from './programs/outlived-homes.ts';
-import { sweepWorkFolders } from './programs/work-folders.ts';
+import { clearWorkspaces, removeOutlivedHomes, sweepWorkFolders } from './clear-folders.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
@@ -81,6 +80,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
+  { name: 'workspaces', interval_sec: 3600, work: clearWorkspaces },
   { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },

@@ -5,6 +5,11 @@
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
 export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
+export { runShell } from './process/run-shell.ts';
+export type { ShellEnd } from './process/run-shell.ts';
+export { makeRunFolder } from './process/run-folder.ts';
+export { startEgressProxy } from './sandbox/egress-proxy.ts';
+export type { EgressProxy } from './sandbox/egress-proxy.ts';
 export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
@@ -37,6 +42,7 @@ export type {
   EgressPlace,
   ProgramLimits,
   ProgramSpec,
+  ProgramWorkspace,
   ProviderSpec,
   SandboxSpec,
   SessionTotals,

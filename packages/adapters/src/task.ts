@@ -44,12 +44,19 @@ export interface ProgramSpec {
   /** The agent's home and working folder, both existing. */
   home: string;
   cwd: string;
+  /** The working folder where it does not lie in the home. */
+  workspace?: ProgramWorkspace;
   /** `dev:ino` of the home, for who looks at it under another name. */
   home_identity?: string;
   /** Asked in front of every start: throws where the home's path leads to another folder by now. */
   checkHome?: () => Promise<void>;
   /** The whole environment of the agent's program; SERVICE_RUN_ID in it marks every process that comes of it. */
   env: Record<string, string>;
+  /**
+   * Of a tenant's: for the program alone, and for nothing that starts it on this machine, which would take a library to load
+   * or an engine to talk to from it.
+   */
+  own_env?: Record<string, string>;
   /** In all; what is left then is killed. */
   timeout_sec: number;
   session: CliSession | null;
@@ -59,6 +66,15 @@ export interface ProgramSpec {
   container: ContainerSpec | null;
   /** On this machine; absent: as it is. */
   sandbox?: SandboxSpec | undefined;
+}
+
+/** A folder that outlives its agent's work; of what lies around it a program sees nothing. */
+export interface ProgramWorkspace {
+  path: string;
+  /** `dev:ino`. */
+  identity: string;
+  /** Folders beside it that may be read, at their own paths. */
+  readable: readonly string[];
 }
 
 /** The operator's rules for containers. */

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
+import { workspaceVariables } from './config-workspaces.ts';
 import { federationVariables } from './config-federation.ts';
 import { backupVariables } from './config-backups.ts';
 import { licenseVariables } from './config-license.ts';
@@ -272,6 +273,7 @@ export const configSchema = Type.Object({
 
   // Programs, containers and cloud functions
   ...adapterVariables,
+  ...workspaceVariables,
 
   // The reference remote worker
   ...workerVariables,

@@ -10,4 +10,5 @@ export type { StorageConfig } from './open-storage.ts';
 export { LocalStorage } from './local.ts';
 export { checkFolder, checkKey } from './storage.ts';
 export type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
+export { readMarker } from './marker.ts';
 export { OpenBodies } from './guarded-body.ts';

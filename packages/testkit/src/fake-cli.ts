@@ -1,7 +1,7 @@
 // Stands in for the two command lines that agents run: `node fake-cli.ts a|b --fake=<script.json> …`. Speaks their output
 // formats, keeps sessions in its home, and misbehaves on command. Run as a program; only its types are imported.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
@@ -14,6 +14,8 @@ export interface FakeCliCall {
   texts?: string[];
   /** Of the model call behind each message. */
   usage?: { input?: number; cached?: number; output?: number; cost_usd?: number };
+  /** Lines for a shell in its working folder, as a tool of the model's would run them. */
+  sh?: string;
   /** Lines that are no JSON, or none that a reader knows. */
   garbage?: boolean;
   /** Lines as they stand, before its own. */
@@ -225,6 +227,7 @@ async function main(): Promise<void> {
     process.exitCode = call.crash.code;
     return;
   }
+  if (call.sh !== undefined) spawnSync('/bin/sh', ['-ec', call.sh], { stdio: ['ignore', 2, 2] });
   await play(kind, call, resumedId(kind, args));
 }
 

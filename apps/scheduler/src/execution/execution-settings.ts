@@ -5,6 +5,7 @@ import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import type { Recall } from './kinds/execution-kind.ts';
+import type { WorkspaceSources } from '../workspaces/sources.ts';
 import type { TranscriptWriter } from './transcript-writer.ts';
 
 /** What a scheduler executes all its runs with. */
@@ -23,6 +24,8 @@ export interface ExecutionSettings {
   tools: ToolRegistry;
   /** Where all its runs' transcripts go. */
   transcripts: TranscriptWriter;
+  /** Folders of issues, in which agents' programs work. */
+  workspaces: WorkspaceSources;
   /** What prompts are told of the company's knowledge. */
   recall: Recall;
 }

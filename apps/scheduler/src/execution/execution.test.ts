@@ -23,6 +23,7 @@ import { eq, sql } from 'drizzle-orm';
 import { loadPricing } from '../pricing.ts';
 import type { BroughtResult } from './brought-result.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { workspaceSources } from '../workspaces/sources.ts';
 import { RunPool } from './run-pool.ts';
 
 let db: kit.TestDatabase;
@@ -50,6 +51,8 @@ beforeAll(async () => {
   const claimed_by = 'scheduler';
   leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
   const storage = new LocalStorage(path.join(folder, 'files'));
+  const vault = new Vault(null, []);
+  const workspaces = workspaceSources({ config, database, logger, storage, vault });
   pool = new RunPool({
     database,
     config,
@@ -58,10 +61,11 @@ beforeAll(async () => {
     claimed_by,
     provider: null,
     pricing: await loadPricing(null),
-    vault: new Vault(null, []),
+    vault,
     storage,
     tools: new ToolRegistry([], logger),
     recall: async () => [],
+    workspaces,
     onFree: () => undefined,
   });
 });

@@ -35,6 +35,8 @@ type Planned = Pick<
 > & {
   /** It goes on from no session, whatever is stored. */
   fresh?: boolean;
+  /** It works in the workspace of its issue, and goes on from the session there. */
+  in_workspace?: boolean;
 };
 
 export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
@@ -138,12 +140,13 @@ async function planProgram(
   adapter_config: AdapterConfig,
 ): Promise<AdapterPlan> {
   const { config, database } = settings;
-  const stored = await agentPlace(database.db, run.agent_id, run.run_id);
+  const on_issue = run.in_workspace === true ? run.issue_id : null;
+  const stored = await agentPlace(database.db, run.agent_id, run.run_id, on_issue);
   if (stored === undefined) throw new RunFailure('internal', 'the agent is gone');
   const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
   const walls = await sandboxOf(config, run, place.company, adapter_config);
-  const folders = await makeFolders(config, run.agent_id, place, run.run_id);
+  const folders = await makeFolders(config, run.agent_id, place, run.run_id, run.in_workspace);
   return {
     task: {
       ...baseTask(run, modelOf(agent, adapter_config), adapter_config),

@@ -6,10 +6,8 @@ import { persist } from './persist.ts';
 import { type AdapterPlan, isHandedOver, planAdapter } from './plan-adapter.ts';
 import { reserveTurn } from './run-budget.ts';
 import { failureOf, faultOf, type RunFailure } from './run-failure.ts';
-import { placeFiles, releaseFolders } from './run-files.ts';
 import type { RunParts } from './run-parts.ts';
-import { type PlannedRun, takeTurns } from './take-turns.ts';
-import { turnInput } from './turn-input.ts';
+import { workInFolders } from './work-in-folders.ts';
 import { noTurns, type Turns } from './turn-loop.ts';
 import { totalUsage } from './usage.ts';
 
@@ -39,7 +37,11 @@ export async function workOnRun(
       return 'handed over';
     }
     const planned = await persist(held, logger, async () =>
-      planAdapter(settings, { ...run, fresh: !kind.sessions }, work.agent),
+      planAdapter(
+        settings,
+        { ...run, fresh: !kind.sessions, in_workspace: kind.sessions && run.issue_id !== null },
+        work.agent,
+      ),
     );
     plan = planned;
     for (const secret of plan.secrets) scrubber.addSecret(secret);
@@ -49,36 +51,6 @@ export async function workOnRun(
     turns = { ...turns, failure: failureOf(err) };
   }
   return resultOf(settings, run, parts, { kind, plan, turns });
-}
-
-/** The turns, with the agent's files in their place meanwhile. Throws RunStopped alone. */
-async function workInFolders(
-  settings: ExecutionSettings,
-  planned: PlannedRun,
-  parts: RunParts,
-): Promise<Turns> {
-  const { run, kind, plan } = planned;
-  const { held, transcript } = parts;
-  const { folders } = plan;
-  let turns = noTurns;
-  try {
-    const input = await persist(held, settings.logger, async () => turnInput(settings, planned, held.signal));
-    const files = folders === null ? null : await placeFiles(settings, run, folders, held);
-    turns = await takeTurns(settings, planned, parts, input);
-    await files?.collect(transcript);
-  } catch (err) {
-    held.assertOurs();
-    turns = { ...turns, failure: turns.failure ?? failureOf(err) };
-  } finally {
-    if (folders !== null)
-      await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
-  }
-  return turns;
-}
-
-/** Of the session that the next run may go on from. */
-function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | undefined {
-  return (session === undefined ? task.program?.session : session)?.cwd;
 }
 
 function resultOf(

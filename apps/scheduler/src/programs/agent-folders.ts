@@ -31,13 +31,14 @@ const TEMP = '.service-tmp';
 /**
  * Makes the folders of a run and holds the home open. It is checked now, links followed: what it was when it was configured
  * says nothing about today (decisions 7.32). A run that goes on from a session works where that one did, any other in a
- * folder of its own. Throws RunFailure `config` for a home that is not the agent's to have.
+ * folder of its own; one with a workspace in that, whose path comes later. Throws RunFailure `config` for a home that is not the agent's to have.
  */
 export async function makeFolders(
   config: Pick<Config, 'home' | 'home_roots'>,
   agent_id: string,
   place: AgentPlace,
   run_id: string,
+  in_workspace = false,
 ): Promise<AgentFolders> {
   const rules = { service_home: config.home, assigned: config.home_roots };
   return asConfigured(async () => {
@@ -47,6 +48,7 @@ export async function makeFolders(
     const held = await HeldFolder.open(home);
     try {
       await ensureFolders(held.here, TEMP);
+      if (in_workspace) return { home, cwd: home, held };
       const work = (await workOf(place, home)) ?? join(WORK, run_id);
       await ensureFolders(held.here, work);
       return { home, cwd: join(home, work), held };
@@ -80,7 +82,7 @@ export async function asConfigured<T>(work: () => Promise<T>): Promise<T> {
  * anybody. Never rejects.
  */
 export async function releaseFolders({ home, cwd, held }: AgentFolders, session_cwd?: string): Promise<void> {
-  if (session_cwd !== cwd) await dropIfEmpty(held.here, relative(home, cwd));
+  if (session_cwd !== cwd && cwd !== home) await dropIfEmpty(held.here, relative(home, cwd));
   await held.close();
 }
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { isUuid } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
-import { containerCall } from '../container/container-call.ts';
 import { jsonObject } from '../process/lines.ts';
 import { runProgram, type ProgramCall, type ProgramEnd } from '../process/run-program.ts';
-import { sandboxCall, type SandboxedCall } from '../sandbox/sandbox-call.ts';
+import { programCall } from '../process/program-call.ts';
 import { TimeLimit } from '../process/time-limit.ts';
 import type { AdapterEvent, AdapterTask, ProgramSpec } from '../task.ts';
 import type { CliCall, CliDialect, CliReader } from './cli-dialect.ts';
@@ -44,7 +43,8 @@ export async function* executeCli(
         retries: program.retries ?? RETRIES,
       };
       const reader = dialect.reader(call);
-      const called = programCall(dialect, call, program, prompt);
+      const command = [...program.command, ...dialect.arguments(call)];
+      const called = programCall(program, command, prompt);
       const end = yield* readProgram(called, reader, limit);
       for (const place of called.refused?.() ?? [])
         yield { kind: 'log', message: `the sandbox does not lead to ${place}` };
@@ -97,27 +97,6 @@ async function* readProgram(
     await lines.return({ code: null, signal: null, stderr: '' });
   }
 }
-
-function programCall(dialect: CliDialect, call: CliCall, program: ProgramSpec, prompt: string): CallOfCli {
-  const run_id = program.env.SERVICE_RUN_ID ?? '';
-  const args = dialect.arguments(call);
-  if (program.container !== null) {
-    const command = [...program.command, ...args];
-    return containerCall({ program, container: program.container, command, run_id, stdin: prompt });
-  }
-  const onThisMachine: ProgramCall = {
-    command: [...program.command, ...args],
-    prepare: async () => program.checkHome?.(),
-    cwd: program.cwd,
-    env: program.env,
-    stdin: prompt,
-    run_id,
-  };
-  const { sandbox } = program;
-  return sandbox === undefined ? onThisMachine : sandboxCall(onThisMachine, program, sandbox);
-}
-
-type CallOfCli = ProgramCall & Partial<Pick<SandboxedCall, 'refused'>>;
 
 /** A container is the sandbox: there the CLI asks for nothing, unless its agent is told otherwise. */
 function isDangerous(config: unknown, { container }: ProgramSpec): boolean {

@@ -19,6 +19,7 @@ interface ContainerRun {
 }
 
 const HOME = '/home/agent';
+const WORKSPACE = '/workspace';
 /** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
 const RUN_LABEL = 'service.run_id';
 const REMOVE_TIMEOUT_MS = 10_000;
@@ -69,16 +70,26 @@ function creation({ program, container, run_id }: ContainerRun, variables: reado
     ...limits(container),
     `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
     `--volume=${mountable(program.home)}:${HOME}`,
-    `--workdir=${join(HOME, relative(program.home, program.cwd))}`,
+    ...workspaceMounts(program),
     `--env=HOME=${HOME}`,
     ...variables.map((variable) => `--env=${variable}`),
+  ];
+}
+
+/** Its parent is nobody's but the service's, so that no link can lie in its place. */
+function workspaceMounts({ workspace, home, cwd }: ProgramSpec): string[] {
+  if (workspace === undefined) return [`--workdir=${join(HOME, relative(home, cwd))}`];
+  return [
+    `--volume=${mountable(workspace.path)}:${WORKSPACE}`,
+    ...workspace.readable.map((path) => `--volume=${mountable(path)}:${path}:ro`),
+    `--workdir=${WORKSPACE}`,
   ];
 }
 
 /** A colon would end the path and begin another one. */
 function mountable(folder: string): string {
   if (folder.includes(':'))
-    throw new AdapterError('config', 'the path of the home has a colon: it cannot be mounted');
+    throw new AdapterError('config', 'the path of the home or workspace has a colon: it cannot be mounted');
   return folder;
 }
 

@@ -34,7 +34,7 @@ export async function* executeDocker(
       command: config.command ?? [],
       run_id: program.env.SERVICE_RUN_ID ?? '',
       stdin: JSON.stringify(payload),
-      env: config.env ?? {},
+      env: { ...program.own_env, ...config.env },
     });
     const lines = runProgram(call, limit.signal);
     let output = '';

@@ -3,14 +3,16 @@
  * nothing else: by tunnels (CONNECT), and by plain requests where nothing is encrypted. Names are resolved out here.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { connect, isIP } from 'node:net';
+import { connect, isIP, type ListenOptions, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { guardedLookup, isForbiddenAddress } from '@acp/kernel';
+import { type EgressPolicy, guardedLookup, isForbiddenAddress } from '@acp/kernel';
 import type { EgressPlace } from '../task.ts';
 
 export interface EgressProxy {
   /** `host:port` of what was asked for in vain, each once, up to a bound. */
   refused(): string[];
+  /** Where it listens on the machine's own loopback; null for a socket. */
+  port: number | null;
   close(): Promise<void>;
 }
 
@@ -18,9 +20,6 @@ export interface EgressProxy {
 const MAX_CONNECTIONS = 128;
 const IDLE_MS = 10 * 60_000;
 const REFUSALS_KEPT = 20;
-/** Metadata services are refused under every name. */
-const lookup = guardedLookup('any');
-
 /** Say who the caller is to whoever trusts the scheduler's machine, or concern the one connection alone. */
 const keptBack = new Set([
   'connection',
@@ -36,8 +35,17 @@ const keptBack = new Set([
   'x-real-ip',
 ]);
 
-/** @param socket path of the Unix socket; short, since the kernel takes about 100 bytes */
-export async function startEgressProxy(socket: string, places: readonly EgressPlace[]): Promise<EgressProxy> {
+/**
+ * @param where path of the Unix socket, short, since the kernel takes about 100 bytes; or a port of the machine's loopback,
+ * for a program that is not shut in: whoever else finds it gets to the same places
+ * @param policy what the names of the places may resolve to; metadata services are refused under every name
+ */
+export async function startEgressProxy(
+  where: string | { port: number },
+  places: readonly EgressPlace[],
+  policy: EgressPolicy = 'any',
+): Promise<EgressProxy> {
+  const lookup = guardedLookup(policy);
   const open = new Set<Duplex>();
   const refusals = new Set<string>();
   const hold = (one: Duplex): void => {
@@ -47,7 +55,7 @@ export async function startEgressProxy(socket: string, places: readonly EgressPl
   };
   const admitted = (text: string): EgressPlace | undefined => {
     const place = placeOf(text);
-    if (place !== undefined && isListed(place, places)) return place;
+    if (place !== undefined && isListed(place, places, policy)) return place;
     if (refusals.size < REFUSALS_KEPT) refusals.add(text.slice(0, 200));
     return undefined;
   };
@@ -55,7 +63,7 @@ export async function startEgressProxy(socket: string, places: readonly EgressPl
     const url = URL.canParse(asked.url ?? '') ? new URL(asked.url!) : null;
     const place = url?.protocol === 'http:' ? admitted(`${url.hostname}:${url.port || '80'}`) : undefined;
     if (url === null || place === undefined) return refuse(answer);
-    forward(asked, answer, url, place);
+    forward(asked, answer, url, { ...place, lookup });
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', (one) => {
@@ -77,9 +85,11 @@ export async function startEgressProxy(socket: string, places: readonly EgressPl
     inner.once('close', () => outer.destroy());
   });
   server.on('clientError', (_err, one) => one.destroy());
-  await new Promise<void>((done, failed) => server.once('error', failed).listen(socket, done));
+  await new Promise<void>((done, failed) => server.once('error', failed).listen(listening(where), done));
+  const at = server.address();
   return {
     refused: () => [...refusals],
+    port: typeof at === 'object' ? (at?.port ?? null) : null,
     close: async () => {
       const closed = new Promise<void>((done) => void server.close(() => done()));
       for (const one of open) one.destroy();
@@ -88,6 +98,9 @@ export async function startEgressProxy(socket: string, places: readonly EgressPl
   };
 }
 
+const listening = (where: string | { port: number }): ListenOptions =>
+  typeof where === 'string' ? { path: where } : { host: '127.0.0.1', port: where.port };
+
 function placeOf(text: string): EgressPlace | undefined {
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
   if (host === undefined) return undefined;
@@ -95,15 +108,24 @@ function placeOf(text: string): EgressPlace | undefined {
 }
 
 /** A leading dot in the list stands for everything below. */
-function isListed({ host, port }: EgressPlace, places: readonly EgressPlace[]): boolean {
-  if (isIP(host) !== 0 && isForbiddenAddress(host, 'any')) return false;
+function isListed(
+  { host, port }: EgressPlace,
+  places: readonly EgressPlace[],
+  policy: EgressPolicy,
+): boolean {
+  if (isIP(host) !== 0 && isForbiddenAddress(host, policy)) return false;
   return places.some(
     (place) =>
       place.port === port && (place.host.startsWith('.') ? host.endsWith(place.host) : host === place.host),
   );
 }
 
-function forward(asked: IncomingMessage, answer: ServerResponse, url: URL, place: EgressPlace): void {
+function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  url: URL,
+  place: EgressPlace & { lookup: LookupFunction },
+): void {
   const named = new Set((asked.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   const headers = Object.fromEntries(
     Object.entries(asked.headers).filter(
@@ -113,7 +135,6 @@ function forward(asked: IncomingMessage, answer: ServerResponse, url: URL, place
   const path = `${url.pathname}${url.search}`;
   const out = request({
     ...place,
-    lookup,
     path,
     method: asked.method,
     timeout: IDLE_MS,

@@ -1,17 +1,18 @@
-// The first program within a sandbox: `node inside.mts <json> <program> <argument>…`. It makes sure that the home is the one
-// that was meant, before anything else runs there; leads connections on the sandbox's own loopback to the proxy's socket;
+// The first program within a sandbox: `node inside.mts <json> <program> <argument>…`. It makes sure that home and workspace
+// are those that were meant, before anything else runs there; leads connections on the sandbox's own loopback to the proxy's socket;
 // and stands in for the program to whoever waits for its end. It has no rights that the program lacks.
 import { spawn } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** By its first argument. */
 interface InsideSettings {
-  home: string;
-  /** `dev:ino` of the home; null where nobody holds it. */
-  identity: string | null;
+  /** By their `dev:ino`; null where nobody holds one. */
+  folders: { path: string; identity: string | null; name: string }[];
   /** Of the proxy. */
   socket: string;
+  /** A file of variables that are the program's own. */
+  env: string;
   proxy_port: number;
   /** Led to the same port of that host, by the proxy: for programs that never ask a proxy for their own machine. */
   loopback: { host: string; port: number } | null;
@@ -23,9 +24,10 @@ const EXCHANGED = 97;
 const [, , json = '{}', program = '', ...args] = process.argv;
 const settings = JSON.parse(json) as InsideSettings;
 
-const { dev, ino } = statSync(settings.home, { bigint: true });
-if (settings.identity !== null && settings.identity !== `${dev}:${ino}`) {
-  process.stderr.write('the agent’s home was exchanged for another folder\n');
+for (const { path, identity, name } of settings.folders) {
+  const { dev, ino } = statSync(path, { bigint: true });
+  if (identity === null || identity === `${dev}:${ino}`) continue;
+  process.stderr.write(`${name} was exchanged for another folder\n`);
   process.exit(EXCHANGED);
 }
 
@@ -65,7 +67,8 @@ if (settings.loopback !== null) {
   for (const own of ['127.0.0.1', '::1']) await listen(port, own, greeting);
 }
 
-const child = spawn(program, args, { stdio: 'inherit' });
+const own = JSON.parse(readFileSync(settings.env, 'utf8')) as Record<string, string>;
+const child = spawn(program, args, { stdio: 'inherit', env: { ...own, ...process.env } });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
 child.once('error', (err) => {
   process.stderr.write(`${program} could not be started: ${err.message}\n`);

@@ -24,6 +24,7 @@ export interface SandboxedCall extends ProgramCall {
  */
 export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: SandboxSpec): SandboxedCall {
   const { mounts, command, search } = visibleFiles(call.command, call.env.PATH, sandbox);
+  const { workspace } = program;
   let proxy: EgressProxy | undefined;
   let folder: string | undefined;
   return {
@@ -35,11 +36,15 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
       await call.prepare?.(signal);
       folder = await makeRunFolder(call.run_id);
       await writeNameFiles(folder, program.home);
+      await writeFile(join(folder, 'env'), JSON.stringify(program.own_env ?? {}), { mode: 0o600 });
       proxy = await startEgressProxy(join(folder, 'egress'), sandbox.places);
       const settings = {
-        home: program.home,
-        identity: program.home_identity ?? null,
+        folders: [
+          { path: program.home, identity: program.home_identity ?? null, name: 'the agent’s home' },
+          ...(workspace === undefined ? [] : [{ ...workspace, name: 'the workspace' }]),
+        ].map(({ path, identity, name }) => ({ path, identity, name })),
         socket: `${OWN}/egress`,
+        env: `${OWN}/env`,
         proxy_port: PROXY_PORT,
         loopback: sandbox.loopback,
       };
@@ -54,11 +59,16 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
           join(folder, 'egress'),
           `${OWN}/egress`,
           '--ro-bind',
+          join(folder, 'env'),
+          `${OWN}/env`,
+          '--ro-bind',
           INSIDE,
           `${OWN}/inside.mts`,
           '--bind',
           program.home,
           program.home,
+          ...(workspace === undefined ? [] : ['--bind', workspace.path, workspace.path]),
+          ...(workspace?.readable ?? []).flatMap((path) => ['--ro-bind', path, path]),
           '--remount-ro',
           '/',
           '--chdir',

@@ -31,15 +31,18 @@ export interface AgentPlace {
 }
 
 /**
- * Undefined where the agent is gone. Two runs never go on from one session at a time, since the CLIs do not lock theirs:
- * with another, earlier run of the agent under way there is none.
+ * Undefined where the agent is gone. Two runs never go on from one session at a time, since the CLIs do not lock theirs: on
+ * an issue only one run is live, and it has the session of agent and issue, unless that is old or has heard too much; on none,
+ * there is none while another, earlier run of the agent is under way.
  * @param run_id null: not for a run
  */
 export async function agentPlace(
   tx: Tx,
   agent_id: string,
   run_id: string | null,
+  issue_id: string | null = null,
 ): Promise<AgentPlace | undefined> {
+  if (issue_id !== null) return placeOnIssue(tx, agent_id, issue_id);
   const { rows } = await tx.execute<{ [K in keyof AgentPlace]: AgentPlace[K] }>(sql`
     select a.home_dir, c.home_dir as company_home_dir, jsonb_build_object('id', c.id, 'slug', c.slug) as company,
       case when s.session_id is not null and not exists (
@@ -50,6 +53,26 @@ export async function agentPlace(
       s.session_updated_at::text as session_version,
       ${otherHomes}
     from agents a join companies c on c.id = a.company_id join agent_runtime_states s on s.agent_id = a.id
+    where a.id = ${agent_id}`);
+  return rows[0];
+}
+
+/** After so long, or so many tokens of input, a session is not gone on from: its prompt says what was done. */
+const SESSION_DAYS = 14;
+const SESSION_TOKENS = 20_000_000;
+
+async function placeOnIssue(tx: Tx, agent_id: string, issue_id: string): Promise<AgentPlace | undefined> {
+  const { rows } = await tx.execute<{ [K in keyof AgentPlace]: AgentPlace[K] }>(sql`
+    select a.home_dir, c.home_dir as company_home_dir, jsonb_build_object('id', c.id, 'slug', c.slug) as company,
+      case when s.session_id is not null and s.session_begun_at > now() - make_interval(days => ${SESSION_DAYS}) and (
+        select coalesce(sum(r.input_tokens), 0) from heartbeat_runs r
+        where r.issue_id = ${issue_id} and r.agent_id = a.id and r.created_at >= s.session_begun_at - interval '1 day'
+      ) < ${SESSION_TOKENS}
+        then jsonb_build_object('id', s.session_id, 'cwd', s.session_cwd, 'totals', s.session_totals) end as session,
+      s.session_updated_at::text as session_version,
+      ${otherHomes}
+    from agents a join companies c on c.id = a.company_id
+      left join task_sessions s on s.agent_id = a.id and s.issue_id = ${issue_id} and s.status = 'active'
     where a.id = ${agent_id}`);
   return rows[0];
 }

@@ -1,7 +1,7 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid, notFound, oneNamed } from '@acp/kernel';
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
 import { agentColumns, type AgentRow, presentAgent } from './present.ts';
 
@@ -92,21 +92,38 @@ async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefi
   return [company_id];
 }
 
+/** Its session: the one that was worked in last, on whatever issue or on none. */
 export async function runtimeState(tx: Tx, agent: AgentRow): Promise<RuntimeState> {
   const [state] = await tx
     .select()
     .from(agent_runtime_states)
     .where(eq(agent_runtime_states.agent_id, agent.id));
   if (!state) throw notFound();
+  const { task_sessions } = schema;
+  const [onIssue] = await tx
+    .select()
+    .from(task_sessions)
+    .where(
+      and(
+        eq(task_sessions.agent_id, agent.id),
+        eq(task_sessions.status, 'active'),
+        isNotNull(task_sessions.session_id),
+      ),
+    )
+    .orderBy(desc(task_sessions.session_updated_at))
+    .limit(1);
+  const times = [state, onIssue].map((one) => one?.session_updated_at?.getTime() ?? 0) as [number, number];
+  const { session_id, session_cwd, session_updated_at } =
+    onIssue !== undefined && (state.session_id === null || times[1] > times[0]) ? onIssue : state;
   return {
     agent_id: agent.id,
     status: agent.status as AgentStatus,
     current_run_id: state.current_run_id,
     last_heartbeat_at: state.last_heartbeat_at,
     last_error: state.last_error,
-    session_id: state.session_id,
-    session_cwd: state.session_cwd,
-    session_updated_at: state.session_updated_at,
+    session_id,
+    session_cwd,
+    session_updated_at,
     updated_at: state.updated_at,
   };
 }

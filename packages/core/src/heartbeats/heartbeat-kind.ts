@@ -43,6 +43,7 @@ export const heartbeatKind: RunKind = {
   retries: true,
   begin: beginHeartbeat,
   end: endHeartbeat,
+  keepsSession: ({ issue_id }) => issue_id !== null,
   // A cancelled run takes its wakeups with it: no other run answers them.
   cancelQueued: async (tx, runs) => {
     await consumeWakeupsOf(
@@ -94,7 +95,7 @@ async function endHeartbeat(
   const counted = !retried && !broke && (changed || run.status !== 'cancelled');
   const [released] = await together(
     releaseAfterRun(tx, run, counted ? { changed } : undefined),
-    keepTaskSession(tx, run, issue),
+    keepTaskSession(tx, run, issue, result.session),
   );
   // It may have been all of the work of a sub-agent; `origin_id` is who spawned that.
   if (row?.origin_kind === 'subagent' && row.origin_id !== null && !retried)

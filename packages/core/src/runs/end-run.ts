@@ -59,7 +59,7 @@ export async function endRun(
       ok: run.status !== 'failed',
       error: run.error,
       agent_locked: true,
-      ...(session === undefined ? {} : { session }),
+      ...(session === undefined || kind.keepsSession?.(run) === true ? {} : { session }),
     }),
   );
   // They open nothing from now on in any case; this is so that none is left lying about.

@@ -54,6 +54,8 @@ export interface RunKind {
   ) => Promise<{ changes: Change[] } | { refused: { message: string; category: string } }>;
   /** The kind's part of the end, however the run ends once it had begun. */
   end: (tx: Tx, ended: EndedRun) => Promise<KindChanges>;
+  /** Whether `end` keeps the CLI's session of the run, instead of the agent's row. */
+  keepsSession?: (run: RunRow) => boolean;
   /** Queued runs that were called off: they never began. */
   cancelQueued?: (tx: Tx, runs: readonly RunRow[]) => Promise<void>;
   /**

@@ -2,6 +2,7 @@
 export {
   createTaskSession,
   findTaskSession,
+  forgetSessions,
   keepTaskSession,
   listTaskSessions,
   updateTaskSession,

@@ -1,9 +1,9 @@
 import type { Actor, CreateTaskSession, TaskSession, UpdateTaskSession } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import type { AgentRow } from '../agents/index.ts';
+import { type AgentRow, clearSession, type SessionChange } from '../agents/index.ts';
 import { findIssue } from '../issues/index.ts';
 
 const { agents, companies, heartbeat_runs, task_sessions } = schema;
@@ -92,29 +92,69 @@ export async function updateTaskSession(
 }
 
 /**
- * At the end of a run: its issue's session goes on, with this run and what it said, or is completed with the issue.
+ * At the end of a run: its issue's session goes on, with this run and what it said, or is completed with the issue. With it
+ * goes the session of the agent's CLI, where that is still the one that the run began with.
  * The engine's own note, without activity: the run has its own.
  */
 export async function keepTaskSession(
   tx: Tx,
   run: { id: string; company_id: string; agent_id: string; issue_id: string | null; summary: string | null },
   issue: { status: string } | null,
+  change?: SessionChange,
 ): Promise<void> {
   if (run.issue_id === null || issue === null) return;
+  const session = change?.session ?? null;
   const status =
     issue.status === 'done' ? 'completed' : issue.status === 'cancelled' ? 'abandoned' : 'active';
   await tx.execute(sql`
     with kept as (
       update task_sessions s set status = ${status}, run_id = ${run.id},
-        summary = coalesce(${run.summary}, s.summary), updated_at = now()
+        summary = coalesce(${run.summary}, s.summary), updated_at = now()${sessionColumns(change)}
       where s.agent_id = ${run.agent_id} and s.issue_id = ${run.issue_id} and s.status = 'active'
       returning s.id
     )
-    insert into task_sessions (company_id, agent_id, issue_id, run_id, status, summary)
+    insert into task_sessions (company_id, agent_id, issue_id, run_id, status, summary,
+      session_id, session_cwd, session_totals, session_begun_at, session_updated_at)
     select ${run.company_id}::uuid, ${run.agent_id}::uuid, ${run.issue_id}::uuid, ${run.id}::uuid, ${status},
-      ${run.summary}
+      ${run.summary}, ${session?.id ?? null}::text, ${session?.cwd ?? null}::text, ${totalsOf(session)}::jsonb,
+      case when ${session?.id ?? null}::text is not null then now() end, clock_timestamp()
     where not exists (select from kept)
     on conflict do nothing`);
+}
+
+const totalsOf = (session: SessionChange['session']): string | null =>
+  session === null ? null : JSON.stringify(session.totals ?? null);
+
+/** What was cleared meanwhile stays so. */
+function sessionColumns(change: SessionChange | undefined): SQL {
+  if (change === undefined) return sql``;
+  const { session, version } = change;
+  const same = sql`s.session_updated_at::text is not distinct from ${version}::text`;
+  const kept = (column: string, value: SQL) =>
+    sql`${sql.identifier(column)} = case when ${same} then ${value} else s.${sql.identifier(column)} end`;
+  const begun = sql`case when s.session_id is not distinct from ${session?.id ?? null}::text then s.session_begun_at else now() end`;
+  const columns = [
+    kept('session_id', sql`${session?.id ?? null}::text`),
+    kept('session_cwd', sql`${session?.cwd ?? null}::text`),
+    kept('session_totals', sql`${totalsOf(session)}::jsonb`),
+    kept('session_begun_at', begun),
+    kept('session_updated_at', sql`clock_timestamp()`),
+  ];
+  return sql`, ${sql.join(columns, sql`, `)}`;
+}
+
+/** The agent's next run begins a new session wherever it works, also where one that is under way ends later. */
+export async function forgetSessions(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+  await tx
+    .update(task_sessions)
+    .set({
+      session_id: null,
+      session_cwd: null,
+      session_totals: null,
+      session_updated_at: sql`clock_timestamp()`,
+    })
+    .where(and(eq(task_sessions.agent_id, agent.id), eq(task_sessions.status, 'active')));
+  await clearSession(tx, actor, agent);
 }
 
 function assertOwn(actor: Actor, agent_id: string): void {

@@ -15,3 +15,13 @@ export {
 } from './review-comments.ts';
 export type { ReviewCommentRow } from './review-comments.ts';
 export { reviewWorkspace } from './review.ts';
+export { openWorkspace } from './open-workspace.ts';
+export type { OpenRemark, ProjectOfWorkspace, WorkspaceFacts } from './open-workspace.ts';
+export { noteWorkspaceError, noteWorkspacePlace, storeWorkspaceState } from './store-state.ts';
+export type { ChangedFile, CommitFacts, WorkspaceState } from './store-state.ts';
+export {
+  giveUpFolder,
+  outlivedWorkspaces,
+  placesOfWorkspaces,
+  repositoriesInUse,
+} from './clear-workspaces.ts';

@@ -1,13 +1,13 @@
 import { agentEndpoints as rows, agentOrgEndpoints as org, permits } from '@acp/contract';
 import {
   agentDefaults,
-  clearSession,
   createAgent,
   createAgentKey,
   defaultPrompt,
   deleteAgent,
   deleteAgentKey,
   directReports,
+  forgetSessions,
   listAgentKeys,
   orgTree,
   pageOfAgents,
@@ -43,7 +43,7 @@ export const agentRoutes: Route[] = [
   handle(rows.runtimeState, (c) => runtimeState(c.tx, c.subject)),
   handle(rows.testAdapter, (c) => testAdapter(c.services, c.actor, c.subject)),
   handle(rows.testCodexAdapter, (c) => testAdapter(c.services, c.actor, c.subject, 'cli_b_local')),
-  handle(rows.clearSession, (c) => clearSession(c.tx, c.actor, c.subject)),
+  handle(rows.clearSession, (c) => forgetSessions(c.tx, c.actor, c.subject)),
   handle(rows.createKey, (c) => createAgentKey(c.tx, c.actor, c.company_id, c.body)),
   handle(rows.listKeys, async (c) => paged(c, await listAgentKeys(c.tx, c.subject, c.query))),
   handle(rows.deleteKey, (c) => deleteAgentKey(c.tx, c.actor, c.subject)),

@@ -1,0 +1,48 @@
+import type { ExecutionSettings } from './execution-settings.ts';
+import { persist } from './persist.ts';
+import type { AdapterPlan } from './plan-adapter.ts';
+import { failureOf } from './run-failure.ts';
+import { placeFiles, releaseFolders } from './run-files.ts';
+import type { RunParts } from './run-parts.ts';
+import { type PlannedRun, takeTurns } from './take-turns.ts';
+import { turnInput } from './turn-input.ts';
+import { noTurns, type Turns } from './turn-loop.ts';
+import { enterWorkspace, withWorkspace, type WorkspaceAtHand } from './workspace-at-hand.ts';
+
+/** The turns, with the agent's files and the workspace in their place meanwhile. Throws RunStopped alone. */
+export async function workInFolders(
+  settings: ExecutionSettings,
+  planned: PlannedRun,
+  parts: RunParts,
+): Promise<Turns> {
+  const { run, kind, plan } = planned;
+  const { held, transcript } = parts;
+  const { folders } = plan;
+  let turns = noTurns;
+  let workspace: WorkspaceAtHand | null = null;
+  try {
+    workspace = await enterWorkspace(settings, planned, parts);
+    if (workspace !== null) plan.task.program = workspace.program;
+    const input = await persist(held, settings.logger, async () => turnInput(settings, planned, held.signal));
+    const files = folders === null ? null : await placeFiles(settings, run, folders, held);
+    await workspace?.setUp();
+    turns = await takeTurns(settings, planned, parts, withWorkspace(input, workspace));
+    await files?.collect(transcript);
+  } catch (err) {
+    held.assertOurs();
+    turns = { ...turns, failure: turns.failure ?? failureOf(err) };
+  } finally {
+    try {
+      await workspace?.leave(turns);
+    } finally {
+      if (folders !== null)
+        await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
+    }
+  }
+  return turns;
+}
+
+/** Of the session that the next run may go on from. */
+function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | undefined {
+  return (session === undefined ? task.program?.session : session)?.cwd;
+}

@@ -1,0 +1,83 @@
+import type { ProgramSpec } from '@acp/adapters';
+import type { ClaimedRun } from '@acp/core';
+import { RunNotHeld } from '../programs/home-files.ts';
+import { describeWorkspace } from '../workspaces/describe-workspace.ts';
+import { keepWorkspace } from '../workspaces/keep-workspace.ts';
+import { ProjectCommands } from '../workspaces/project-commands.ts';
+import { programIn } from '../workspaces/program-in.ts';
+import { prepareWorkspace } from '../workspaces/run-workspace.ts';
+import type { ExecutionSettings } from './execution-settings.ts';
+import { RunStopped } from './held-run.ts';
+import type { ExecutionKind } from './kinds/execution-kind.ts';
+import type { AdapterPlan } from './plan-adapter.ts';
+import type { RunParts } from './run-parts.ts';
+import type { TurnInput } from './turn-input.ts';
+import type { Turns } from './turn-loop.ts';
+
+/** The workspace of the run's issue, for the time of its turns. */
+export interface WorkspaceAtHand {
+  program: ProgramSpec;
+  /** The project's set-up command, where it is due. */
+  setUp(): Promise<void>;
+  /** For the end of the prompt. */
+  words(): string;
+  /** Stores what the run left, and lets go. Throws RunStopped. */
+  leave(turns: Turns): Promise<void>;
+}
+
+/** Null for a run that has none: no program, no issue, or of a kind that works on none. */
+export async function enterWorkspace(
+  settings: ExecutionSettings,
+  { run, kind, plan }: { run: ClaimedRun; kind: ExecutionKind; plan: AdapterPlan },
+  { held, scrubber, transcript }: RunParts,
+): Promise<WorkspaceAtHand | null> {
+  const { issue_id } = run;
+  const { program } = plan.task;
+  if (program === undefined || issue_id === null || !kind.sessions) return null;
+  const sources = settings.workspaces;
+  const workspace = await prepareWorkspace(sources, { ...run, issue_id }, held, transcript);
+  for (const secret of workspace.secrets) scrubber.addSecret(secret);
+  const author = authorOf(settings.config.public_url, run.agent_id, workspace.facts.agent_name);
+  const own = programIn(program, workspace, author);
+  const commands = new ProjectCommands(settings.config, workspace, own, { transcript, scrubber });
+  let setup_problem: string | null = null;
+  return {
+    program: own,
+    setUp: async () => {
+      setup_problem = await commands.setUp(held.signal);
+    },
+    words: () => describeWorkspace(workspace, { setup_problem }),
+    leave: async (turns) => {
+      try {
+        if (!held.ours) return;
+        const ok = turns.failure === null;
+        const check = ok ? await commands.check(held.signal) : undefined;
+        await keepWorkspace(sources, run, { held, transcript }, workspace, { ok, author, check });
+      } catch (err) {
+        if (!(err instanceof RunNotHeld)) throw err;
+        held.stop('lost');
+        throw new RunStopped('lost');
+      } finally {
+        await workspace.held.close();
+      }
+    },
+  };
+}
+
+/** Nobody's mailbox: who reads a commit sees which agent it was, and where. */
+function authorOf(public_url: string, agent_id: string, name: string): { name: string; email: string } {
+  const { hostname } = new URL(public_url);
+  const plain = name.replaceAll(/[<>\p{Cc}]/gu, ' ').trim();
+  return { name: plain === '' ? 'agent' : plain, email: `${agent_id}@agents.${hostname}` };
+}
+
+export function withWorkspace(input: TurnInput, workspace: WorkspaceAtHand | null): TurnInput {
+  if (workspace === null) return input;
+  const { system_prompt, messages } = input.first;
+  const told = messages.map((message, index) =>
+    index < messages.length - 1
+      ? message
+      : { ...message, content: `${message.content}\n\n${workspace.words()}` },
+  );
+  return { ...input, first: { system_prompt, messages: told } };
+}

@@ -1,0 +1,174 @@
+/** What two commits differ in, read from a repository of the service's own: no filter, driver or program of anybody's runs. */
+import { cutText, storableText } from '@acp/kernel';
+import type { ChangedFile, CommitFacts } from '@acp/core';
+import { git, type GitOutput } from './git.ts';
+
+/** Git knows it without having it. */
+export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
+const MOST_FILES = 2000;
+const MOST_COMMITS = 500;
+/** In bytes: of one file's diff, and of all that are kept. */
+const PATCH = 256 * 1024;
+const PATCHES = 4 * 1024 * 1024;
+const TIME_MS = 60_000;
+/** Of what git writes before it is cut off. */
+const OUTPUT = 32 * 1024 * 1024;
+
+export interface Changes {
+  files: ChangedFile[];
+  file_count: number;
+  additions: number;
+  deletions: number;
+  /** More had changed than is told. */
+  truncated: boolean;
+}
+
+const options = [
+  '--no-color',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--find-renames',
+  '-l400',
+  '--ignore-submodules=none',
+];
+
+export async function changesBetween(
+  repository: string,
+  from: string,
+  to: string,
+  signal: AbortSignal,
+): Promise<Changes> {
+  if (from === to) return { files: [], file_count: 0, additions: 0, deletions: 0, truncated: false };
+  const diff = async (args: string[]) => {
+    const all = ['diff', ...options, ...args, from, to, '--'];
+    return git({ cwd: repository, args: all, signal, timeout_ms: TIME_MS, max_bytes: OUTPUT });
+  };
+  const listed = await diff(['--raw', '--numstat', '-z', '--abbrev=40']);
+  const all = readList(listed.stdout);
+  const files = all.slice(0, MOST_FILES);
+  const patches = patchesOf(files, await diff(['--patch', '--unified=3']));
+  let room = PATCHES;
+  const shown = files.map((file, index): ChangedFile => {
+    const whole = file.binary ? null : (patches[index] ?? null);
+    const cut = whole === null || room <= 0 ? null : cutText(whole, Math.min(PATCH, room));
+    room -= cut === null ? 0 : Buffer.byteLength(cut);
+    const hasPatch = file.additions + file.deletions > 0 && !file.binary;
+    const complete = cut !== null && cut.length === whole?.length;
+    return { ...file, patch: cut === '' ? null : cut, patch_truncated: hasPatch && !complete };
+  });
+  return {
+    files: shown,
+    file_count: all.length,
+    additions: all.reduce((sum, { additions }) => sum + additions, 0),
+    deletions: all.reduce((sum, { deletions }) => sum + deletions, 0),
+    truncated: listed.cut || all.length > files.length,
+  };
+}
+
+type Listed = Omit<ChangedFile, 'patch' | 'patch_truncated'>;
+
+const statuses: Record<string, ChangedFile['status']> = {
+  A: 'added',
+  C: 'added',
+  D: 'deleted',
+  M: 'modified',
+  R: 'renamed',
+  T: 'type_changed',
+};
+
+/** First all `:modes hashes status`, each followed by its names, then the counts in the same order. */
+function readList(bytes: Buffer): Listed[] {
+  const words = bytes.toString('utf8').split('\0');
+  const files: Listed[] = [];
+  let at = 0;
+  while (words[at]?.startsWith(':')) {
+    const status = words[at]!.split(' ').at(-1)!.slice(0, 1);
+    const two = status === 'R' || status === 'C';
+    const path = storableText(words[at + (two ? 2 : 1)] ?? '');
+    const old_path = status === 'R' ? storableText(words[at + 1] ?? '') : null;
+    files.push({
+      path,
+      old_path,
+      status: statuses[status] ?? 'modified',
+      additions: 0,
+      deletions: 0,
+      binary: false,
+    });
+    at += two ? 3 : 2;
+  }
+  for (const file of files) {
+    const [added = '0', deleted = '0', name = ''] = (words[at] ?? '').split('\t');
+    file.binary = added === '-';
+    file.additions = Number(added) || 0;
+    file.deletions = Number(deleted) || 0;
+    at += name === '' ? 3 : 1;
+  }
+  return files;
+}
+
+/** One for each file; of one that became a link, or stopped being one, git writes two. */
+function patchesOf(files: readonly Listed[], { stdout, cut }: GitOutput): string[] {
+  const parts = splitPatches(stdout);
+  if (cut) parts.pop();
+  let at = 0;
+  return files.flatMap(({ status }) => {
+    const own = parts.slice(at, at + (status === 'type_changed' ? 2 : 1));
+    at += status === 'type_changed' ? 2 : 1;
+    return own.length === 0 ? [] : [own.join('')];
+  });
+}
+
+/** Of each file its hunks; lines of files begin with a sign, so that a header is a header. */
+function splitPatches(bytes: Buffer): string[] {
+  const text = storableText(bytes.toString('utf8'));
+  return text
+    .split(/^diff --git .*$/m)
+    .slice(1)
+    .map((part) => {
+      const begin = part.search(/^@@ /m);
+      return begin === -1 ? '' : part.slice(begin);
+    });
+}
+
+/** Newest first. */
+export async function commitsBetween(
+  repository: string,
+  from: string | null,
+  to: string,
+  signal: AbortSignal,
+): Promise<{ commits: CommitFacts[]; count: number }> {
+  const range = from === null ? [to] : [to, `^${from}`];
+  const format = '--format=%H%x00%an%x00%cI%x00%s%x00';
+  const args = [
+    'log',
+    '--no-color',
+    '--no-show-signature',
+    format,
+    `--max-count=${MOST_COMMITS}`,
+    ...range,
+    '--',
+  ];
+  const { stdout } = await git({
+    cwd: repository,
+    args,
+    signal,
+    timeout_ms: TIME_MS,
+    max_bytes: 4 * 1024 * 1024,
+  });
+  const words = stdout.toString('utf8').split('\0');
+  const commits: CommitFacts[] = [];
+  for (let at = 0; at + 3 < words.length; at += 4) {
+    const [sha = '', author = '', when = '', subject = ''] = words.slice(at, at + 4);
+    const committed_at = new Date(when);
+    commits.push({
+      sha: sha.trim(),
+      author_name: cutText(storableText(author), 200),
+      subject: cutText(storableText(subject), 500),
+      committed_at: Number.isNaN(committed_at.getTime()) ? null : committed_at.toISOString(),
+    });
+  }
+  const counting = ['rev-list', '--count', ...range, '--'];
+  const counted = await git({ cwd: repository, args: counting, signal, timeout_ms: TIME_MS });
+  return { commits, count: Number(counted.stdout.toString('utf8').trim()) || commits.length };
+}

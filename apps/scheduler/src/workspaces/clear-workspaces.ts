@@ -1,0 +1,109 @@
+/** What becomes of the folders of issues, and of the repositories behind them. Each scheduler clears what lies on its disk. */
+import { opendir, rename, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, repositoriesInUse } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
+import { folderOf } from './workspace-folder.ts';
+import type { WorkspaceSources } from './sources.ts';
+
+interface Clearing {
+  config: Pick<Config, 'home'>;
+  database: Database;
+  logger: Logger;
+  workspaces: WorkspaceSources;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+const BATCH = 200;
+const MOST_NAMES = 20_000;
+/** A folder that no row knows may be one whose row is being made, or that of a database that was restored. */
+const UNKNOWN_MS = DAY_MS;
+/** Of a workspace that has gone on elsewhere, and what was moved aside: somebody may ask for it. */
+const LEFT_MS = 7 * DAY_MS;
+const REPOSITORY_MS = 30 * DAY_MS;
+
+export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): Promise<void> {
+  const { config, database, logger, workspaces } = clearing;
+  const place = await workspaces.place();
+  let removed = 0;
+  for (const outlived of await outlivedWorkspaces(database.db, place, BATCH)) {
+    if (signal.aborted) return;
+    const { folder } = folderOf(config, outlived);
+    const gone = `${folder}.${newId()}`;
+    const mine = await transaction(database, async (tx) => {
+      if (!(await giveUpFolder(tx, outlived))) return false;
+      // Under its lock, so that a run that comes next finds nothing, instead of half of it.
+      await rename(folder, gone).catch(() => undefined);
+      return true;
+    });
+    if (mine) await dropTree(join(gone, '..'), basename(gone));
+    removed += mine ? 1 : 0;
+  }
+  const companies = join(config.home, 'companies');
+  for (const company_id of await namesIn(companies)) {
+    if (signal.aborted) return;
+    if (!isUuid(company_id)) continue;
+    removed += await clearFolders(clearing, join(companies, company_id, 'workspaces'), place);
+    await clearRepositories(clearing, company_id, place);
+  }
+  if (removed > 0) logger.info('folders of issues were removed', { folders: removed });
+}
+
+/** What no workspace of this machine is. */
+async function clearFolders({ database }: Clearing, top: string, place: string): Promise<number> {
+  const names = await namesIn(top);
+  const known = await placesOfWorkspaces(database.db, names.filter(isUuid));
+  let removed = 0;
+  for (const name of names) {
+    const folder = join(top, name);
+    const where = known.get(name);
+    const stays = where === undefined ? UNKNOWN_MS : LEFT_MS;
+    if (where !== place && (await isOlder(folder, stays))) {
+      await dropTree(top, name);
+      removed += 1;
+      continue;
+    }
+    for (const part of await namesIn(folder)) {
+      const isLeft = part.startsWith('left-') && (await isOlder(join(folder, part), LEFT_MS));
+      const isHalf = /^(out|made|state|index)-/.test(part) && (await isOlder(join(folder, part), UNKNOWN_MS));
+      if (isLeft || isHalf) await dropTree(folder, part);
+    }
+  }
+  return removed;
+}
+
+async function clearRepositories(
+  { config, database, workspaces }: Clearing,
+  company_id: string,
+  place: string,
+): Promise<void> {
+  const top = join(config.home, 'companies', company_id, 'repositories');
+  const names = await namesIn(top);
+  if (names.length === 0) return;
+  const urls = await repositoriesInUse(database.db, company_id, place);
+  const used = new Set(urls.map((repo_url) => basename(workspaces.cache.folderOf({ company_id, repo_url }))));
+  for (const name of names) {
+    const isHalf = !name.endsWith('.git') && (await isOlder(join(top, name), UNKNOWN_MS));
+    const stamp = join(top, name, 'service-fetched');
+    if (isHalf || (!used.has(name) && (await isOlder(stamp, REPOSITORY_MS)))) await dropTree(top, name);
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder)) {
+      names.push(name);
+      if (names.length >= MOST_NAMES) break;
+    }
+  } catch {
+    // Not there: nothing to clear.
+  }
+  return names;
+}
+
+async function isOlder(path: string, ms: number): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > ms;
+}

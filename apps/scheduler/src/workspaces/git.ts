@@ -1,0 +1,156 @@
+/**
+ * Git on repositories that are the service's own: nobody else writes their configuration. In an agent's folder git runs
+ * within walls alone (`shut-in-git.ts`): what its configuration names would run as the scheduler.
+ */
+import { spawn } from 'node:child_process';
+import { bubblewrapLimits, pickEnvironment } from '@acp/kernel';
+
+/** Git failed; the message is its last words, without anything that was given in confidence. */
+export class GitError extends Error {
+  readonly code: number | null;
+
+  constructor(message: string, code: number | null) {
+    super(message);
+    this.name = 'GitError';
+    this.code = code;
+  }
+}
+
+export interface GitCall {
+  cwd: string;
+  args: readonly string[];
+  signal: AbortSignal;
+  timeout_ms: number;
+  /** In addition; nothing of the process's own but PATH. */
+  env?: Record<string, string>;
+  stdin?: string;
+  /** Of standard output, in bytes; what comes after is cut off. 1 MiB unless told. */
+  max_bytes?: number;
+  /** Largest file that it may write. */
+  max_file?: number;
+  /** Taken out of error messages. */
+  secrets?: readonly string[];
+}
+
+export interface GitOutput {
+  stdout: Buffer;
+  /** There would have been more. */
+  cut: boolean;
+}
+
+const STDERR_KEPT = 4096;
+const KEPT = 1024 * 1024;
+const PROCESSES = 4096;
+
+/** For all that happens outside of walls: no configuration but the repository's, no question, no program of anybody's. */
+const settings = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.askPass=',
+  'credential.helper=',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'protocol.version=2',
+  'http.followRedirects=false',
+  'http.lowSpeedLimit=1000',
+  'http.lowSpeedTime=60',
+  'fetch.fsckObjects=true',
+  'fetch.unpackLimit=1',
+  'fetch.writeCommitGraph=false',
+  'submodule.recurse=false',
+  'core.longpaths=true',
+];
+
+export async function git(call: GitCall): Promise<GitOutput> {
+  call.signal.throwIfAborted();
+  const flags = settings.flatMap((setting) => ['-c', setting]);
+  const limits = bubblewrapLimits({
+    processes: PROCESSES,
+    ...(call.max_file === undefined ? {} : { file_bytes: call.max_file }),
+  }).filter((word) => !word.startsWith('--nproc'));
+  const [program = 'git', ...args] = [...limits, 'git', ...flags, ...call.args];
+  const child = spawn(program, args, {
+    cwd: call.cwd,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...pickEnvironment(['PATH']), ...quiet, ...call.env },
+  });
+  const kill = () => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  let timed_out = false;
+  const timer = setTimeout(() => {
+    timed_out = true;
+    kill();
+  }, call.timeout_ms);
+  call.signal.addEventListener('abort', kill, { once: true });
+  try {
+    const output = await outputOf(child, call, kill);
+    call.signal.throwIfAborted();
+    if (timed_out) throw new GitError(`git did not end within ${Math.round(call.timeout_ms / 1000)} s`, null);
+    return output;
+  } finally {
+    clearTimeout(timer);
+    call.signal.removeEventListener('abort', kill);
+  }
+}
+
+/** The same as text, without the line's end. */
+export async function gitText(call: GitCall): Promise<string> {
+  return (await git(call)).stdout.toString('utf8').trim();
+}
+
+const quiet = {
+  LANG: 'C',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ALLOW_PROTOCOL: 'https:http:ssh',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_REPLACE_OBJECTS: '1',
+};
+
+async function outputOf(
+  child: ReturnType<typeof spawn>,
+  { max_bytes = KEPT, stdin = '', secrets = [] }: GitCall,
+  kill: () => void,
+): Promise<GitOutput> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let cut = false;
+  let stderr = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    if (cut) return;
+    chunks.push(chunk.subarray(0, max_bytes - size));
+    size += chunk.length;
+    if (size <= max_bytes) return;
+    cut = true;
+    kill();
+  });
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_KEPT)));
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(stdin);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', (err) => reject(new GitError(`git could not be started: ${err.message}`, null)));
+    child.once('close', (status) => resolve(status));
+  });
+  if (code !== 0 && !cut) throw new GitError(lastWords(stderr, secrets), code);
+  return { stdout: Buffer.concat(chunks), cut };
+}
+
+function lastWords(stderr: string, secrets: readonly string[]): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('hint:'));
+  const said = lines.slice(-5).join('; ') || 'git failed';
+  return secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);
+}

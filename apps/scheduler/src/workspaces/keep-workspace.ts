@@ -1,0 +1,152 @@
+/** What a run has left in its workspace: captured, compared and stored, in the run's name. */
+import { type ClaimedRun, lockRun, noteWorkspaceError, storeWorkspaceState } from '@acp/core';
+import type { WorkspaceState } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { HeldRun } from '../execution/held-run.ts';
+import { persist } from '../execution/persist.ts';
+import type { Transcript } from '../execution/transcript.ts';
+import { RunNotHeld } from '../programs/home-files.ts';
+import { storeBundle, type StoredBundle } from './bundles.ts';
+import { capture } from './capture.ts';
+import { changesBetween, commitsBetween, EMPTY_TREE } from './changes.ts';
+import { GitError, gitText } from './git.ts';
+import { problemOf, type RunWorkspace } from './run-workspace.ts';
+import type { WorkspaceSources } from './sources.ts';
+import { writeState } from './workspace-folder.ts';
+
+/** Longer it may not take; less once the run is called off. */
+const KEEP_MS = 5 * 60_000;
+const KEEP_CANCELLED_MS = 20_000;
+const LOCAL_MS = 60_000;
+
+export interface Kept {
+  /** Whether the run ended well: what it left uncommitted is then committed in the agent's name. */
+  ok: boolean;
+  author: { name: string; email: string };
+  check?: WorkspaceState['check'];
+}
+
+/**
+ * Stores what the folder holds. What can't be stored stays in the folder, and the transcript says so.
+ * Throws RunNotHeld, or the reason that `persist` gives.
+ */
+export async function keepWorkspace(
+  sources: WorkspaceSources,
+  run: ClaimedRun,
+  { held, transcript }: { held: HeldRun; transcript: Transcript },
+  workspace: RunWorkspace,
+  kept: Kept,
+): Promise<void> {
+  const time = AbortSignal.timeout(held.stopped === 'cancelled' ? KEEP_CANCELLED_MS : KEEP_MS);
+  try {
+    await keep(sources, run, { held, transcript }, workspace, kept, time);
+  } catch (err) {
+    held.assertOurs();
+    if (err instanceof RunNotHeld) throw err;
+    const problem = time.aborted ? 'there was no time left for it' : problemOf(err);
+    if (problem === null) throw err;
+    transcript.add('error', { message: `what the run left in its workspace is not stored yet: ${problem}` });
+    await persist(held, sources.logger, async () =>
+      noteWorkspaceError(sources.database.db, workspace.facts.workspace.id, problem),
+    );
+  }
+}
+
+async function keep(
+  sources: WorkspaceSources,
+  run: ClaimedRun,
+  { held, transcript }: { held: HeldRun; transcript: Transcript },
+  { facts, place, repository, base, setup_hash }: RunWorkspace,
+  { ok, author, check }: Kept,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, cache } = sources;
+  const { workspace, issue } = facts;
+  const kind = workspace.kind === 'repository' ? 'repository' : 'folder';
+  const from = workspace.base_commit ?? base?.commit ?? null;
+  const captured = await cache.alone(repository, async () =>
+    capture(
+      config,
+      place,
+      {
+        repository,
+        workspace_id: workspace.id,
+        kind,
+        base_commit: from,
+        head_commit: workspace.head_commit,
+        commit: ok || kind === 'folder',
+        message: `${issue.identifier}: ${issue.title}\n\nIssue: ${issue.identifier}\n`,
+        author,
+      },
+      { run_id: run.run_id, signal },
+    ),
+  );
+  for (const path of captured.too_large.slice(0, 20))
+    transcript.add('log', { message: `${path} is too large to be kept` });
+  const seen = await look(repository, { captured, from, base, before: workspace.work_commit }, signal);
+  const state: Omit<WorkspaceState, 'bundle'> = {
+    ...seen,
+    head_commit: captured.head,
+    work_commit: captured.work,
+    size_bytes: captured.size_bytes,
+    place: await sources.place(),
+    check,
+  };
+  const store = async (bundle?: StoredBundle): Promise<number> =>
+    persist(held, sources.logger, async () =>
+      transaction(sources.database, async (tx) => {
+        const version = await storeWorkspaceState(tx, run.actor, workspace, run.run_id, { ...state, bundle });
+        if (!(await lockRun(tx, run))) throw new RunNotHeld();
+        return version;
+      }),
+    );
+  const isNew = captured.work !== null && captured.work !== seen.base_commit;
+  const of = { repository, workspace_id: workspace.id, base: seen.base_commit };
+  const version = isNew ? await storeBundle(sources, of, signal, store) : await store();
+  await writeState(place, { workspace_id: workspace.id, version, setup_hash });
+}
+
+type Seen = Omit<WorkspaceState, 'head_commit' | 'work_commit' | 'size_bytes' | 'place' | 'check' | 'bundle'>;
+
+/** In a repository of the service's own, where nothing of the agent's runs. */
+async function look(
+  repository: string,
+  {
+    captured: { head, work },
+    from,
+    base,
+    before,
+  }: {
+    captured: { head: string | null; work: string | null };
+    from: string | null;
+    base: RunWorkspace['base'];
+    before: string | null;
+  },
+  signal: AbortSignal,
+): Promise<Seen> {
+  if (work === null) {
+    const none = { files: [], run_files: [], commits: [], commit_count: 0 };
+    return { ...none, base_commit: from, file_count: 0, additions: 0, deletions: 0, truncated: false };
+  }
+  // A base that was merged in is no change of the branch.
+  const base_commit = base === null ? null : await forkOf(repository, base.commit, work, from, signal);
+  const all = await changesBetween(repository, base_commit ?? EMPTY_TREE, work, signal);
+  const run = await changesBetween(repository, before ?? base_commit ?? EMPTY_TREE, work, signal);
+  const { commits, count } = await commitsBetween(repository, base_commit, head ?? work, signal);
+  return { ...all, run_files: run.files, commits, commit_count: count, base_commit };
+}
+
+async function forkOf(
+  repository: string,
+  base: string,
+  work: string,
+  known: string | null,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const args = ['merge-base', base, work];
+  return gitText({ cwd: repository, args, signal, timeout_ms: LOCAL_MS }).catch((err: unknown) => {
+    // Histories without a common commit: the branch was begun anew.
+    if (err instanceof GitError && err.code === 1) return known;
+    throw err;
+  });
+}

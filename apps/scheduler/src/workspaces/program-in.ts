@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import type { ProgramSpec } from '@acp/adapters';
+import { UnsafePlace } from '@acp/kernel';
+import { RunFailure } from '../execution/run-failure.ts';
+import type { RunWorkspace } from './run-workspace.ts';
+
+/** The agent's program, at work in the workspace instead of its home. */
+export function programIn(
+  program: ProgramSpec,
+  { held, repository, env, facts: { issue, agent_name, workspace } }: RunWorkspace,
+  author: { name: string; email: string },
+): ProgramSpec {
+  const readable = workspace.kind === 'repository' ? [join(repository, 'objects')] : [];
+  const reserved = /^(SERVICE_|GIT_|HOME$|PATH$)/;
+  return {
+    ...program,
+    cwd: held.path,
+    workspace: { path: held.path, identity: held.identity, readable },
+    checkHome: async () => {
+      await program.checkHome?.();
+      await held.assertInPlace().catch((err: unknown) => {
+        throw err instanceof UnsafePlace ? new RunFailure('config', `the workspace: ${err.message}`) : err;
+      });
+    },
+    own_env: Object.fromEntries(Object.entries(env).filter(([name]) => !reserved.test(name))),
+    env: {
+      ...program.env,
+      SERVICE_ISSUE_IDENTIFIER: issue.identifier,
+      SERVICE_AGENT_NAME: agent_name,
+      GIT_AUTHOR_NAME: author.name,
+      GIT_AUTHOR_EMAIL: author.email,
+      GIT_COMMITTER_NAME: author.name,
+      GIT_COMMITTER_EMAIL: author.email,
+      GIT_TERMINAL_PROMPT: '0',
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** How git reaches a repository outside: through a proxy that leads there and nowhere else, with a secret for it alone. */
+import { chmod, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeRunFolder, startEgressProxy } from '@acp/adapters';
+import { type Config, newId, parseRepositoryUrl, type RepositoryUrl } from '@acp/kernel';
+import { GitError } from './git.ts';
+
+export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts'>;
+
+export interface RemoteAccess {
+  url: string;
+  env: Record<string, string>;
+  /** To be kept out of messages. */
+  secrets: string[];
+  close(): Promise<void>;
+}
+
+const CONNECT = join(import.meta.dirname, 'connect-through.ts');
+
+/**
+ * @param secret an HTTPS token, `user:token`, or a private SSH key; null: none
+ * Throws GitError for what the operator does not allow.
+ */
+export async function openRemote(
+  config: RemoteConfig,
+  repo_url: string,
+  secret: string | null,
+): Promise<RemoteAccess> {
+  const remote = parseRepositoryUrl(repo_url);
+  if (remote === undefined)
+    throw new GitError('the URL of the repository is none that git may be given', null);
+  const named = isNamed(config, remote);
+  const policy = named ? 'any' : config.repository_egress;
+  if (remote.protocol === 'http' && policy === 'public')
+    throw new GitError('the repository is asked without TLS: not allowed on this instance', null);
+  const { host, port } = remote;
+  const proxy = await startEgressProxy({ port: 0 }, [{ host, port }], policy);
+  const way = { remote, proxy_port: proxy.port ?? 0 };
+  try {
+    const access = remote.protocol === 'ssh' ? await bySsh(way, secret) : byHttp(way, secret);
+    return {
+      ...access,
+      url: remote.url,
+      close: async () => {
+        await access.close();
+        await proxy.close();
+      },
+    };
+  } catch (err) {
+    await proxy.close();
+    throw err;
+  }
+}
+
+function isNamed({ repository_hosts }: RemoteConfig, { host, port }: RepositoryUrl): boolean {
+  const names = repository_hosts.map((name) => name.toLowerCase());
+  return names.includes(host) || names.includes(`${host}:${port}`);
+}
+
+interface Way {
+  remote: RepositoryUrl;
+  proxy_port: number;
+}
+
+type Access = Pick<RemoteAccess, 'env' | 'secrets' | 'close'>;
+
+/** The header is for the repository's origin alone, and redirects are not followed. */
+function byHttp({ remote, proxy_port }: Way, secret: string | null): Access {
+  const origin = new URL(remote.url).origin;
+  const pairs: [string, string][] = [['http.proxy', `http://127.0.0.1:${proxy_port}`]];
+  const secrets: string[] = [];
+  if (secret !== null) {
+    const login = secret.trim();
+    const pair = login.includes(':') ? login : `x-access-token:${login}`;
+    const encoded = Buffer.from(pair).toString('base64');
+    pairs.push([`http.${origin}/.extraHeader`, `Authorization: Basic ${encoded}`]);
+    secrets.push(login, encoded, pair.slice(pair.indexOf(':') + 1));
+  }
+  return { env: configuration(pairs), secrets, close: async () => undefined };
+}
+
+/** In the environment of that one process: neither among arguments nor in a file. */
+function configuration(pairs: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(pairs.length)],
+    ...pairs.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ]) as Record<string, string>;
+}
+
+/** The key lies in a file for nobody else's eyes for as long as git runs: ssh takes it in no other way. */
+async function bySsh({ proxy_port }: Way, secret: string | null): Promise<Access> {
+  if (secret === null) throw new GitError('a repository by ssh needs a secret: a private key', null);
+  const folder = await makeRunFolder(newId());
+  const key = join(folder, 'key');
+  await writeFile(key, `${secret.trim()}\n`, { mode: 0o600 });
+  await chmod(key, 0o600);
+  const through = `${quote(process.execPath)} --disable-warning=ExperimentalWarning ${quote(CONNECT)} ${proxy_port} %h %p`;
+  const options = [
+    `ProxyCommand=${through}`,
+    `IdentityFile=${key}`,
+    'IdentitiesOnly=yes',
+    'BatchMode=yes',
+    // Nobody is there to compare fingerprints; who is reached was decided by the proxy.
+    'StrictHostKeyChecking=accept-new',
+    `UserKnownHostsFile=${join(folder, 'known_hosts')}`,
+    'ClearAllForwardings=yes',
+  ];
+  const command = ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', quote(option)])];
+  return {
+    env: { GIT_SSH_COMMAND: command.join(' '), GIT_SSH_VARIANT: 'ssh' },
+    secrets: [secret.trim()],
+    close: async () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,203 @@
+/**
+ * Bare copies of repositories, one per company and URL: what workspaces are made of, and where what came out of them is
+ * looked at and pushed from. Agents read their objects at most. Nothing is ever pruned of them: folders lean on it.
+ */
+import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Config, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
+import { git, type GitCall, GitError, gitText } from './git.ts';
+import { openRemote, type RemoteConfig } from './remote-access.ts';
+
+export type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
+
+export interface Repository {
+  company_id: string;
+  repo_url: string;
+  /** For its host alone. */
+  secret: string | null;
+}
+
+const FETCH_MS = 15 * 60_000;
+const LOCAL_MS = 60_000;
+/** Packs from which on they are made one. */
+const MANY_PACKS = 40;
+const STAMP = 'service-fetched';
+/** Nobody holds a lock of git for so long. */
+const STALE_LOCK_MS = 20 * 60_000;
+
+export class RepositoryCache {
+  readonly #config: CacheConfig;
+  /** What is under way, by folder: two fetches into one would fail over its refs. */
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  constructor(config: CacheConfig) {
+    this.#config = config;
+  }
+
+  /** Where it lies, whether it is there or not. Throws GitError for a URL that is none. */
+  folderOf({ company_id, repo_url }: Pick<Repository, 'company_id' | 'repo_url'>): string {
+    const remote = parseRepositoryUrl(repo_url);
+    if (remote === undefined)
+      throw new GitError('the URL of the repository is none that git may be given', null);
+    const name = `${sha256Hex(remote.url).slice(0, 32)}.git`;
+    return join(this.#config.home, 'companies', company_id, 'repositories', name);
+  }
+
+  /**
+   * The folder, fetched at most so long ago. Where the repository can't be reached and an older state is there, that one is
+   * good enough if `tolerant`. @returns `problem`: why it is an older one. Throws GitError.
+   */
+  async fetched(
+    repository: Repository,
+    { max_age_ms, tolerant, signal }: { max_age_ms: number; tolerant: boolean; signal: AbortSignal },
+  ): Promise<{ folder: string; problem: string | null }> {
+    const folder = this.folderOf(repository);
+    return this.#alone(folder, async () => {
+      const age = await ageOf(folder);
+      if (age !== null && age <= max_age_ms) return { folder, problem: null };
+      try {
+        await this.#fetch(folder, repository, signal);
+        return { folder, problem: null };
+      } catch (err) {
+        if (!(err instanceof GitError) || age === null || !tolerant) throw err;
+        return { folder, problem: err.message };
+      }
+    });
+  }
+
+  /** The branch that is worked from: the named one, or what the repository calls its own. Throws GitError. */
+  async baseOf(
+    folder: string,
+    base_branch: string | null,
+    signal: AbortSignal,
+  ): Promise<{ branch: string; commit: string }> {
+    const branch =
+      base_branch ?? (await readFile(join(folder, 'service-head'), 'utf8').catch(() => '')).trim();
+    if (branch === '')
+      throw new GitError('the repository names no branch of its own: the project has to', null);
+    const ref = `refs/remotes/origin/${branch}^{commit}`;
+    const commit = await this.local(folder, ['rev-parse', '--verify', '--quiet', ref], signal).catch(
+      () => '',
+    );
+    if (commit === '') throw new GitError(`the repository has no branch ${branch}`, null);
+    return { branch, commit };
+  }
+
+  /** A command that stays on the machine; its answer as text. */
+  async local(folder: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+    return gitText({ cwd: folder, args, signal, timeout_ms: LOCAL_MS });
+  }
+
+  /** A command that talks to the repository. */
+  async remote(
+    folder: string,
+    { repo_url, secret }: Repository,
+    args: (url: string) => readonly string[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const access = await openRemote(this.#config, repo_url, secret);
+    try {
+      const call: GitCall = {
+        cwd: folder,
+        args: args(access.url),
+        env: access.env,
+        secrets: access.secrets,
+        signal,
+        timeout_ms: FETCH_MS,
+        max_file: this.#config.repository_max_size,
+      };
+      return await gitText(call);
+    } finally {
+      await access.close();
+    }
+  }
+
+  /** One command on a cache at a time, within this process. */
+  async alone<T>(folder: string, work: () => Promise<T>): Promise<T> {
+    return this.#alone(folder, work);
+  }
+
+  async #alone<T>(folder: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#busy.get(folder) ?? Promise.resolve();
+    const mine = before.catch(() => undefined).then(work);
+    this.#busy.set(folder, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#busy.get(folder) === mine) this.#busy.delete(folder);
+    }
+  }
+
+  async #fetch(folder: string, repository: Repository, signal: AbortSignal): Promise<void> {
+    await assertRoom(this.#config);
+    if ((await ageOf(folder)) === null) await this.#create(folder, signal);
+    await dropStaleLocks(folder);
+    const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
+    await this.remote(
+      folder,
+      repository,
+      (url) => ['fetch', ...refs, url, '+refs/heads/*:refs/remotes/origin/*'],
+      signal,
+    );
+    const head = await this.remote(
+      folder,
+      repository,
+      (url) => ['ls-remote', '--symref', url, 'HEAD'],
+      signal,
+    );
+    const [, branch = ''] = /^ref: refs\/heads\/(\S+)\s+HEAD/m.exec(head) ?? [];
+    await writeFile(join(folder, 'service-head'), branch, { mode: 0o600 });
+    await writeFile(join(folder, STAMP), '', { mode: 0o600 });
+    const now = new Date();
+    await utimes(join(folder, STAMP), now, now);
+    await this.#tidy(folder, signal);
+  }
+
+  /** Complete or not at all: a half-made one is a folder of another name. */
+  async #create(folder: string, signal: AbortSignal): Promise<void> {
+    const temporary = `${folder}.${newId()}`;
+    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    try {
+      const args = ['init', '--bare', '--quiet', '--template=', temporary];
+      await git({ cwd: temporary, args, signal, timeout_ms: LOCAL_MS });
+      await rm(folder, { recursive: true, force: true });
+      await rename(temporary, folder);
+    } catch (err) {
+      await rm(temporary, { recursive: true, force: true });
+      throw err;
+    }
+  }
+
+  /** Many packs make everything slow. What is unreachable stays: the folders of issues may have it from here. */
+  async #tidy(folder: string, signal: AbortSignal): Promise<void> {
+    const packs = await readdir(join(folder, 'objects', 'pack')).catch(() => []);
+    if (packs.filter((name) => name.endsWith('.pack')).length < MANY_PACKS) return;
+    const args = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
+    await git({ cwd: folder, args, signal, timeout_ms: FETCH_MS }).catch(() => undefined);
+  }
+}
+
+/** Throws GitError where the disk is nearly full. */
+export async function assertRoom({ home, workspace_min_free }: CacheConfig): Promise<void> {
+  const { bavail, bsize } = await statfs(home);
+  if (bavail * bsize < workspace_min_free)
+    throw new GitError('there is not enough free space on the disk for a workspace', null);
+}
+
+/** In milliseconds since the last fetch; null where there was none. */
+async function ageOf(folder: string): Promise<number | null> {
+  const found = await stat(join(folder, STAMP)).catch(() => null);
+  if (found !== null) return Math.max(0, Date.now() - found.mtimeMs);
+  return null;
+}
+
+/** A process that was killed leaves them, and git would wait for nobody. */
+async function dropStaleLocks(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  for (const name of names) {
+    if (!name.endsWith('.lock') || name.startsWith('objects/')) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
+  }
+}

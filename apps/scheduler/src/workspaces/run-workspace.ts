@@ -1,0 +1,196 @@
+/** The workspace of a run's issue, from before its program begins until what it left is stored. */
+import { stat } from 'node:fs/promises';
+import {
+  type ClaimedRun,
+  openWorkspace,
+  noteWorkspaceError,
+  noteWorkspacePlace,
+  resolveSecrets,
+} from '@acp/core';
+import type { WorkspaceFacts } from '@acp/core';
+import { transaction } from '@acp/db';
+import { ServiceError, UnsafePlace } from '@acp/kernel';
+import type { HeldRun } from '../execution/held-run.ts';
+import { persist } from '../execution/persist.ts';
+import { RunFailure } from '../execution/run-failure.ts';
+import type { Transcript } from '../execution/transcript.ts';
+import { HeldFolder } from '../programs/held-folder.ts';
+import { GitError } from './git.ts';
+import type { Repository } from './repository-cache.ts';
+import { restoreObjects } from './bundles.ts';
+import {
+  checkOut,
+  folderOf,
+  layOut,
+  ownHistory,
+  readState,
+  setAside,
+  type WorkspaceFolder,
+  writeState,
+} from './workspace-folder.ts';
+import type { WorkspaceSources } from './sources.ts';
+
+/** A workspace in the hands of a run. */
+export interface RunWorkspace {
+  facts: WorkspaceFacts;
+  place: WorkspaceFolder;
+  /** Whose objects the folder leans on, or that holds its history. */
+  repository: string;
+  remote: Repository | null;
+  base: { branch: string; commit: string } | null;
+  held: HeldFolder;
+  /** Of the project, for the agent's programs and the project's commands. */
+  env: Record<string, string>;
+  secrets: string[];
+  setup_hash: string | null;
+}
+
+/** A known repository is looked at again after so long; a new folder should not begin on old ground. */
+const FETCHED_MS = 10 * 60_000;
+const FETCHED_FOR_NEW_MS = 60_000;
+
+/**
+ * Makes the folder of the run's issue, or finds it as the last run left it. Throws RunFailure `config` with what is wrong, in
+ * words for the project's owner; the workspace remembers them.
+ */
+export async function prepareWorkspace(
+  sources: WorkspaceSources,
+  run: Pick<ClaimedRun, 'run_id' | 'company_id' | 'agent_id'> & { issue_id: string },
+  held: HeldRun,
+  transcript: Transcript,
+): Promise<RunWorkspace> {
+  const { database, logger } = sources;
+  const facts = await persist(held, logger, async () =>
+    transaction(database, async (tx) => openWorkspace(tx, run)),
+  );
+  if (facts === undefined) throw new RunFailure('internal', 'the issue is gone');
+  const tell = (message: string) => transcript.add('log', { message });
+  try {
+    const workspace = await prepare(sources, facts, held.signal, tell);
+    if (facts.workspace.error !== null) await noteWorkspaceError(database.db, facts.workspace.id, null);
+    return workspace;
+  } catch (err) {
+    held.assertHeld();
+    const problem = problemOf(err);
+    if (problem === null) throw err;
+    await noteWorkspaceError(database.db, facts.workspace.id, problem);
+    throw new RunFailure('config', `the workspace: ${problem}`);
+  }
+}
+
+/** In words; null for what is our own trouble. */
+export function problemOf(err: unknown): string | null {
+  if (err instanceof GitError || err instanceof UnsafePlace) return err.message;
+  return err instanceof ServiceError && err.kind !== 'unavailable' ? err.message : null;
+}
+
+async function prepare(
+  sources: WorkspaceSources,
+  facts: WorkspaceFacts,
+  signal: AbortSignal,
+  tell: (message: string) => void,
+): Promise<RunWorkspace> {
+  const { config, database, vault } = sources;
+  const { workspace, project } = facts;
+  if (workspace.size_bytes > config.workspace_max_size)
+    throw new GitError(`the folder is larger than ${config.workspace_max_size} bytes`, null);
+  const { company_id } = workspace;
+  const { value: env, secrets } = await resolveSecrets(database.db, company_id, project?.env ?? {}, vault);
+  const remote = await remoteOf(sources, facts);
+  const place = folderOf(config, workspace);
+  const state = await readState(place);
+  const known = state?.workspace_id === workspace.id && state.version === workspace.version;
+  const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
+  if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
+  else if (workspace.place !== (await sources.place()))
+    await noteWorkspacePlace(database.db, workspace.id, await sources.place());
+  return {
+    facts,
+    place,
+    repository,
+    remote,
+    base,
+    held: await HeldFolder.open(place.tree),
+    env,
+    secrets: [...secrets, ...(remote?.secret == null ? [] : [remote.secret])],
+    setup_hash: known ? state.setup_hash : null,
+  };
+}
+
+/** Null: the workspace has none. */
+export async function remoteOf(
+  { database, vault }: WorkspaceSources,
+  {
+    workspace,
+    project,
+  }: Pick<WorkspaceFacts, 'workspace'> & {
+    project: { repo_secret: string | null; repo_url: string | null } | null;
+  },
+): Promise<Repository | null> {
+  const { company_id, repo_url } = workspace;
+  if (repo_url === null) return null;
+  // What the project has a secret for now is another repository.
+  const name = project?.repo_url === repo_url ? project.repo_secret : null;
+  if (name === null) return { company_id, repo_url, secret: null };
+  const { value } = await resolveSecrets(database.db, company_id, `\${secret:${name}}`, vault);
+  return { company_id, repo_url, secret: value };
+}
+
+interface Ground {
+  facts: WorkspaceFacts;
+  remote: Repository | null;
+  place: WorkspaceFolder;
+  known: boolean;
+}
+
+async function groundOf(
+  { cache }: WorkspaceSources,
+  { facts: { workspace }, remote, place, known }: Ground,
+  signal: AbortSignal,
+  tell: (message: string) => void,
+): Promise<Pick<RunWorkspace, 'repository' | 'base'>> {
+  if (remote === null) return { repository: await ownHistory(place, signal), base: null };
+  const max_age_ms = known ? FETCHED_MS : FETCHED_FOR_NEW_MS;
+  const { folder, problem } = await cache.fetched(remote, { max_age_ms, tolerant: true, signal });
+  if (problem !== null) tell(`the repository could not be fetched, an older state is used: ${problem}`);
+  return { repository: folder, base: await cache.baseOf(folder, workspace.base_branch, signal) };
+}
+
+/** As it was stored last, or a new one. What lies there and is out of date is moved aside. */
+async function makeTree(
+  sources: WorkspaceSources,
+  {
+    facts,
+    place,
+    repository,
+    base,
+  }: Pick<Ground, 'facts' | 'place'> & Pick<RunWorkspace, 'repository' | 'base'>,
+  signal: AbortSignal,
+  tell: (message: string) => void,
+): Promise<void> {
+  const { workspace, issue } = facts;
+  if ((await stat(place.tree).catch(() => null)) !== null) {
+    const left = await setAside(place);
+    tell(`the folder was out of date: it is kept aside for some days as ${left ?? 'nothing'}`);
+  }
+  if (workspace.version > 0) await restoreObjects(sources, facts, repository, signal);
+  if (base === null) await layOut(place, { repository, work: workspace.work_commit }, signal);
+  else {
+    const head = workspace.head_commit ?? base.commit;
+    const { branch, repo_url } = workspace;
+    const checkout = {
+      repository,
+      base,
+      head,
+      work: workspace.work_commit ?? head,
+      identifier: issue.identifier,
+    };
+    await checkOut(
+      place,
+      { ...checkout, branch: branch ?? issue.identifier, repo_url: repo_url ?? '' },
+      signal,
+    );
+  }
+  await writeState(place, { workspace_id: workspace.id, version: workspace.version, setup_hash: null });
+  await noteWorkspacePlace(sources.database.db, workspace.id, await sources.place());
+}

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import type { Database } from '@acp/db';
+import type { Config, Logger, Vault } from '@acp/kernel';
+import { readMarker, type Storage } from '@acp/storage';
+import { RepositoryCache } from './repository-cache.ts';
+
+/** What a scheduler keeps workspaces with. */
+export interface WorkspaceSources {
+  config: Config;
+  database: Database;
+  logger: Logger;
+  storage: Storage;
+  vault: Vault;
+  cache: RepositoryCache;
+  /** The machine's folder, by which others know what lies on it. */
+  place(): Promise<string>;
+}
+
+export function workspaceSources(shared: Omit<WorkspaceSources, 'cache' | 'place'>): WorkspaceSources {
+  let place: Promise<string> | undefined;
+  return {
+    ...shared,
+    cache: new RepositoryCache(shared.config),
+    place: async () => {
+      place ??= readMarker(join(shared.config.home, 'workspaces'));
+      // A disk that was away for a moment is asked again.
+      place.catch(() => (place = undefined));
+      return place;
+    },
+  };
+}

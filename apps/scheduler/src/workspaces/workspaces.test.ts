@@ -1,0 +1,344 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  createReviewComment,
+  createSecret,
+  findIssue,
+  findRun,
+  findWorkspace,
+  invokeAgent,
+  listChangedFiles,
+  listCommits,
+  listDiffs,
+  listRunEvents,
+  updateIssue,
+} from '@acp/core';
+import { schema, transaction } from '@acp/db';
+import { loadConfig, Vault } from '@acp/kernel';
+import * as kit from '@acp/testkit';
+import type { FakeCliCall, GitServer, TestDatabase } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import { type RunningScheduler, startScheduler } from '../main.ts';
+import { clearWorkspaces } from './clear-workspaces.ts';
+import { workspaceSources } from './sources.ts';
+
+const KEY = 'a'.repeat(64);
+const TOKEN = 'correct-horse-battery';
+
+let db: TestDatabase;
+let folder: string;
+let server: GitServer;
+const running: RunningScheduler[] = [];
+
+beforeAll(async () => {
+  db = await kit.cloneDatabase('workspaces');
+  void db.notifier;
+  folder = await mkdtemp('/var/tmp/workspaces-test-');
+  server = await kit.startGitServer(
+    { 'README.md': 'Shop\n', 'src/cart.ts': 'one\ntwo\nthree\n' },
+    { password: TOKEN },
+  );
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(async (scheduler) => scheduler.stop()));
+});
+afterAll(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let scripts = 0;
+/** @param home of the scheduler: each is a machine of its own */
+async function start(calls: FakeCliCall[], home = 'home', env: Record<string, string> = {}) {
+  const script = path.join(folder, `script-${(scripts += 1)}.json`);
+  await writeFile(script, JSON.stringify({ calls }));
+  // Machines have one storage between them.
+  await mkdir(path.join(folder, 'storage'), { recursive: true });
+  await mkdir(path.join(folder, home), { recursive: true });
+  await symlink(path.join(folder, 'storage'), path.join(folder, home, 'storage')).catch(() => undefined);
+  const config = loadConfig({
+    DATABASE_URL: db.url,
+    SERVICE_HOME: path.join(folder, home),
+    SERVICE_PUBLIC_URL: 'http://service.example',
+    SERVICE_CLI_A_COMMAND: kit
+      .fakeCliCommand('a', script)
+      .map((word) => `"${word}"`)
+      .join(' '),
+    SERVICE_ENCRYPTION_KEY: KEY,
+    SERVICE_REPOSITORY_HOSTS: server.host,
+    SERVICE_DRAIN_TIMEOUT_SEC: '0',
+    ...env,
+  });
+  const scheduler = await startScheduler({ config, logger: kit.testLogger() });
+  running.push(scheduler);
+  return scheduler;
+}
+
+async function stage(values: Partial<typeof schema.projects.$inferInsert> = {}) {
+  const tx = db.database.db;
+  const company = await kit.createCompany(tx);
+  const human = kit.actors.user(await kit.createUser(tx), { [company.id]: 'admin' });
+  const agent = await kit.createAgent(tx, company, { name: 'Ada', adapter_type: 'cli_a_local' });
+  const vault = new Vault(Buffer.from(KEY, 'hex'));
+  await transaction(db.database, async (t) =>
+    createSecret(t, human, company.id, { name: 'GIT_TOKEN', value: TOKEN }, vault),
+  );
+  const [project] = await tx
+    .insert(schema.projects)
+    .values({
+      company_id: company.id,
+      name: 'Shop',
+      repo_url: server.url,
+      repo_secret: 'GIT_TOKEN',
+      ...values,
+    })
+    .returning();
+  const issue = await kit.createIssue(tx, company, {
+    assignee_agent_id: agent.id,
+    title: 'Fix the cart',
+    project_id: project!.id,
+  });
+  const tree = (home = 'home') =>
+    path.join(folder, home, 'companies', company.id, 'workspaces', issue.id, 'tree');
+  const home = path.join(folder, 'home', 'companies', company.id, 'agents', agent.id);
+  return { company, human, agent, issue, project: project!, tree, home };
+}
+type Stage = Awaited<ReturnType<typeof stage>>;
+
+async function complete({ human, agent, issue }: Stage) {
+  const { id } = await transaction(db.database, async (tx) => {
+    await tx
+      .update(schema.issues)
+      .set({ stalled_runs: 0, status: 'todo' })
+      .where(eq(schema.issues.id, issue.id));
+    return invokeAgent(tx, human, agent);
+  });
+  const run = await kit.waitFor(
+    async () => {
+      const found = (await findRun(db.database.db, id))!;
+      return ['succeeded', 'failed', 'cancelled'].includes(found.status) ? found : false;
+    },
+    { what: 'the end of the run', timeout_ms: 20_000 },
+  );
+  const log = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, { limit: 1000 });
+  return { ...run, log: JSON.stringify(log) };
+}
+const workspaceOf = async ({ issue }: Stage) => (await findWorkspace(db.database.db, issue))!;
+
+describe('a run on an issue of a project with a repository', () => {
+  it('works on a branch of its own, and what it changed is there to see, run by run', async () => {
+    await start([
+      { sh: 'sed -i s/two/TWO/ src/cart.ts; git commit -qam "Louder"; echo new > added.txt' },
+      { sh: 'echo more >> added.txt' },
+    ]);
+    const set = await stage();
+    const first = await complete(set);
+    expect(first).toMatchObject({ status: 'succeeded' });
+    const workspace = await workspaceOf(set);
+    expect(workspace).toMatchObject({
+      kind: 'repository',
+      state: 'ready',
+      error: null,
+      branch: `${set.issue.identifier}-fix-the-cart`,
+      file_count: 2,
+      additions: 2,
+      deletions: 1,
+      commit_count: 2,
+      review_state: 'pending',
+    });
+    const { items } = await listDiffs(db.database.db, workspace, {});
+    expect(items).toMatchObject([
+      { path: 'added.txt', status: 'added', patch: '@@ -0,0 +1 @@\n+new\n' },
+      { path: 'src/cart.ts', status: 'modified', patch: '@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n' },
+    ]);
+    const commits = await listCommits(db.database.db, workspace, {});
+    expect(commits.items.map(({ subject, author_name }) => [subject, author_name])).toEqual([
+      [`${set.issue.identifier}: Fix the cart`, 'Ada'],
+      ['Louder', 'Ada'],
+    ]);
+    // Its issue is in each of its commits.
+    const inTree = path.join(set.tree(), '.git', 'logs', 'HEAD');
+    expect(await readFile(inTree, 'utf8')).toContain('Louder');
+    const second = await complete(set);
+    const ofRun = await listDiffs(db.database.db, await workspaceOf(set), { run_id: second.id });
+    expect(ofRun.items).toMatchObject([{ path: 'added.txt', patch: '@@ -1 +1,2 @@\n new\n+more\n' }]);
+    const all = await listChangedFiles(db.database.db, await workspaceOf(set), {});
+    expect(all.items).toHaveLength(2);
+    // One session, in the folder of the issue.
+    const calls = await kit.fakeCliJournal(set.home);
+    expect(calls.map(({ cwd }) => cwd)).toEqual([set.tree(), set.tree()]);
+    expect(calls[1]!.args.join(' ')).toContain('--resume=');
+    expect(calls[1]!.stdin).toContain('It is as the last run on this issue left it.');
+  });
+
+  it('gives the secret of the repository to git alone', async () => {
+    await start([{ sh: 'env > seen.txt; cat .git/config >> seen.txt; git log -1 >> seen.txt' }]);
+    const set = await stage();
+    const run = await complete(set);
+    expect(run.status).toBe('succeeded');
+    const seen = await readFile(path.join(set.tree(), 'seen.txt'), 'utf8');
+    expect(seen).toContain('GIT_AUTHOR_NAME=Ada');
+    expect(server.asked.some((header) => header.startsWith('Basic '))).toBe(true);
+    const encoded = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
+    const [calls] = await kit.fakeCliJournal(set.home);
+    for (const text of [seen, run.log, JSON.stringify(calls)])
+      for (const secret of [TOKEN, encoded]) expect(text).not.toContain(secret);
+  });
+
+  it('with a wrong secret, a branch that is not there or a host that may not be reached: says so and ends', async () => {
+    await start([{}], 'strict', { SERVICE_REPOSITORY_HOSTS: '' });
+    const forbidden = await complete(await stage());
+    expect(forbidden).toMatchObject({ status: 'failed', error_category: 'config' });
+    expect(forbidden.error).toContain('without TLS');
+    await Promise.all(running.splice(0).map(async (scheduler) => scheduler.stop()));
+    await start([{}]);
+    const wrong = await stage({ repo_secret: null });
+    expect((await complete(wrong)).error).toMatch(/could not read Username|Authentication failed/);
+    expect(await workspaceOf(wrong)).toMatchObject({ state: 'failed' });
+    expect((await complete(await stage({ base_branch: 'nothing' }))).error).toContain('no branch nothing');
+  });
+
+  it('is told the open comments on lines and how the check went, whose output is kept', async () => {
+    await start([{ sh: 'echo x > a.txt' }, {}]);
+    const set = await stage({
+      check_command: 'echo checked $WORD; cat a.txt; exit 3',
+      env: { WORD: 'well' },
+    });
+    await complete(set);
+    expect(await workspaceOf(set)).toMatchObject({
+      check_status: 'failed',
+      check_output: 'checked well\nx\n',
+    });
+    await transaction(db.database, async (tx) =>
+      createReviewComment(tx, set.human, (await findIssue(tx, set.issue.id))!, {
+        path: 'a.txt',
+        line: 1,
+        line_text: 'x',
+        body_markdown: 'Why x?',
+      }),
+    );
+    await complete(set);
+    const { stdin } = (await kit.fakeCliJournal(set.home))[1]!;
+    expect(stdin).toContain('After the last run it failed:\n<result>\nchecked well\nx\n');
+    expect(stdin).toMatch(/<comment file="a.txt" line="1" author="[^"]+">\n> x\nWhy x\?\n<\/comment>/);
+  });
+
+  it('sets up a new folder, and again when its lock files have changed', async () => {
+    await start([{}, {}, { sh: 'echo 2 > package-lock.json' }, {}]);
+    const setup_command =
+      'echo installed >> ../installed.txt || echo walled >> $HOME/walled.txt; echo done >> $HOME/setups.txt';
+    const set = await stage({ setup_command });
+    for (let count = 1; count <= 4; count += 1) expect((await complete(set)).status).toBe('succeeded');
+    const setups = await readFile(path.join(set.home, 'setups.txt'), 'utf8');
+    expect(setups).toBe('done\ndone\n');
+  });
+
+  it('goes on elsewhere when its machine is gone: nothing that a run had left is lost', async () => {
+    const set = await stage();
+    const first = await start(
+      [{ sh: 'sed -i s/one/ONE/ src/cart.ts; git commit -qam "One"; echo new > b.txt' }],
+      'm1',
+    );
+    await complete(set);
+    await first.stop();
+    running.splice(0);
+    await rm(path.join(folder, 'm1'), { recursive: true, force: true });
+    await start([{ sh: 'git log --format=%s > log.txt; cat b.txt src/cart.ts >> log.txt' }], 'm2');
+    expect(await complete(set)).toMatchObject({ status: 'succeeded' });
+    const log = await readFile(path.join(set.tree('m2'), 'log.txt'), 'utf8');
+    expect(log).toBe(`${set.issue.identifier}: Fix the cart\nOne\nThe beginning\nnew\nONE\ntwo\nthree\n`);
+    expect((await workspaceOf(set)).file_count).toBe(3);
+  });
+
+  it('of a failing run keeps what was done, uncommitted', async () => {
+    await start([{ sh: 'echo half > half.txt', fail: { status: 400, message: 'no' } }]);
+    const set = await stage();
+    expect(await complete(set)).toMatchObject({ status: 'failed' });
+    const workspace = await workspaceOf(set);
+    expect(workspace).toMatchObject({ file_count: 1, commit_count: 0 });
+    expect(workspace.work_commit).not.toBe(workspace.head_commit);
+  });
+
+  it('is handed over with the issue: another agent finds the folder, but not the session', async () => {
+    await start([{ sh: 'echo from $SERVICE_AGENT_NAME >> who.txt' }]);
+    const set = await stage();
+    await complete(set);
+    const other = await kit.createAgent(db.database.db, set.company, {
+      name: 'Bob',
+      adapter_type: 'cli_a_local',
+    });
+    await transaction(db.database, async (tx) =>
+      updateIssue(tx, set.human, (await findIssue(tx, set.issue.id))!, { assignee_agent_id: other.id }),
+    );
+    await complete({ ...set, agent: other });
+    expect(await readFile(path.join(set.tree(), 'who.txt'), 'utf8')).toBe('from Ada\nfrom Bob\n');
+    const home = path.join(path.dirname(set.home), other.id);
+    expect((await kit.fakeCliJournal(home))[0]!.args.join(' ')).not.toContain('--resume=');
+  });
+});
+
+describe('a run on an issue without a repository', () => {
+  it('has a folder of the issue’s own, whose files are followed all the same', async () => {
+    const set = await stage({ repo_url: null, repo_secret: null });
+    const first = await start([{ sh: 'echo a > a.txt; test ! -e .git' }], 'm3');
+    await complete(set);
+    expect(await workspaceOf(set)).toMatchObject({ kind: 'folder', file_count: 1, additions: 1 });
+    await first.stop();
+    running.splice(0);
+    await start([{ sh: 'cp a.txt b.txt' }], 'm4');
+    await complete(set);
+    expect(await readFile(path.join(set.tree('m4'), 'b.txt'), 'utf8')).toBe('a\n');
+    expect((await readdir(set.tree('m4'))).toSorted()).toEqual(['a.txt', 'b.txt']);
+  });
+});
+
+describe('the folder of an issue that is over', () => {
+  it('goes after the days that its project says, what was never pushed is said, and comes back with the next run', async () => {
+    await start([{ sh: 'echo a > a.txt' }, { sh: 'cat a.txt > b.txt' }]);
+    const set = await stage({ workspace_days: 2 });
+    await complete(set);
+    const { config, database, logger } = { ...clearing(), ...set };
+    const workspaces = workspaceSources({
+      config,
+      database,
+      logger,
+      storage: {} as never,
+      vault: {} as never,
+    });
+    const clear = async () =>
+      clearWorkspaces({ config, database, logger, workspaces }, new AbortController().signal);
+    const age = async (days: number, status: string) => {
+      await database.db.update(schema.issues).set({ status }).where(eq(schema.issues.id, set.issue.id));
+      await database.db
+        .update(schema.workspaces)
+        .set({ last_used_at: new Date(Date.now() - days * 24 * 3600_000) })
+        .where(eq(schema.workspaces.issue_id, set.issue.id));
+    };
+    for (const [days, status] of [
+      [3, 'in_review'],
+      [1, 'done'],
+    ] as const) {
+      await age(days, status);
+      await clear();
+      expect(await readdir(set.tree())).toContain('a.txt');
+    }
+    await age(3, 'done');
+    await clear();
+    await expect(readdir(set.tree())).rejects.toThrow('ENOENT');
+    expect(await workspaceOf(set)).toMatchObject({ state: 'removed', place: null });
+    const said = await database.db
+      .select()
+      .from(schema.activity)
+      .where(eq(schema.activity.action, 'workspace.removed'));
+    expect(said).toMatchObject([{ details: { unpushed: true, status: 'done' } }]);
+    await complete(set);
+    expect(await readFile(path.join(set.tree(), 'b.txt'), 'utf8')).toBe('a\n');
+  });
+});
+
+const clearing = () => ({
+  config: { ...loadConfig({ SERVICE_HOME: path.join(folder, 'home') }) },
+  database: db.database,
+  logger: kit.testLogger(),
+});

@@ -1,0 +1,31 @@
+import { containerCall } from '../container/container-call.ts';
+import { sandboxCall, type SandboxedCall } from '../sandbox/sandbox-call.ts';
+import type { ProgramSpec } from '../task.ts';
+import type { ProgramCall } from './run-program.ts';
+
+type WalledCall = ProgramCall & Partial<Pick<SandboxedCall, 'refused'>>;
+
+/** A command within the walls of the agent's program: its container, its sandbox, or none. */
+export function programCall(program: ProgramSpec, command: readonly string[], stdin: string): WalledCall {
+  const run_id = program.env.SERVICE_RUN_ID ?? '';
+  if (program.container !== null)
+    return containerCall({
+      program,
+      container: program.container,
+      command,
+      run_id,
+      stdin,
+      env: program.own_env ?? {},
+    });
+  const { sandbox } = program;
+  const onThisMachine: ProgramCall = {
+    command,
+    prepare: async () => program.checkHome?.(),
+    cwd: program.cwd,
+    // Without walls it has the rights of what starts it.
+    env: sandbox === undefined ? { ...program.own_env, ...program.env } : program.env,
+    stdin,
+    run_id,
+  };
+  return sandbox === undefined ? onThisMachine : sandboxCall(onThisMachine, program, sandbox);
+}

@@ -1,0 +1,119 @@
+import { schema, type Tx } from '@acp/db';
+import { eq, sql } from 'drizzle-orm';
+import { branchName } from '../projects/index.ts';
+import type { WorkspaceRow } from './present.ts';
+
+const { workspaces } = schema;
+
+/** What a person said of a line, for the prompt. */
+export interface OpenRemark {
+  id: string;
+  path: string;
+  side: string;
+  line: number;
+  line_text: string | null;
+  body_markdown: string;
+  author_name: string | null;
+}
+
+/** All that a run needs to work in its issue's workspace. */
+export interface WorkspaceFacts {
+  workspace: WorkspaceRow;
+  issue: { identifier: string; title: string };
+  agent_name: string;
+  project: ProjectOfWorkspace | null;
+  /** Where what the repository has not is stored; null where nothing is. */
+  bundle: { storage_key: string; size_bytes: number; version: number } | null;
+  /** The oldest open ones. */
+  remarks: OpenRemark[];
+  remark_count: number;
+}
+
+export interface ProjectOfWorkspace {
+  repo_url: string | null;
+  base_branch: string | null;
+  branch_template: string | null;
+  repo_secret: string | null;
+  setup_command: string | null;
+  check_command: string | null;
+  env: Record<string, string>;
+  push_after_run: boolean;
+}
+
+/** That a prompt tells of. */
+const REMARKS = 50;
+
+/**
+ * The issue's workspace, made where there is none. What it is a branch of is settled by the first run that leaves something
+ * in it: a project that moves to another repository does not take it along. Undefined where the issue is gone.
+ */
+export async function openWorkspace(
+  tx: Tx,
+  { issue_id, agent_id }: { issue_id: string; agent_id: string },
+): Promise<WorkspaceFacts | undefined> {
+  const { rows } = await tx.execute<{
+    company_id: string;
+    identifier: string;
+    title: string;
+    agent_name: string;
+    project_id: string | null;
+    project: ProjectOfWorkspace | null;
+    remarks: OpenRemark[];
+    remark_count: number;
+  }>(sql`
+    select i.company_id, i.identifier, i.title, a.name as agent_name, p.id as project_id,
+      case when p.id is not null then jsonb_build_object('repo_url', p.repo_url, 'base_branch', p.base_branch,
+        'branch_template', p.branch_template, 'repo_secret', p.repo_secret, 'setup_command', p.setup_command,
+        'check_command', p.check_command, 'env', p.env, 'push_after_run', p.push_after_run) end as project,
+      coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'path', c.path, 'side', c.side, 'line', c.line,
+          'line_text', c.line_text, 'body_markdown', c.body_markdown, 'author_name', u.display_name) order by c.created_at, c.id)
+        from (select * from review_comments c where c.issue_id = i.id and c.status = 'open'
+          order by c.created_at, c.id limit ${REMARKS}) c left join users u on u.id = c.author_user_id), '[]') as remarks,
+      (select count(*)::int from review_comments c where c.issue_id = i.id and c.status = 'open') as remark_count
+    from issues i join agents a on a.id = ${agent_id}
+      left join projects p on p.id = i.project_id and p.deleted_at is null
+    where i.id = ${issue_id} and i.deleted_at is null`);
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { company_id, identifier, title, agent_name, project_id, project, remarks, remark_count } = found;
+  const repository = project?.repo_url ?? null;
+  const settled = {
+    project_id,
+    kind: repository === null ? 'folder' : 'repository',
+    repo_url: repository,
+    base_branch: project?.base_branch ?? null,
+    branch: repository === null ? null : branchName(project?.branch_template ?? null, { identifier, title }),
+  };
+  const [workspace] = await tx
+    .insert(workspaces)
+    .values({ company_id, issue_id, ...settled })
+    .onConflictDoUpdate({
+      target: workspaces.issue_id,
+      set: Object.fromEntries(
+        Object.entries(settled).map(([column, value]) => [
+          column,
+          sql`case when ${workspaces.version} = 0 then ${value} else ${sql.identifier('workspaces')}.${sql.identifier(column)} end`,
+        ]),
+      ),
+    })
+    .returning();
+  const bundle = await bundleOf(tx, workspace!.id);
+  return {
+    workspace: workspace!,
+    issue: { identifier, title },
+    agent_name,
+    project,
+    bundle,
+    remarks,
+    remark_count,
+  };
+}
+
+async function bundleOf(tx: Tx, workspace_id: string): Promise<WorkspaceFacts['bundle']> {
+  const { workspace_bundles: bundles } = schema;
+  const [row] = await tx
+    .select({ storage_key: bundles.storage_key, size_bytes: bundles.size_bytes, version: bundles.version })
+    .from(bundles)
+    .where(eq(bundles.workspace_id, workspace_id));
+  return row ?? null;
+}
