@@ -96,6 +96,7 @@ export const ReviewComment = Type.Object({
   status: OneOf(reviewCommentStatuses),
   author_user_id: Nullable(Uuid),
   author_agent_id: Nullable(Uuid),
+  author_user_name: Nullable(Type.String()),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -233,6 +234,6 @@ export const workspaceEndpoints = {
     people_only: true,
     response: null,
     status: 204,
-    doc: 'Deletes a comment on a line.',
+    doc: 'Deletes a comment on a line: its author’s act, or an admin’s.',
   }),
 };

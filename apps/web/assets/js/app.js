@@ -41,6 +41,7 @@ if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
+if (shows('.diff')) (await import('./diff.js')).startDiff();
 startFolded();
 startToasts();
 startKeys();

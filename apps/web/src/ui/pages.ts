@@ -54,6 +54,7 @@ import { skillRoutes } from './skills/skill-routes.ts';
 import { textRoutes } from './texts/text-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { workerRoutes } from './workers/worker-routes.ts';
+import { changesRoutes } from './workspaces/changes-routes.ts';
 
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
@@ -81,6 +82,7 @@ export const uiPages: readonly UiRoute[] = [
   searchRoutes,
   issueRoutes,
   materialRoutes,
+  changesRoutes,
   runsRoutes,
   chatRoutes,
   councilUiRoutes,

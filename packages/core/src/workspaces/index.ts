@@ -5,7 +5,7 @@
  */
 export { findWorkspace, presentWorkspace, workspaceOf } from './present.ts';
 export type { WorkspaceRow } from './present.ts';
-export { listChangedFiles, listCommits, listDiffs } from './read-changes.ts';
+export { hasChangedFiles, listChangedFiles, listCommits, listDiffs } from './read-changes.ts';
 export {
   createReviewComment,
   deleteReviewComment,

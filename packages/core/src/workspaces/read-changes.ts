@@ -51,6 +51,16 @@ export async function listDiffs(
   return pageOf(rows, more ? Math.min(size, rows.length) : size, presentDiff, more);
 }
 
+/** Whether a run by itself has left any. */
+export async function hasChangedFiles(tx: Tx, run_id: string): Promise<boolean> {
+  const rows = await tx
+    .select({ id: workspace_files.id })
+    .from(workspace_files)
+    .where(eq(workspace_files.run_id, run_id))
+    .limit(1);
+  return rows.length > 0;
+}
+
 /** Newest first. @throws invalid for a bad cursor */
 export async function listCommits(
   tx: Tx,

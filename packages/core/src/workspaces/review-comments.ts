@@ -9,10 +9,11 @@ import { oldestFirst, type Page, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
 import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { isCompanyAdmin } from '../agents/index.ts';
 import { findIssue, type IssueRow, notTrashed } from '../issues/index.ts';
 import { workspaceChange, workspaceOf } from './present.ts';
 
-const { companies, review_comments } = schema;
+const { companies, review_comments, users } = schema;
 
 export type ReviewCommentRow = typeof review_comments.$inferSelect;
 
@@ -43,8 +44,9 @@ export async function listReviewComments(
 ): Promise<Page<ReviewComment>> {
   const page = oldestFirst(review_comments.created_at, review_comments.id, query, 200);
   const rows = tx
-    .select()
+    .select({ ...getTableColumns(review_comments), user_name: users.display_name })
     .from(review_comments)
+    .leftJoin(users, eq(users.id, review_comments.author_user_id))
     .where(
       and(
         eq(review_comments.issue_id, issue.id),
@@ -54,7 +56,12 @@ export async function listReviewComments(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(
+    tx,
+    rows,
+    ({ created_at, id }) => ({ at: created_at, id }),
+    (row) => present(row, row.user_name),
+  );
 }
 
 /** On what the workspace holds now. @throws notFound without a workspace, conflict where the issue has too many */
@@ -87,7 +94,7 @@ export async function createReviewComment(
     })
     .returning();
   await recordChanges(tx, actor, [changeOf(issue, row!, 'created')]);
-  return present(row!);
+  return present(row!, await authorName(tx, row!));
 }
 
 /** Whoever may write on the issue resolves a comment; its words are its author's. @throws forbidden */
@@ -106,10 +113,13 @@ export async function updateReviewComment(
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();
   await recordChanges(tx, actor, [changeOf(issue, row, 'updated', { status })]);
-  return present(row);
+  return present(row, await authorName(tx, row));
 }
 
+/** @throws forbidden for another's comment, but to admins */
 export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewCommentRow): Promise<void> {
+  if (!isAuthor(actor, subject) && !isCompanyAdmin(actor, subject.company_id))
+    throw forbidden('another’s comment');
   const [row] = await tx.delete(review_comments).where(eq(review_comments.id, subject.id)).returning();
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();
@@ -120,6 +130,12 @@ function isAuthor(actor: Actor, { author_user_id, author_agent_id }: ReviewComme
   const { user_id, agent_id } = actorColumns(actor);
   if (agent_id !== null) return agent_id === author_agent_id;
   return author_agent_id === null && user_id === author_user_id;
+}
+
+async function authorName(tx: Tx, { author_user_id: id }: ReviewCommentRow): Promise<string | null> {
+  if (id === null) return null;
+  const [user] = await tx.select({ name: users.display_name }).from(users).where(eq(users.id, id));
+  return user?.name ?? null;
 }
 
 function changeOf(
@@ -136,7 +152,7 @@ function changeOf(
   });
 }
 
-function present(row: ReviewCommentRow): ReviewComment {
+function present(row: ReviewCommentRow, author_user_name: string | null): ReviewComment {
   return {
     id: row.id,
     company_id: row.company_id,
@@ -150,6 +166,7 @@ function present(row: ReviewCommentRow): ReviewComment {
     status: row.status as ReviewComment['status'],
     author_user_id: row.author_user_id,
     author_agent_id: row.author_agent_id,
+    author_user_name,
     created_at: row.created_at,
     updated_at: row.updated_at,
   };

@@ -7,6 +7,7 @@ import {
   type Run,
   type RunEvent,
   type Subagent,
+  type Workspace,
 } from '@acp/contract';
 import type { RelatedIssue, Relative } from '@acp/core';
 import { councilsPart } from '../councils/council-pages.ts';
@@ -18,8 +19,9 @@ import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
+import { changesCard } from '../workspaces/changes-page.ts';
 import { workingAgents } from '../subagents/working-agents.ts';
-import { issueTabs } from './material-page.ts';
+import { issueTabs } from './issue-tabs.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
 export interface IssueView {
@@ -29,6 +31,8 @@ export interface IssueView {
   subagents: readonly Subagent[];
   /** Null while the feature is switched off. */
   councils: readonly CouncilSession[] | null;
+  /** Null where no program has worked on it. */
+  workspace: Workspace | null;
   runs: readonly Run[];
   /** Of the newest run. */
   events: readonly RunEvent[];
@@ -48,7 +52,7 @@ const choices = (values: readonly string[]): Choice[] =>
 
 export function issueBody(view: IssueView): Html {
   const { issue } = view;
-  return html`!${issueTabs(issue.id, `/issues/${issue.id}`)}
+  return html`!${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
         !${formError(view.error)} !${description(view)} !${children(view)}
@@ -78,6 +82,9 @@ export function issueBody(view: IssueView): Html {
       <aside>
         <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
           !${propertiesPart(view)}
+        </div>
+        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/changes">
+          !${changesCard(view.workspace)}
         </div>
         !${when(view.can_write, () => promoteForm(issue, view.promotion))}
         !${when(view.can_write, () => html`<p>!${postButton(`/issues/${issue.id}/delete`, 'Move to the trash', { class: 'danger small' })}</p>`)}

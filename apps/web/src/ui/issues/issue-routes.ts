@@ -7,6 +7,7 @@ import {
   runEndpoints,
 } from '@acp/contract';
 import {
+  findWorkspace,
   issueActivity,
   issueDetail,
   listAgents,
@@ -16,6 +17,7 @@ import {
   listRuns,
   listSubagents,
   outlineComments,
+  presentWorkspace,
   readFamily,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
@@ -27,6 +29,7 @@ import { readPromotion } from '../routines/promote-form.ts';
 import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { councilsPart } from '../councils/council-pages.ts';
+import { changesCard } from '../workspaces/changes-page.ts';
 import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
@@ -52,6 +55,7 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
   const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
   const { items: runs } = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 10 });
   const events = runs[0] ? await listRunEvents(tx, user, runs[0].id, { limit: FIRST_ENTRIES }) : [];
+  const workspace = await findWorkspace(tx, subject);
   const can_write = roleIn(user, company_id) !== 'viewer';
   const councilsOn = context.services.instance.hasFeature('councils');
   const names = new Map(agents.map(({ id, name }) => [id, name]));
@@ -60,6 +64,7 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
     family,
     councils: councilsOn ? (await listCouncils(tx, subject, { limit: 20 })).items : null,
     subagents: await listSubagents(tx, { issue_id: subject.id }),
+    workspace: workspace === undefined ? null : presentWorkspace(workspace),
     runs,
     events,
     timeline: {
@@ -103,6 +108,7 @@ const again = (context: IssueContext, error: string, form: FormValues): Promise<
 const parts: Record<string, (view: IssueView) => Html> = {
   run: runPart,
   properties: propertiesPart,
+  changes: ({ workspace }) => changesCard(workspace),
   subagents: ({ subagents }) => subagentTree(subagents),
   councils: ({ issue, councils, agents, can_write }) =>
     councils === null ? '' : councilsPart(issue, councils, agents, can_write),

@@ -13,17 +13,9 @@ import type { Page } from '@acp/db';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { type Choice, formError, input, postButton, select, status, tabs, textarea } from '../kit/parts.ts';
+import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
-
-export function issueTabs(id: string, active: string): Html {
-  const path = `/issues/${id}`;
-  const items = [
-    { label: 'Conversation', path },
-    { label: 'Material', path: `${path}/material` },
-  ];
-  return tabs('Issue', items, active);
-}
+import { issueTabs } from './issue-tabs.ts';
 
 interface MaterialView {
   id: string;
@@ -38,12 +30,14 @@ interface MaterialView {
   documents: readonly Document[];
   products: readonly WorkProduct[];
   decisions: readonly ExecutionDecision[];
+  /** Programs have a folder for it. */
+  changes: boolean;
   can_write: boolean;
   error: string | null;
 }
 
 export function materialBody(view: MaterialView): Html {
-  return html`!${issueTabs(view.id, `/issues/${view.id}/material`)}!${formError(view.error)}
+  return html`!${issueTabs(view.id, `/issues/${view.id}/material`, view.changes)}!${formError(view.error)}
   !${labelsPart(view)}!${relationsPart(view)}!${filesPart(view)}!${documentsPart(view)}!${resultsPart(view)}`;
 }
 

@@ -1,6 +1,7 @@
 import { attachmentEndpoints, documentEndpoints, issueEndpoints } from '@acp/contract';
 import {
   findDocument,
+  findWorkspace,
   labelsOf,
   listAttachments,
   listDocuments,
@@ -42,6 +43,7 @@ async function materialPage(context: IssueContext, error: string | null = null):
     documents: (await listDocuments(tx, subject, {})).items,
     products: (await listWorkProducts(tx, subject, {})).items,
     decisions: (await listExecutionDecisions(tx, subject, {})).items,
+    changes: (await findWorkspace(tx, subject)) !== undefined,
     can_write: mayWrite(context),
     error,
   });

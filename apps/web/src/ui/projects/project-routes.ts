@@ -1,5 +1,6 @@
 import { type Project, projectEndpoints as rows, projectStatuses } from '@acp/contract';
 import { listAgents, listGoals, listProjects, presentProject } from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -10,6 +11,7 @@ import { type Choice, emptyState, formError, input, notice, select, status, text
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
+import { readRepository, repositoryFields, repositoryForm } from './repository-form.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProject = { by: 'project', param: 'projectId' } as const;
@@ -61,7 +63,7 @@ async function projectsPage(
         </div>`
       : emptyState('No project yet', html`A project gathers issues, and tells agents what they belong to.`);
   const fresh = mayWrite(context)
-    ? projectForm(path, 'New project', await choicesOf(context), error, form, null)
+    ? projectForm(path, 'New project', await choicesOf(context), error, form, null, isAdmin(context))
     : '';
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`;
   return companyPage(context, { title: 'Projects', active: path, body });
@@ -74,14 +76,15 @@ function projectForm(
   error: string | null,
   form: FormValues | null,
   project: Project | null,
+  admin: boolean,
 ): Html {
   const errors = new FieldErrors(error, [
     'name',
     'description',
     'status',
-    'repo_url',
     'goal_id',
     'lead_agent_id',
+    ...repositoryFields,
   ]);
   const typed = (name: Exclude<keyof Project, 'env'>): string =>
     form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
@@ -96,9 +99,9 @@ function projectForm(
     <div class="row">
       !${select({ name: 'goal_id', label: 'Goal', value: typed('goal_id'), choices: choices.goals, error: errors.of('goal_id') })}
       !${select({ name: 'lead_agent_id', label: 'Lead', value: typed('lead_agent_id'), choices: choices.agents, error: errors.of('lead_agent_id') })}
-      !${input({ name: 'repo_url', label: 'Repository', value: typed('repo_url'), hint: 'As version control spells it', error: errors.of('repo_url') })}
     </div>
     !${textarea({ name: 'description', label: 'What it is', rows: 6, value: typed('description'), hint: 'Markdown; agents read it with every issue of the project', error: errors.of('description') })}
+    !${repositoryForm(project, form, errors, admin)}
     <button>Save</button>
   </form>`;
 }
@@ -108,9 +111,11 @@ const read = (form: FormValues) => ({
   status: form.given('status'),
   goal_id: form.cleared('goal_id'),
   lead_agent_id: form.cleared('lead_agent_id'),
-  repo_url: form.cleared('repo_url'),
   description: form.cleared('description'),
+  ...readRepository(form),
 });
+
+const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';
 
 async function projectPage(
   context: UiContext<'project'>,
@@ -122,7 +127,7 @@ async function projectPage(
   const here = `/projects/${subject.id}`;
   const project = presentProject(subject);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, 'Edit', await choicesOf(context), error, form, project)}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
+    ? html`!${projectForm(here, 'Edit', await choicesOf(context), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

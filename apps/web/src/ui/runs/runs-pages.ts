@@ -88,6 +88,8 @@ interface RunView {
   agent: Agent | undefined;
   events: readonly RunEvent[];
   can_cancel: boolean;
+  /** Its programs have left changed files. */
+  changes: boolean;
   error: string | null;
 }
 
@@ -106,7 +108,12 @@ export function runBody(view: RunView): Html {
     </div>`;
 }
 
-export function runFacts({ run, agent, can_cancel }: Pick<RunView, 'run' | 'agent' | 'can_cancel'>): Html {
+export function runFacts({
+  run,
+  agent,
+  can_cancel,
+  changes,
+}: Pick<RunView, 'run' | 'agent' | 'can_cancel' | 'changes'>): Html {
   const live = run.status === 'queued' || run.status === 'running';
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
@@ -116,6 +123,7 @@ export function runFacts({ run, agent, can_cancel }: Pick<RunView, 'run' | 'agen
     <dl class="facts">
       !${fact('Agent', agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : 'an agent')}
       !${run.issue_id ? fact('Issue', html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
+      !${changes && run.issue_id ? fact('Changes', html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact('Why', html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact('Adapter', html`${run.adapter_type} ${run.model ?? ''}`)}
       !${fact('Created', timeAgo(run.created_at))}

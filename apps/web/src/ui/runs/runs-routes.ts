@@ -1,5 +1,5 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
-import { listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
+import { hasChangedFiles, listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -31,7 +31,14 @@ async function runPage(context: UiContext<'run'>, error: string | null): Promise
     title: `Run of ${agent?.name ?? 'an agent'}`,
     active: list,
     trail: [{ label: 'Runs', path: list }],
-    body: runBody({ run, agent, events, can_cancel: roleIn(user, company_id) !== 'viewer', error }),
+    body: runBody({
+      run,
+      agent,
+      events,
+      can_cancel: roleIn(user, company_id) !== 'viewer',
+      changes: await hasChangedFiles(tx, run.id),
+      error,
+    }),
   });
 }
 
@@ -61,7 +68,12 @@ export const runsRoutes: UiRoute[] = [
     const { agents } = await listAgents(tx, user, { company_id });
     const run = presentRun(subject, user);
     const agent = agents.find(({ id }) => id === run.agent_id);
-    return runFacts({ run, agent, can_cancel: roleIn(user, company_id) !== 'viewer' });
+    return runFacts({
+      run,
+      agent,
+      can_cancel: roleIn(user, company_id) !== 'viewer',
+      changes: await hasChangedFiles(tx, run.id),
+    });
   }),
   // What the transcript's script asks for when it has missed something.
   page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, query }) => {

@@ -1,0 +1,101 @@
+/** What of a project is about its repository: where programs work, and what is run around them. */
+import type { BodyOf, Project, projectEndpoints } from '@acp/contract';
+import { invalid } from '@acp/kernel';
+import type { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { checkbox, input, textarea } from '../kit/parts.ts';
+
+export const repositoryFields = [
+  'repo_url',
+  'base_branch',
+  'branch_template',
+  'repo_secret',
+  'setup_command',
+  'check_command',
+  'env',
+  'push_after_run',
+  'close_on_merge',
+  'workspace_days',
+] as const;
+
+type Field = (typeof repositoryFields)[number];
+
+/** @param admin secrets, commands and pushing are an admin's */
+export function repositoryForm(
+  project: Project | null,
+  form: FormValues | null,
+  errors: FieldErrors,
+  admin: boolean,
+): Html {
+  const typed = (name: Exclude<Field, 'env'>): string =>
+    form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
+  const ticked = (name: 'push_after_run' | 'close_on_merge'): boolean =>
+    form?.has(name) ? form.checked(name) : (project?.[name] ?? false);
+  const field = (name: Exclude<Field, 'env'>, label: string, hint: string) => ({
+    name,
+    label,
+    hint,
+    value: typed(name),
+    error: errors.of(name),
+  });
+  const variables = form?.has('env') ? form.text('env') : linesOf(project?.env ?? {});
+  const open = repositoryFields.some((name) => errors.of(name) !== null) || Boolean(project?.repo_url);
+  return html`<details class="edit" !${open ? 'open' : ''}>
+    <summary>Repository</summary>
+    <div class="row">
+      !${input(field('repo_url', 'Repository', 'https://…, ssh://… or git@host:path: each issue gets a branch of it'))}
+      !${input(field('base_branch', 'Base branch', 'Empty: the one that the repository names'))}
+      !${input(field('branch_template', 'Branches', 'Empty: {identifier}-{slug}'))}
+    </div>
+    <div class="row">
+      !${when(admin, () => input(field('repo_secret', 'Secret for it', 'Name of a secret: an HTTPS token, user:token, or a private SSH key. Git alone is given it.')))}
+      !${input({ ...field('workspace_days', 'Days that folders stay', 'After the end of their issue'), type: 'number', min: 1 })}
+    </div>
+    !${when(
+      admin,
+      () =>
+        html`<div class="row">
+            !${input(field('setup_command', 'Set-up command', 'Run in a new folder, and when lock files change'))}
+            !${input(field('check_command', 'Check command', 'Run after each run that changed something'))}
+          </div>
+          !${textarea({ name: 'env', label: 'Environment', rows: 3, mono: true, value: variables, hint: 'NAME=value, one a line; a value may be ${secret:NAME}', error: errors.of('env') })}
+          !${checkbox({ name: 'push_after_run', label: 'Push the branch after each run', checked: ticked('push_after_run') })}`,
+    )}
+    !${checkbox({ name: 'close_on_merge', label: 'Close the issue when its pull request is merged', checked: ticked('close_on_merge') })}
+  </details>`;
+}
+
+const linesOf = (env: Readonly<Record<string, string>>): string =>
+  Object.entries(env)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+
+/** Fields that the form lacks are left alone. @throws invalid for a line without a name, or for a number that is none */
+export function readRepository(
+  form: FormValues,
+): Pick<NonNullable<BodyOf<typeof projectEndpoints.update>>, Field> {
+  return {
+    repo_url: form.cleared('repo_url'),
+    base_branch: form.cleared('base_branch'),
+    branch_template: form.cleared('branch_template'),
+    repo_secret: form.cleared('repo_secret'),
+    setup_command: form.cleared('setup_command'),
+    check_command: form.cleared('check_command'),
+    env: form.has('env') ? variablesOf(form.text('env')) : undefined,
+    push_after_run: form.has('push_after_run') ? form.checked('push_after_run') : undefined,
+    close_on_merge: form.has('close_on_merge') ? form.checked('close_on_merge') : undefined,
+    workspace_days: form.number('workspace_days'),
+  };
+}
+
+function variablesOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf('=');
+      if (at < 1) throw invalid('env: NAME=value, one a line');
+      return [line.slice(0, at).trim(), line.slice(at + 1)];
+    }),
+  );
+}

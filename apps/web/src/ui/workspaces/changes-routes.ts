@@ -1,0 +1,163 @@
+import { workspaceEndpoints as rows } from '@acp/contract';
+import {
+  findWorkspace,
+  listAgents,
+  listChangedFiles,
+  listCommits,
+  listDiffs,
+  listReviewComments,
+  presentWorkspace,
+} from '@acp/core';
+import { isUuid } from '@acp/kernel';
+import type { FormValues } from '../kit/form-values.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { issueTabs } from '../issues/issue-tabs.ts';
+import { changesBody, type ChangesView, nothingYet, workspaceState } from './changes-page.ts';
+
+const byIssue = { by: 'issue', param: 'issueId' } as const;
+type IssueContext = UiContext<'issue'>;
+
+/** Shown beside the diffs. */
+const MOST_FILES = 200;
+const MOST_COMMITS = 50;
+
+const done: Record<string, string> = {
+  approve: 'It is approved.',
+  request_changes: 'The assignee is asked for changes.',
+};
+
+interface Wanted {
+  run_id: string | null;
+  path: string | null;
+  cursor: string | undefined;
+  split: boolean;
+}
+
+/** What an address does not say right it does not say. */
+const wantedOf = ({ run = '', path = '', cursor, view }: UiContext['query']): Wanted => ({
+  run_id: isUuid(run) ? run : null,
+  path: path === '' ? null : path,
+  cursor,
+  split: view === 'split',
+});
+
+/** The same page again. */
+function queryOf({ run_id, path, cursor, split }: Wanted): string {
+  const params = new URLSearchParams();
+  if (run_id !== null) params.set('run', run_id);
+  if (path !== null) params.set('path', path);
+  if (cursor !== undefined) params.set('cursor', cursor);
+  if (split) params.set('view', 'split');
+  return params.size === 0 ? '' : `?${params.toString()}`;
+}
+
+type Failure = Partial<Pick<ChangesView, 'error' | 'draft'>>;
+
+async function loadView(context: IssueContext, failure: Failure): Promise<ChangesView | undefined> {
+  const { tx, user, subject, company_id, query } = context;
+  const workspace = await findWorkspace(tx, subject);
+  if (workspace === undefined) return undefined;
+  const wanted = wantedOf(query);
+  const { run_id, path, cursor } = wanted;
+  const of = run_id === null ? {} : { run_id };
+  const diffs = await listDiffs(tx, workspace, {
+    ...of,
+    ...(path === null ? {} : { path }),
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  const whole = run_id === null && path === null;
+  const files = whole ? await listChangedFiles(tx, workspace, { limit: MOST_FILES }) : null;
+  const commits = whole ? await listCommits(tx, workspace, { limit: MOST_COMMITS }) : null;
+  const [open, resolved] =
+    run_id === null
+      ? [
+          await listReviewComments(tx, subject, { status: 'open' }),
+          await listReviewComments(tx, subject, { status: 'resolved' }),
+        ]
+      : [null, null];
+  const { agents } = await listAgents(tx, user, { company_id });
+  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  return {
+    workspace: presentWorkspace(workspace),
+    diffs: diffs.items,
+    files: files?.items ?? [],
+    commits: commits?.items ?? [],
+    diff: {
+      issue_id: subject.id,
+      split: wanted.split,
+      query: queryOf(wanted),
+      comments: [...(open?.items ?? []), ...(resolved?.items ?? [])],
+      nameOf: ({ author_agent_id: id, author_user_name }) =>
+        id === null ? (author_user_name ?? 'somebody') : (names.get(id) ?? 'an agent'),
+      can_write: mayWrite(context),
+      frozen: run_id !== null,
+    },
+    run_id,
+    path,
+    next_cursor: diffs.next_cursor,
+    done: done[query.done ?? ''] ?? null,
+    error: null,
+    draft: '',
+    ...failure,
+  };
+}
+
+async function changesPage(context: IssueContext, failure: Failure = {}): Promise<Html> {
+  const { subject, company_id } = context;
+  const view = await loadView(context, failure);
+  const board = { label: 'Board', path: `/companies/${company_id}/board` };
+  const here = `/issues/${subject.id}/changes`;
+  return companyPage(context, {
+    title: `Changes of ${subject.identifier}`,
+    active: board.path,
+    trail: [board, { label: subject.identifier, path: `/issues/${subject.id}` }],
+    body: html`!${issueTabs(subject.id, here, true)}!${view === undefined ? nothingYet() : changesBody(view)}`,
+  });
+}
+
+const failed = (context: IssueContext, error: string, form: FormValues): Promise<Html> =>
+  changesPage(context, { error, draft: form.has('verdict') ? form.text('body_markdown') : '' });
+
+const again = (issue_id: string, query: UiContext['query'], anchor = ''): string =>
+  `/issues/${issue_id}/changes${queryOf(wantedOf(query))}${anchor}`;
+
+export const changesRoutes: UiRoute[] = [
+  page('/issues/{issueId}/changes', { scope: byIssue, role: 'viewer' }, (c) => changesPage(c)),
+  page('/issues/{issueId}/changes/state', { scope: byIssue, role: 'viewer' }, async (c) => {
+    const workspace = await findWorkspace(c.tx, c.subject);
+    return workspace === undefined ? '' : workspaceState(presentWorkspace(workspace), c.query.shown ?? '');
+  }),
+  action('/issues/{issueId}/changes/review', rows.review, {
+    read: (form) => ({
+      verdict: form.text('verdict') as 'approve',
+      body_markdown: form.cleared('body_markdown'),
+    }),
+    next: (c, _, form) => `/issues/${c.subject.id}/changes?done=${form.text('verdict')}`,
+    failed,
+  }),
+  action('/issues/{issueId}/review-comments', rows.createComment, {
+    read: (form) => ({
+      path: form.text('path'),
+      line: form.number('line')!,
+      side: form.given('side') as 'new' | 'old' | undefined,
+      line_text: form.text('line_text') === '' ? null : form.text('line_text'),
+      body_markdown: form.text('body_markdown'),
+    }),
+    next: (c, { id }) => again(c.subject.id, c.query, `#review-${id}`),
+    failed,
+  }),
+  action('/review-comments/{reviewCommentId}/resolve', rows.updateComment, {
+    read: () => ({ status: 'resolved' as const }),
+    next: (c) => again(c.subject.issue_id, c.query, `#review-${c.subject.id}`),
+  }),
+  action('/review-comments/{reviewCommentId}/reopen', rows.updateComment, {
+    read: () => ({ status: 'open' as const }),
+    next: (c) => again(c.subject.issue_id, c.query, `#review-${c.subject.id}`),
+  }),
+  action('/review-comments/{reviewCommentId}/delete', rows.deleteComment, {
+    next: (c) => again(c.subject.issue_id, c.query),
+  }),
+];
