@@ -4,12 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import {
   cloneDatabase,
+  type ServiceProcess,
   type FakeModel,
   killServices,
   startFakeModel,
   startService,
   waitFor,
 } from '@acp/testkit';
+import { startWilfulAgent } from '../http/far-agents.ts';
 import { type Api, baseEnv, createTeam, modelEnv, signIn, type Team } from './api.ts';
 
 interface Issue {
@@ -17,6 +19,32 @@ interface Issue {
   title: string;
   status: string;
   parent_issue_id: string | null;
+}
+
+interface Health {
+  status: string;
+}
+
+/** By the agent's own key, as a client of MCP. */
+async function delegateAs(api: Api, url: string, { company_id, agents }: Team, issue: string): Promise<void> {
+  const { raw_key } = await api.call<{ raw_key: string }>(
+    'POST',
+    `/api/companies/${company_id}/agent-api-keys`,
+    {
+      agent_id: agents[0]!.id,
+    },
+  );
+  const params = {
+    name: 'peers__delegate',
+    arguments: { agent: 'Lab:Faraday', issue, task: 'How long is it?' },
+  };
+  const response = await fetch(`${url}/mcp/${company_id}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${raw_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  });
+  const { result } = (await response.json()) as { result: { isError?: true } };
+  if (result.isError) throw new Error(JSON.stringify(result));
 }
 
 let model: FakeModel;
@@ -160,4 +188,71 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
   );
   await near.call('PATCH', `/api/issues/${second.id}`, { status: 'cancelled' });
   await waitFor(async () => (await far.call<Issue>('GET', `/api/issues/${there.id}`)).status === 'cancelled');
+}, 120_000);
+
+it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, and a cancel still reaches the peer', async () => {
+  const peer = await startWilfulAgent();
+  const { database, url } = await cloneDatabase('peer_killed');
+  const env = { ...baseEnv, DATABASE_URL: url, RATE_LIMIT_RPM: '0' };
+  const web = await startService({ ...env, SERVICE_ROLE: 'web' });
+  let scheduler: ServiceProcess;
+  const restart = async () => (scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' }));
+  await restart();
+  const api = await signIn(web);
+  const team = await createTeam(api, ['Nell']);
+  const { id: peer_id } = await api.call<{ id: string }>(
+    'POST',
+    `/api/companies/${team.company_id}/a2a/peers`,
+    {
+      label: 'Lab',
+      url: peer.url,
+      rate_limit_rpm: 1000,
+    },
+  );
+  await waitFor(
+    async () => (await api.call<Health>('GET', `/api/a2a/peers/${peer_id}`)).status === 'healthy',
+  );
+  /** What whoever was killed had taken comes free when its time is over: here at once. */
+  const lapse = async () =>
+    database.pool.query(
+      'update a2a_delegations set next_attempt_at = now() where next_attempt_at is not null',
+    );
+  const path = `/api/companies/${team.company_id}/issues`;
+  const { id: parent_id } = await api.call<Issue>('POST', path, { title: 'Measure it' });
+  await delegateAs(api, web.url, team, parent_id);
+  // The peer has the message and has not answered when the scheduler dies.
+  await waitFor(() => peer.journal.length === 1);
+  const [{ params: first }] = peer.journal as [(typeof peer.journal)[0]];
+  scheduler!.kill('SIGKILL');
+  await scheduler!.ended;
+  const task = { id: 'far-1', status: { state: 'TASK_STATE_WORKING' } };
+  peer.behave(({ method }) => {
+    if (method === 'CancelTask') return { result: { ...task, status: { state: 'TASK_STATE_CANCELED' } } };
+    return { result: method === 'SendMessage' ? { task } : task };
+  });
+  await lapse();
+  await restart();
+  await waitFor(() => peer.journal.some(({ method }) => method === 'GetTask'), { timeout_ms: 30_000 });
+  // The same message, by which the peer knows that it has it already, and no other.
+  const sent = peer.journal.filter(({ method }) => method === 'SendMessage');
+  expect(sent.map(({ params }) => params.message?.messageId)).toEqual([first.message?.messageId]);
+  scheduler!.kill('SIGKILL');
+  await scheduler!.ended;
+  const child = (await api.call<Issue[]>('GET', path)).find(
+    ({ parent_issue_id }) => parent_issue_id === parent_id,
+  )!;
+  await api.call('PATCH', `/api/issues/${child.id}`, { status: 'cancelled' });
+  await lapse();
+  await restart();
+  const cancels = () =>
+    peer.journal.filter(({ method }) => method === 'CancelTask').map(({ params }) => params.id);
+  await waitFor(() => cancels().length > 0, { timeout_ms: 30_000 });
+  await waitFor(
+    async () =>
+      (await api.call<{ followed: boolean }[]>('GET', `/api/a2a/peers/${peer_id}/delegations`))[0]
+        ?.followed === false,
+  );
+  expect(cancels()).toEqual(['far-1']);
+  expect(peer.journal.filter(({ method }) => method === 'SendMessage')).toHaveLength(1);
+  peer.close();
 }, 120_000);

@@ -11,6 +11,7 @@ import { cloneDatabase, killServices, startService, waitFor } from '@acp/testkit
 import type { ServiceProcess, TestDatabase } from '@acp/testkit';
 import { type Operator, type Plugin, pluginOperator, program } from '../plugins/operator.ts';
 import { badStarts } from '../plugins/bad-starts.ts';
+import { heldBy, programHolder } from '../plugins/holders.ts';
 import { bounds, isBounded, shutIn, tryToEscape } from '../plugins/shut-in.ts';
 import { type Api, baseEnv, createTeam, signIn } from './api.ts';
 
@@ -58,6 +59,12 @@ beforeAll(async () => {
     SERVICE_PLUGIN_SANDBOX: 'bubblewrap',
     SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(home, 'workspaces'),
     ...bounds,
+    SERVICE_MCP_COMMANDS: JSON.stringify({
+      memory: {
+        command: [process.execPath, path.resolve(import.meta.dirname, '../http/stdio-mcp-server.mjs')],
+        readable: [path.resolve(import.meta.dirname, '../../node_modules')],
+      },
+    }),
   };
   const [web] = await Promise.all([
     startService({ ...env, SERVICE_ROLE: 'web' }),
@@ -448,35 +455,16 @@ describe('a plugin that means no good', () => {
 });
 
 describe('schedulers', () => {
-  interface Held {
-    held_by: string | null;
-    state: string;
-    error: string | null;
-  }
-  /** Of so many processes, all plugins. Says what is instead. */
-  async function heldBy(pids: number[], each?: number): Promise<true> {
-    const { rows } = await db.database.pool.query<Held>(
-      `select held_by, state, error from plugins where state <> 'installed'`,
-    );
-    const counts = pids.map(
-      (pid) =>
-        rows.filter(({ held_by, state }) => state === 'running' && held_by?.includes(`:${pid}:`)).length,
-    );
-    const isAll = counts.reduce((sum, n) => sum + n, 0) === rows.length;
-    if (isAll && counts.every((n) => (each === undefined ? n > 0 : n === each))) return true;
-    throw new Error(JSON.stringify({ pids, rows }));
-  }
-
   it('share the plugins evenly, hand them over when they stop, and take them from one that was killed', async () => {
     const plugins = await Promise.all(Array.from({ length: 3 }, async () => running()));
     const [first, second] = schedulers as [ServiceProcess, ServiceProcess];
-    await waitFor(async () => heldBy([first.pid, second.pid], 2), { timeout_ms: 20_000 });
+    await waitFor(async () => heldBy(db, [first.pid, second.pid], 2), { timeout_ms: 20_000 });
     const third = await startScheduler();
     const calls = operator.callMeanwhile(plugins[0]!);
     await first.stop();
-    await waitFor(async () => heldBy([second.pid, third.pid], 2), { timeout_ms: 20_000 });
+    await waitFor(async () => heldBy(db, [second.pid, third.pid], 2), { timeout_ms: 20_000 });
     second.kill('SIGKILL');
-    await waitFor(async () => heldBy([third.pid]), { timeout_ms: 30_000 });
+    await waitFor(async () => heldBy(db, [third.pid]), { timeout_ms: 30_000 });
     const answers = await calls.stop();
     expect(
       [...answers].filter((answer) => !['200', '503, after 2', '503, after 5'].includes(answer)),
@@ -486,4 +474,24 @@ describe('schedulers', () => {
       expect(await result(plugin, 'echo', { text: 'here' })).toMatchObject({ text: 'here' });
     expect(third.log.filter(({ level }) => level === 'error')).toEqual([]);
   }, 120_000);
+
+  it('one that is killed with an MCP program leaves it to another, which answers the calls', async () => {
+    await startScheduler();
+    const { id } = await api.call<{ id: string }>('POST', `/api/companies/${company_id}/mcp-servers`, {
+      name: 'memory',
+      command: 'memory',
+    });
+    await api.call('POST', `/api/mcp-servers/${id}/refresh`);
+    const remember = async (fact: string) =>
+      api.send('POST', `/api/mcp-servers/${id}/tools/call`, { tool: 'remember', input: { fact } });
+    expect(await (await remember('one')).json()).toEqual({ answer: 'one\n' });
+    const pid = await programHolder(db, id);
+    schedulers.find((each) => each.pid === pid)!.kill('SIGKILL');
+    let asked = 0;
+    await waitFor(async () => (await remember(`after ${(asked += 1)}`)).ok, { timeout_ms: 40_000 });
+    expect(await programHolder(db, id)).not.toBe(pid);
+    // The folder is the program's wherever it runs on this machine.
+    const { answer } = (await (await remember('last')).json()) as { answer: string };
+    expect(answer.split('\n').filter((line) => /^(one|last)$/.test(line))).toEqual(['one', 'last']);
+  }, 60_000);
 });

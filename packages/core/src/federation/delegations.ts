@@ -25,13 +25,17 @@ export interface RemoteState {
   usage: TaskUsage | null;
 }
 
-/** Longer than any call: whoever takes a step and dies loses it then. */
-const STEP_SEC = 660;
+/** Calls that one step makes, and what it does beside them: whoever takes a step and dies loses it then. */
+const [MOST_CALLS, MARGIN_SEC] = [2, 30];
 
 export async function claimDelegations(tx: Tx, limit: number): Promise<DelegationRow[]> {
   return tx
     .update(a2a_delegations)
-    .set({ next_attempt_at: sql`now() + make_interval(secs => ${STEP_SEC})`, claimed_at: sql`now()` })
+    .set({
+      next_attempt_at: sql`now() + make_interval(secs => ${MARGIN_SEC} + ${MOST_CALLS} * (
+        select p.timeout_seconds from a2a_peers p where p.id = a2a_delegations.peer_id))`,
+      claimed_at: sql`now()`,
+    })
     .where(
       sql`issue_id in (
         select d.issue_id from a2a_delegations d
