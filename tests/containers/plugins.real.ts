@@ -9,12 +9,43 @@ import path from 'node:path';
 import { cloneDatabase, killServices, type ServiceProcess, startService, waitFor } from '@acp/testkit';
 import { type Operator, pluginOperator } from '../plugins/operator.ts';
 import { bounds, isBounded, shutIn, tryToEscape } from '../plugins/shut-in.ts';
-import { baseEnv, createTeam, signIn } from '../process/api.ts';
+import { type Api, baseEnv, createTeam, signIn } from '../process/api.ts';
 
 const engine = (process.env.CONTAINER_CLI ?? '').split(' ');
 const hasNode = process.env.CONTAINER_TEST_NODE === 'yes';
 
+/** An MCP server with nothing but Node: the image has no libraries. */
+const counter = `
+  const answers = {
+    initialize: ({ protocolVersion }) => ({
+      protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'counter', version: '1' },
+    }),
+    ping: () => ({}),
+    'tools/list': () => ({ tools: [{ name: 'count', inputSchema: { type: 'object' } }] }),
+    'tools/call': async ({ arguments: { port } }) => {
+      const { appendFileSync, existsSync, readFileSync, writeFileSync } = require('node:fs');
+      appendFileSync('/workspace/calls', 'x');
+      const attempt = (work) => { try { work(); return 'done'; } catch ({ code }) { return code; } };
+      const network = await fetch('http://127.0.0.1:' + port).then(() => 'reached', () => 'refused');
+      const seen = {
+        calls: readFileSync('/workspace/calls', 'utf8').length,
+        network,
+        root: attempt(() => writeFileSync('/etc/x', '')),
+        token: process.env.TOKEN,
+        pid: process.pid < 20,
+      };
+      return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
+    },
+  };
+  require('node:readline').createInterface(process.stdin).on('line', async (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const result = id === undefined ? undefined : await answers[method]?.(params);
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });`;
+
 let home: string;
+let api: Api;
+let company_id: string;
 let outside: Server;
 let operator: Operator;
 let env: Record<string, string>;
@@ -39,11 +70,21 @@ beforeAll(async () => {
     SERVICE_PLUGIN_SANDBOX: 'container',
     SERVICE_PLUGIN_SANDBOX_IMAGE: process.env.CONTAINER_TEST_IMAGE ?? '',
     SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(home, 'workspaces'),
+    SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
+    SERVICE_MCP_COMMANDS: JSON.stringify({
+      counter: {
+        // An argument is one line.
+        command: ['/usr/bin/node', '-e', counter.replaceAll('\n', ' ')],
+        image: process.env.CONTAINER_TEST_IMAGE ?? '',
+        env: ['TOKEN'],
+      },
+    }),
   };
   const web = await startService({ ...env, SERVICE_ROLE: 'web' });
   scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
-  const api = await signIn(web);
-  operator = pluginOperator(api, (await createTeam(api, [])).company_id);
+  api = await signIn(web);
+  ({ company_id } = await createTeam(api, []));
+  operator = pluginOperator(api, company_id);
 }, 60_000);
 
 afterAll(async () => {
@@ -71,11 +112,50 @@ whereThereIsNode('a plugin in a container', () => {
     await waitFor(async () => (await operator.look(plugin)).state === 'running', { timeout_ms: 30_000 });
     // Of a scheduler that is killed the container stays, until the next holder starts its own.
     scheduler.kill('SIGKILL');
-    await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+    scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
     const echoed = async () => operator.result(plugin, 'echo', { text: 'again' }).catch(() => undefined);
     expect(await waitFor(echoed, { timeout_ms: 40_000 })).toMatchObject({ text: 'again' });
     await waitFor(() => containers().length === 1);
     expect(await operator.remove(plugin)).toBe(204);
     await waitFor(() => containers().length === 0);
+  }, 120_000);
+});
+
+whereThereIsNode('an MCP program in a container', () => {
+  it('answers from within its walls, keeps its folder, and leaves no container behind', async () => {
+    const own = `/api/companies/${company_id}`;
+    await api.call('POST', `${own}/secrets`, { name: 'COUNTER', value: 'counter-token-0123456789' });
+    const env_of_it = { TOKEN: '${secret:COUNTER}' };
+    const made = { name: 'counter', command: 'counter', env: env_of_it };
+    const { id } = await api.call<{ id: string }>('POST', `${own}/mcp-servers`, made);
+    expect(await api.call('POST', `/api/mcp-servers/${id}/refresh`)).toMatchObject({
+      status: 'healthy',
+      tool_count: 1,
+    });
+    const { port } = outside.address() as AddressInfo;
+    const count = async () => {
+      const call = { tool: 'count', input: { port } };
+      const response = await api.send('POST', `/api/mcp-servers/${id}/tools/call`, call);
+      return response.ok ? ((await response.json()) as { answer: string }).answer : undefined;
+    };
+    const seen = (calls: number) => ({
+      calls,
+      network: 'refused',
+      root: 'EROFS',
+      token: '[secret]',
+      pid: true,
+    });
+    const first = JSON.parse((await count())!) as Record<string, unknown>;
+    expect({ ...first, token: '[secret]' }).toEqual(seen(1));
+    expect(JSON.stringify(first)).not.toContain('counter-token');
+    expect(containers()).toHaveLength(1);
+    // The container of a scheduler that was killed stays, until the next one starts its own.
+    scheduler.kill('SIGKILL');
+    scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+    const again = await waitFor(count, { timeout_ms: 40_000 });
+    expect(JSON.parse(again)).toMatchObject({ network: 'refused', root: 'EROFS' });
+    await waitFor(() => containers().length === 1);
+    await api.call('PATCH', `/api/mcp-servers/${id}`, { enabled: false });
+    await waitFor(() => containers().length === 0, { timeout_ms: 20_000 });
   }, 120_000);
 });
