@@ -65,6 +65,9 @@ describe('npm run demo', () => {
     );
     expect(whole.output()).toMatch(/Grace +checks out HAR-\d/);
     expect(whole.output()).toMatch(/HAR-1 todo -> done/);
+    expect(whole.output()).toMatch(
+      /Ada: [^]*We put a pick-up point on the quay[^]*It stands in \[[^\]]+\]\(\/issues\/[0-9a-f-]+\)/,
+    );
     expect(whole.output()).not.toMatch(/failed|refused|error/i);
     await waitFor(() => whole.remains().length === 0);
   });

@@ -3,10 +3,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createAgent,
   createIssue,
+  createSkill,
   findAgent,
   findCouncil,
   findIssue,
   settleSubagents,
+  skillOf,
   spawnSubagent,
   systemActor,
 } from '@acp/core';
@@ -166,6 +168,15 @@ describe('sub-agents', () => {
     const { id } = await hire('Lead');
     const issue = await file('Split it', id);
     const lead = (await findAgent(database.db, id))!;
+    const skill = await transaction(database, async (tx) =>
+      createSkill(tx, director, cast.company_id, {
+        slug: 'tidy',
+        name: 'Tidy',
+        description: 'How to sweep.',
+        body_markdown: 'Sweep.',
+      }),
+    );
+    await database.db.execute(sql`insert into agent_skills (agent_id, skill_id) values (${id}, ${skill.id})`);
     const spawn = async (title: string) =>
       transaction(database, async (tx) =>
         spawnSubagent(tx, actors.agent(lead), (await findIssue(tx, issue.id))!, {
@@ -188,8 +199,15 @@ describe('sub-agents', () => {
     const living = (await viewer.get(`/companies/${cast.company_id}/agents`)).text;
     expect(living).toContain('Lead / researcher 1');
     expect(living).not.toContain('Lead / researcher 2');
-    const offered = (await Browser.of(app, cast.member).get(`/companies/${cast.company_id}/issues/new`)).text;
-    expect(offered).toContain('Lead / researcher 1');
-    expect(offered).not.toContain('Lead / researcher 2');
+    for (const form of ['issues/new', 'projects', 'goals', 'routines/new']) {
+      const offered = (await Browser.of(app, cast.member).get(`/companies/${cast.company_id}/${form}`)).text;
+      expect(offered).toContain('Lead / researcher 1');
+      expect(offered).not.toContain('Lead / researcher 2');
+    }
+    // They are given what is attached to the one that spawned them.
+    const { rows } = await database.db.execute<{ id: string }>(
+      sql`select id from agents where parent_agent_id = ${lead.id}`,
+    );
+    for (const child of rows) expect((await skillOf(database.db, child.id, 'tidy'))?.source).toBe('agent');
   });
 });

@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: both tiers as processes of their own on a throw-away home, a company whose agents work through a
- * handful of issues, and what happens as it happens. `--exit` ends with status 0 only once every issue is done.
+ * handful of issues, and what happens as it happens; at the end one of them is asked in a chat what was decided. `--exit` ends
+ * with status 0 only once every issue is done and the question is answered.
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -8,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { childEnvironment, ConfigError, loadConfig, newToken, ONE_WISH_MS, type Config } from '@acp/kernel';
+import { askInChat } from './demo/chat.ts';
 import { Client } from './demo/client.ts';
 import {
   conveneDemoCouncil,
@@ -136,7 +138,12 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
     say(stage.log());
     return 1;
   }
-  if (exit) return 0;
+  const chat = await askInChat(client, company, over);
+  const name = company.agents[0]!.name;
+  say();
+  say(`In a chat (${url}${chat.path}), ${name} is asked: ${chat.question}`);
+  say(chat.answer === null ? styleText('red', 'There is no answer.') : `${name}: ${chat.answer}`);
+  if (exit) return chat.answer === null ? 1 : 0;
   say();
   say(`All done, and still up: ${signIn}\nCtrl-C ends it and leaves nothing behind.`);
   await following;

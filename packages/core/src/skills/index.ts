@@ -4,7 +4,7 @@
  */
 export { createSkill, deleteSkill, purgeSkill, restoreSkill, updateSkill } from './skills.ts';
 export { findSkill, listSkills, skillNamed } from './read-skills.ts';
-export { insertAgentSkills, insertSkills } from './insert-skills.ts';
+export { inheritSkills, insertAgentSkills, insertSkills } from './insert-skills.ts';
 export type { NewSkill } from './insert-skills.ts';
 export { attachSkill, detachSkill } from './attachments.ts';
 export { outlinedSkills, skillOf, skillOutlines, skillTree } from './skill-tree.ts';

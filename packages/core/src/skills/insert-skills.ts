@@ -27,3 +27,10 @@ export async function insertAgentSkills(
   if (rows.length === 0) return;
   await tx.execute(sql`insert into agent_skills ${rowsOf(agent_skills, rows)} on conflict do nothing`);
 }
+
+/** A sub-agent has what is attached to its parent at that moment; afterwards each is given and taken its own. */
+export async function inheritSkills(tx: Tx, parent_id: string, agent_id: string): Promise<void> {
+  await tx.execute(sql`
+    insert into agent_skills (agent_id, skill_id)
+    select ${agent_id}::uuid, skill_id from agent_skills where agent_id = ${parent_id} on conflict do nothing`);
+}

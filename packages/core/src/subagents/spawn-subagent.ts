@@ -11,6 +11,7 @@ import { conflict, cutText, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type AgentRow, createAgent, isWakeable } from '../agents/index.ts';
 import { createIssue, type IssueRow } from '../issues/index.ts';
+import { inheritSkills } from '../skills/index.ts';
 import { lockTree } from './tree.ts';
 
 export interface SubagentOrder {
@@ -25,7 +26,7 @@ const NAME = 120;
 
 /**
  * Makes an agent below the actor and an issue below the actor's, which wakes it. It works as the actor does: with its
- * adapter, provider and model, and with no right that the actor lacks.
+ * adapter, provider and model, with the skills that are attached to it, and with no right that the actor lacks.
  * @throws conflict at a limit, forbidden where the actor may not create what it would get
  */
 export async function spawnSubagent(
@@ -48,6 +49,7 @@ export async function spawnSubagent(
   const maker = { ...actor, permissions: parent.permissions };
   const name = `${cutText(parent.name, NAME)} / ${role} ${made + 1}`;
   const agent = await hire(tx, maker, parent, { name, role, title });
+  await inheritSkills(tx, parent.id, agent.id);
   const made_issue = await createIssue(
     tx,
     maker,

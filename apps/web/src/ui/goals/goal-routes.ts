@@ -9,6 +9,7 @@ import { markdown } from '../kit/markdown.ts';
 import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
+import { agentChoices } from '../subagents/working-agents.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byGoal = { by: 'goal', param: 'goalId' } as const;
@@ -92,7 +93,7 @@ async function goalForm(
   const parents = goals
     .filter(({ id }) => id !== goal?.id)
     .map(({ id, title }) => ({ value: id, label: title }));
-  const owners = agents.map(({ id, name }) => ({ value: id, label: name }));
+  const owners = agentChoices(agents, typed('owner_agent_id'));
   const choicesIn = (values: readonly string[]): Choice[] =>
     values.map((value) => ({ value, label: words(value) }));
   return html`<form class="card" method="post" action="${path}">

@@ -11,6 +11,7 @@ import { type Choice, emptyState, formError, input, notice, select, status, text
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
+import { agentChoices } from '../subagents/working-agents.ts';
 import { readRepository, repositoryFields, repositoryForm } from './repository-form.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -38,13 +39,13 @@ interface Choices {
 }
 
 /** What a project can be tied to; the newest 200 goals. */
-async function choicesOf({ tx, user, company_id }: UiContext): Promise<Choices> {
+async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
   const none = { value: '', label: 'none' };
   return {
     goals: [none, ...goals.map(({ id, title }) => ({ value: id, label: title }))],
-    agents: [none, ...agents.map(({ id, name }) => ({ value: id, label: name }))],
+    agents: [none, ...agentChoices(agents, lead_agent_id)],
   };
 }
 
@@ -127,7 +128,7 @@ async function projectPage(
   const here = `/projects/${subject.id}`;
   const project = presentProject(subject);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, 'Edit', await choicesOf(context), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
+    ? html`!${projectForm(here, 'Edit', await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

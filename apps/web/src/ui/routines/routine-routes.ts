@@ -7,6 +7,7 @@ import { notice } from '../kit/parts.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
+import { agentChoices } from '../subagents/working-agents.ts';
 import { listBody, listPath } from './list-page.ts';
 import { readRoutine, type Refused, type RoutineChoices, routineForm } from './routine-form.ts';
 import { routineRunTable } from './run-table.ts';
@@ -41,12 +42,12 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
 }
 
 /** The newest 200 of the projects and goals. */
-async function choicesOf({ tx, user, company_id }: UiContext): Promise<RoutineChoices> {
+async function choicesOf({ tx, user, company_id }: UiContext, agent_id = ''): Promise<RoutineChoices> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
   return {
-    agents: agents.map(({ id, name }) => ({ value: id, label: name })),
+    agents: agentChoices(agents, agent_id),
     projects: projects.map(({ id, name }) => ({ value: id, label: name })),
     goals: goals.map(({ id, title }) => ({ value: id, label: title })),
   };
@@ -73,7 +74,12 @@ async function editPage(context: RoutineContext, refused: Refused | null): Promi
       { label: 'Routines', path },
       { label: subject.name, path: here },
     ],
-    body: routineForm(`${here}/edit`, await choicesOf(context), presentRoutine(subject), refused),
+    body: routineForm(
+      `${here}/edit`,
+      await choicesOf(context, subject.assignee_agent_id ?? ''),
+      presentRoutine(subject),
+      refused,
+    ),
   });
 }
 

@@ -1,0 +1,24 @@
+/** What the scripted model says in a chat: the first passage of the company's knowledge, cited. Undefined where the prompt is of none. */
+import type { ChatMessage } from './read-prompt.ts';
+
+const PASSAGE = /<knowledge source="[^"]*" title="([^"]*)" url="([^"]*)">\n([^]*?)\n<\/knowledge>/;
+const SENTENCES = 3;
+
+export function chatAnswer(messages: readonly ChatMessage[]): string | undefined {
+  const system = messages.find(({ role }) => role === 'system')?.content ?? '';
+  if (!system.includes('You chat with a human')) return undefined;
+  const [, title = '', url = '', text = ''] = PASSAGE.exec(system) ?? [];
+  if (url === '') return 'Nothing that we have written down speaks of it.';
+  const sentences = prose(text).match(/[^.!?]+[.!?]+/g) ?? [prose(text)];
+  return `${sentences.slice(0, SENTENCES).join('').trim()}\n\nIt stands in [${title}](${url}).`;
+}
+
+/** Without headings and links. */
+function prose(markdown: string): string {
+  return markdown
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .join(' ')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,54 @@
+/** The end of the demo: a question in a chat, answered from what the agents have written down. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from './client.ts';
+import type { DemoCompany } from './company.ts';
+
+/** What the council has concluded, asked for as somebody would who was not there. */
+const QUESTION = 'What did we decide about the shop on the quay, and why?';
+const LOOK_MS = 300;
+const PATIENCE_MS = 30_000;
+
+interface Message {
+  role: string;
+  body_markdown: string;
+  error: string | null;
+}
+
+export interface DemoChat {
+  path: string;
+  question: string;
+  /** Null: there was none in time, or it failed. */
+  answer: string | null;
+}
+
+export async function askInChat(
+  client: Client,
+  { id: company_id, agents }: DemoCompany,
+  over: AbortSignal,
+): Promise<DemoChat> {
+  const signal = AbortSignal.any([over, AbortSignal.timeout(PATIENCE_MS)]);
+  const search = `/api/companies/${company_id}/knowledge/search?q=${encodeURIComponent(QUESTION)}`;
+  // What was closed a moment ago is found in a second or two.
+  await until(signal, async () =>
+    (await client.get<{ source_type: string }[]>(search)).some(({ source_type }) => source_type === 'issue'),
+  );
+  const chats = `/api/companies/${company_id}/chats`;
+  const { id } = await client.post<{ id: string }>(chats, { agent_id: agents[0]!.id });
+  const messages = `/api/chats/${id}/messages`;
+  await client.post(messages, { body_markdown: QUESTION });
+  const reply = await until(signal, async () => {
+    const said = await client.get<Message[]>(messages);
+    return said.find(({ role, error }) => role === 'assistant' || error !== null);
+  });
+  const answer = reply?.role === 'assistant' ? reply.body_markdown : null;
+  return { path: `/chats/${id}`, question: QUESTION, answer };
+}
+
+async function until<T>(signal: AbortSignal, look: () => Promise<T>): Promise<T | undefined> {
+  while (!signal.aborted) {
+    const found = await look();
+    if (found) return found;
+    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
+}
