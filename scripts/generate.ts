@@ -17,6 +17,7 @@ import {
   verbTable,
 } from '@acp/contract';
 import { configReference } from '@acp/kernel';
+import { clientOperations } from './client/client-types.ts';
 import { eventTypes, protocolTypes } from './plugin/protocol-types.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -150,6 +151,7 @@ export const generated: Record<string, () => string | Promise<string>> = {
   'docs/verbs.md': verbPage,
   'packages/plugin-sdk/src/protocol.ts': protocolTypes,
   'packages/plugin-sdk/src/event-data.ts': eventTypes,
+  'packages/client/src/operations.ts': clientOperations,
 };
 
 if (import.meta.main) {

@@ -12,6 +12,7 @@ export const mayImport: Record<string, readonly string[]> = {
   adapters: ['kernel', 'contract'],
   'plugin-protocol': ['kernel', 'contract'],
   'plugin-sdk': [],
+  client: [],
   backup: ['kernel', 'contract', 'db', 'queue', 'storage', 'core'],
   testkit: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres'],
   web: ['kernel', 'contract', 'db', 'queue', 'core', 'storage'],
@@ -133,7 +134,9 @@ export const notForKernel = {
 
 /** Lines of a file: source, test. A file with a reason of its own stands in `longer`. */
 export const maxLines = { source: 350, test: 500 };
-export const longer: Record<string, { lines: number; reason: string }> = {};
+export const longer: Record<string, { lines: number; reason: string }> = {
+  'packages/client/src/operations.ts': { lines: 20_000, reason: 'generated: every operation of the API' },
+};
 
 export const medianLines = 80;
 export const p90Lines = 200;

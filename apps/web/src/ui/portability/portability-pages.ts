@@ -44,7 +44,7 @@ export function portabilityBody(view: PortabilityView): Html {
       <button name="act" value="preview">Preview</button>
       <button name="act" value="import" class="quiet">Import</button>
     </form>
-    <div id="outcome" aria-live="polite">
+    <div id="outcome" class="apart" aria-live="polite">
       !${when(outcome, ({ result, preview }) => importOutcome(result, preview))}
     </div>
     !${when(templates.length > 0, () => teamCards(templates, (slug) => teamForm(`${base}/import`, slug)))}`;
@@ -76,7 +76,7 @@ function teamForm(path: string, slug: string): Html {
 }
 
 export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
-  return html`<section aria-label="Ready-made teams">
+  return html`<section class="apart" aria-label="Ready-made teams">
     <h2>Ready-made teams</h2>
     <div class="tiles">
       !${each(

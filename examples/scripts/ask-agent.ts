@@ -1,0 +1,27 @@
+/**
+ * Gives an agent an issue, waits for the end of its run, and prints what it said.
+ * CONTROL_PLANE_URL=… CONTROL_PLANE_KEY=sk_… CONTROL_PLANE_COMPANY=<id> node ask-agent.ts "Ada" "Count the books"
+ */
+import { createClient } from '@acp/client';
+
+const { CONTROL_PLANE_URL, CONTROL_PLANE_KEY, CONTROL_PLANE_COMPANY } = process.env;
+const [name, title] = process.argv.slice(2);
+if (!CONTROL_PLANE_URL || !CONTROL_PLANE_KEY || !CONTROL_PLANE_COMPANY || !name || !title)
+  throw new Error('usage: ask-agent.ts <agent> <title>, with CONTROL_PLANE_URL, _KEY and _COMPANY');
+
+const client = createClient({ base_url: CONTROL_PLANE_URL, api_key: CONTROL_PLANE_KEY });
+const path = { companyId: CONTROL_PLANE_COMPANY };
+const { agents } = await client.call('agents.list', { query: { company_id: CONTROL_PLANE_COMPANY } });
+const agent = agents.find((each) => each.name === name);
+if (!agent) throw new Error(`no agent is called ${name}`);
+
+// From the first event on: what happens between the two calls is not missed.
+const events = client.events({ company_id: CONTROL_PLANE_COMPANY, after: '0' });
+const made = await client.call('issues.create', { path, body: { title, assignee_agent_id: agent.id } });
+const issue = 'issue' in made ? made.issue : made;
+for await (const { event, data } of events) {
+  const run = (data as { data?: { issue_id?: string } }).data;
+  if (event === 'heartbeat_completed' && run?.issue_id === issue.id) break;
+}
+for await (const comment of client.pages('comments.list', { path: { issueId: issue.id } }))
+  process.stdout.write(`${comment.body_markdown}\n`);
