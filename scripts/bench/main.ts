@@ -16,6 +16,7 @@ import { benchMcp } from './mcp.ts';
 import { benchPlugins } from './plugins.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
+import { benchTelemetry } from './telemetry.ts';
 import { benchWork } from './work.ts';
 
 type Bench = (report: Report, options: BenchOptions) => Promise<void>;
@@ -31,6 +32,7 @@ const sections: Record<string, Bench> = {
   h: benchPlugins,
   i: benchChats,
   j: benchKnowledge,
+  l: benchTelemetry,
 };
 
 const { values } = parseArgs({

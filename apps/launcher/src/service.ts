@@ -8,6 +8,7 @@ import {
   loadConfig,
   Scrubber,
   serviceVersion,
+  startTelemetry,
   Stopper,
   type Config,
   type Logger,
@@ -36,6 +37,7 @@ export async function startService(
   }
   if (config.role !== 'web' && isExposed(config) && config.plugin_binary_allowlist.length === 0)
     logger.warn('plugins may be any file of this machine: set SERVICE_PLUGIN_BINARY_ALLOWLIST');
+  const telemetry = await startTelemetry(config);
   const instance = await openInstanceDatabase(config, logger, signal);
   try {
     const direct = { ...config, database_url: instance.url, database_direct_url: instance.direct_url };
@@ -46,7 +48,7 @@ export async function startService(
       url: tiers.url,
       async stop(options) {
         await tiers.stop(options);
-        await instance.stop();
+        await Promise.all([instance.stop(), telemetry.stop()]);
       },
       kill: async () => instance.kill(),
     };

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
+import { isTracing, traced } from '@acp/kernel';
 import type { PoolClient } from 'pg';
 import { asServiceError, isConnectionError } from './errors.ts';
 import type { Database } from './pool.ts';
@@ -29,6 +30,14 @@ export async function transaction<T>(
   fn: (tx: Tx) => Promise<T>,
   { durable = true }: TransactionOptions = {},
 ): Promise<T> {
+  return isTracing()
+    ? traced('transaction', { attributes: { 'db.system.name': 'postgresql' } }, async () =>
+        run(database, fn, durable),
+      )
+    : run(database, fn, durable);
+}
+
+async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: boolean): Promise<T> {
   try {
     const client = await begin(database, durable ? database.begin : `${database.begin};${NOT_DURABLE}`);
     let broken: Error | undefined;

@@ -71,6 +71,10 @@ export const formats: Record<string, Format> = {
     accepts: 'a comma list of <company id or slug>=<absolute folder>',
     read: readFolders,
   },
+  'header-list': {
+    accepts: 'a comma list of <name>=<value>, values percent-encoded',
+    read: readHeaders,
+  },
   'host-list': {
     accepts: 'a comma list of host names, each with or without a port',
     read: (text) => list(text).map(readHost),
@@ -200,6 +204,16 @@ function readFolders(text: string): Record<string, string[]> {
     folders.set(key, [...(folders.get(key) ?? []), folder]);
   }
   return Object.fromEntries(folders);
+}
+
+// As the OpenTelemetry libraries read them. What is wrong is not repeated: values are keys.
+function readHeaders(text: string): Record<string, string> {
+  const pairs = list(text).map((entry, index) => {
+    const [, name, value] = /^([\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(entry) ?? [];
+    if (name === undefined || value === undefined) fail(`entry ${index + 1} is none`);
+    return [name.toLowerCase(), decodeURIComponent(value)];
+  });
+  return Object.fromEntries(pairs);
 }
 
 function readHost(text: string): string {

@@ -7,15 +7,16 @@ import { adapterVariables } from './config-adapters.ts';
 import { workspaceVariables } from './config-workspaces.ts';
 import { federationVariables } from './config-federation.ts';
 import { backupVariables } from './config-backups.ts';
+import { healthVariables } from './config-health.ts';
 import { licenseVariables } from './config-license.ts';
 import { mcpVariables } from './config-mcp.ts';
 import { messageVariables } from './config-messages.ts';
 import { pluginVariables } from './config-plugins.ts';
 import { signInVariables } from './config-sign-in.ts';
+import { telemetryVariables } from './config-telemetry.ts';
 import { workerVariables } from './config-worker.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
-const lenient = { lenient: true };
 const secret = { secret: true };
 
 export const configSchema = Type.Object({
@@ -285,53 +286,8 @@ export const configSchema = Type.Object({
   ...messageVariables,
 
   // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
-  SERVICE_METRICS_TOKEN: Type.Optional(
-    Type.String({
-      ...secret,
-      default_note: 'unset: open',
-      description: 'Bearer token that /metrics demands.',
-    }),
-  ),
-  SERVICE_READYZ_POOL_UTILIZATION_PCT: Type.Number({
-    ...lenient,
-    minimum: 0,
-    maximum: 100,
-    default: 90,
-    description: 'Share of busy database connections above which /readyz is not ready.',
-  }),
-  SERVICE_READYZ_WORKER_ERROR_RATE_PCT: Type.Number({
-    ...lenient,
-    minimum: 0,
-    maximum: 100,
-    default: 50,
-    description: 'Share of failed ticks above which a background worker is not ready.',
-  }),
-  SERVICE_READYZ_DISK_PCT: Type.Number({
-    ...lenient,
-    minimum: 0,
-    maximum: 100,
-    default: 90,
-    description: 'Usage of the file system above which /readyz is not ready.',
-  }),
-  SERVICE_READYZ_BACKUP_CHECK: Type.Enum(['enable', 'disable'], {
-    ...lenient,
-    default: 'enable',
-    description: 'disable lets /readyz report the backup row as fine without looking.',
-  }),
-  SERVICE_READYZ_BACKUP_MAX_AGE_HOURS: Type.Number({
-    ...lenient,
-    minimum: 0,
-    maximum: 87_600,
-    default: 36,
-    description: 'Age of the last backup above which /readyz is not ready.',
-  }),
-  SERVICE_READYZ_CHECK_P99_MS: Type.Number({
-    ...lenient,
-    minimum: 1,
-    maximum: 3_600_000,
-    default: 1000,
-    description: 'Recent p99 of a check above which it is not ready.',
-  }),
+  ...healthVariables,
+  ...telemetryVariables,
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], {
     default: 'info',
     description: 'Least level that is logged.',

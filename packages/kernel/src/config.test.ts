@@ -272,3 +272,32 @@ describe('what is derived from the schema', () => {
     });
   });
 });
+
+describe('headers for a collector', () => {
+  it('are read as its libraries do; what is wrong is named by its place, never by its text', () => {
+    const { otel_exporter_otlp_headers: headers } = loadConfig({
+      OTEL_EXPORTER_OTLP_HEADERS: 'X-Key=a%20key, authorization=Bearer%20x',
+    });
+    expect(headers).toEqual({ 'x-key': 'a key', authorization: 'Bearer x' });
+    expect(() => loadConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'good=1,topsecret' })).toThrow('entry 2 is none');
+    expect(() => loadConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'good=1,topsecret' })).not.toThrow('topsecret');
+  });
+});
+
+describe('mail and channels', () => {
+  const mail = { SERVICE_SMTP_URL: 'smtp://user:p%40ss@mail.example.com:587' };
+  it('are set as a whole or refused', () => {
+    expect(loadConfig({ ...mail, SERVICE_MAIL_FROM: 'Harbour <a@b.example>' })).toMatchObject({
+      mail_from: 'Harbour <a@b.example>',
+    });
+    for (const [env, says] of [
+      [mail, 'SERVICE_MAIL_FROM: must be set together with SERVICE_SMTP_URL'],
+      [{ SERVICE_ALERT_WEBHOOK_URL: 'https://x.example' }, 'SERVICE_ALERT_WEBHOOK_SECRET: must be set'],
+      [{ SERVICE_ALERT_TELEGRAM_TOKEN: '1:a' }, 'SERVICE_ALERT_TELEGRAM_CHAT: must be set'],
+      [{ SERVICE_SMTP_URL: 'https://mail.example.com' }, 'must be an smtp:// or smtps:// URL'],
+      [{ SERVICE_MAIL_FROM: 'a@b.example\r\nBcc: c@d.example' }, 'SERVICE_MAIL_FROM: must be an email'],
+      [{ SERVICE_ALERT_MAIL_TO: 'a@b.example,nobody' }, '"nobody" is none'],
+    ] as const)
+      expect(() => loadConfig(env)).toThrow(says);
+  });
+});

@@ -100,3 +100,6 @@ export { issueLicense, licenseKey, readGivenLicense, readLicense } from './licen
 export type { License } from './license.ts';
 export { alertTargets } from './alert-targets.ts';
 export { usedPercent } from './disk-usage.ts';
+export { startTelemetry } from './start-telemetry.ts';
+export { currentTraceparent, installTracing, isTracing, measure, openSpan, traced } from './tracing.ts';
+export type { OpenSpan, SpanOptions, TraceAttributes, TraceSpan, Tracing } from './tracing.ts';

@@ -6,6 +6,7 @@ import { types } from 'node:util';
 import winston from 'winston';
 import { requestContext } from './request-context.ts';
 import type { Scrubber } from './scrubber.ts';
+import { currentTrace } from './tracing.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -33,7 +34,15 @@ export interface LoggerOptions {
 const ranks: Record<LogLevel, number> = { error: 0, warn: 1, info: 2, debug: 3 };
 const colors: Record<LogLevel, number> = { error: 31, warn: 33, info: 32, debug: 90 };
 
-type Entry = { time: string; level: LogLevel; role: string; message: string; request_id?: string };
+type Entry = {
+  time: string;
+  level: LogLevel;
+  role: string;
+  message: string;
+  request_id?: string;
+  trace_id?: string;
+  span_id?: string;
+};
 
 /** Streams that are heard, and whether they still take lines. */
 const alive = new WeakMap<NodeJS.WritableStream, boolean>();
@@ -67,6 +76,7 @@ export function createLogger(options: LoggerOptions): Logger {
       // Taken here, not in the sink, which may run in another asynchronous context.
       const context = requestContext.getStore();
       if (context) entry.request_id = context.request_id;
+      Object.assign(entry, currentTrace());
       sink.log({ level, message: format(entry, plain({ ...bound, ...fields }, scrubber)) });
     };
     return {
@@ -120,7 +130,7 @@ function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
 const maxDepth = 6;
 
 // A field of such a name gets an underscore, so that none can pass itself off as the level or the request.
-const reserved = new Set(['time', 'level', 'role', 'message', 'request_id']);
+const reserved = new Set(['time', 'level', 'role', 'message', 'request_id', 'trace_id', 'span_id']);
 
 // An allow-list: the drivers hang statements and parameters onto their errors, which may hold anything.
 function errorFields(error: Error): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { JobWithMetadata, PgBoss } from 'pg-boss';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseJobPayload } from '@acp/contract';
 import type { JobName, JobPayload, JobRow } from '@acp/contract';
-import type { Logger } from '@acp/kernel';
+import { type Logger, traced } from '@acp/kernel';
 import { Completions, messageOf } from './completions.ts';
 
 export interface ConsumeOptions {
@@ -181,8 +181,13 @@ export class Consumer<N extends JobName> {
       void this.#fail(attempt, 'the job expired');
     }, row.expire_sec * 1000).unref();
     try {
-      const payload = parseJobPayload(this.#set.job, job.data);
-      await handler(payload, { signal: abort.signal, job_id: job.id, attempt: job.retryCount + 1 });
+      const { traceparent, ...data } = job.data as Record<string, unknown>;
+      const payload = parseJobPayload(this.#set.job, data);
+      const context = { signal: abort.signal, job_id: job.id, attempt: job.retryCount + 1 };
+      const parent = typeof traceparent === 'string' ? traceparent : null;
+      await traced(`job ${this.#set.job}`, { kind: 'consumer', parent }, async () =>
+        handler(payload, context),
+      );
       if (!abort.signal.aborted) this.#completions.add(attempt);
     } catch (err) {
       // An aborted job has been given back already; what it throws is the abort itself.

@@ -4,6 +4,7 @@ import type { PgBoss } from 'pg-boss';
 import type { JobName, JobPayload } from '@acp/contract';
 import { signal } from '@acp/db';
 import type { Tx } from '@acp/db';
+import { currentTraceparent } from '@acp/kernel';
 
 export interface EnqueueOptions {
   /** Not before this moment (within the seconds by which this machine's clock and the database's differ). */
@@ -46,7 +47,11 @@ async function insert(
   if (producer === undefined) throw new Error('openQueue comes before enqueue');
   // First, because it throws outside a transaction.
   signal(tx, 'jobs', kickOf(job, options.start_after?.getTime()));
-  const jobs = payloads.map((data) => ({ data, startAfter: options.start_after }));
+  const traceparent = currentTraceparent();
+  const jobs = payloads.map((payload) => ({
+    data: traceparent === null ? payload : { ...payload, traceparent },
+    startAfter: options.start_after,
+  }));
   await producer.insert(job, jobs, { db: fromDrizzle(tx, sql) });
 }
 

@@ -33,6 +33,7 @@ export async function createRunningRun(
     ...base,
     trigger_detail: null,
     retry_of_run_id: null,
+    traceparent: null,
     kind: 'heartbeat',
     subject_id: own.id,
     payload: {},

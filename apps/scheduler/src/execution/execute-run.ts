@@ -1,5 +1,5 @@
 import type { ClaimedRun, TakenBackRun } from '@acp/core';
-import { Scrubber } from '@acp/kernel';
+import { Scrubber, type SpanOptions, traced } from '@acp/kernel';
 import { applyBroughtResult, type BroughtResult } from './brought-result.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
@@ -19,10 +19,13 @@ export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, h
   const parts = partsOf(settings, held, { awaited: kindOfRun(run.kind).awaited });
   const began = performance.now();
   await logUnlessWritten(settings, run, async () => {
-    const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
-    if (result === 'handed over') return;
-    await writeEnd(settings, run, parts, result);
-    countRun(run.kind, result, (performance.now() - began) / 1000);
+    await traced('invoke_agent', spanOf(run), async (span) => {
+      const result = await workOnRun(settings, run, parts, kindOfRun(run.kind));
+      if (result === 'handed over') return;
+      if (result.failure !== null) span.fail(result.failure.category);
+      await writeEnd(settings, run, parts, result);
+      countRun(run.kind, result, (performance.now() - began) / 1000);
+    });
   });
 }
 
@@ -42,6 +45,22 @@ export async function endWithResult(
     const result = await applyBroughtResult(settings, taken, parts, brought);
     await writeEnd(settings, run, parts, result);
   });
+}
+
+/** Below what caused the run, whichever process that was in. */
+function spanOf({ traceparent, kind, agent_id, issue_id, run_id, company_id }: ClaimedRun): SpanOptions {
+  return {
+    kind: 'consumer',
+    parent: traceparent,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.id': agent_id,
+      'gen_ai.conversation.id': issue_id ?? run_id,
+      'acp.run.id': run_id,
+      'acp.run.kind': kind,
+      'acp.company.id': company_id,
+    },
+  };
 }
 
 function partsOf(

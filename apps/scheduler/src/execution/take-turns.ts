@@ -37,7 +37,11 @@ export async function takeTurns(
       model,
       max_turns: Math.min(plan.max_turns, kind.max_turns),
       execute: (turn, signal, session) =>
-        executeObserved(plan, { ...turn, ...continueSession(task, session, began) }, signal),
+        executeObserved(
+          { run, provider: plan.provider },
+          { ...turn, ...continueSession(task, session, began) },
+          signal,
+        ),
       apply: async (action) => applyAction(applying, action),
       rehearse: kind.rehearses === true ? (text) => rehearse(run, text) : undefined,
       reserve: async (turn, usage) => reserveTurn(budget, turn, usage),

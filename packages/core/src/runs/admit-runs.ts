@@ -1,5 +1,6 @@
 import { MAX_CAUSE_DEPTH, type Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import { currentTraceparent } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -111,10 +112,10 @@ async function insertRuns(
   const { rows } = await tx.execute(sql`
     insert into heartbeat_runs
       (id, company_id, agent_id, kind, subject_type, subject_id, live_key, payload, issue_id, wake_reason, trigger_detail,
-        adapter_type, retry_of_run_id, depth, private_to_user_id)
+        adapter_type, retry_of_run_id, depth, private_to_user_id, traceparent)
     select p.id, ${agent.company_id}, ${agent.id}, p.kind, p.subject_type, p.subject_id, p.live_key, p.payload, p.issue_id,
       p.wake_reason, p.trigger_detail, p.adapter_type, p.retry_of_run_id, p.depth,
-      p.private_to_user_id
+      p.private_to_user_id, ${currentTraceparent()}
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as p(
       id uuid, kind text, subject_type text, subject_id uuid, live_key text, payload jsonb, issue_id uuid,
       wake_reason text, trigger_detail text, adapter_type text, retry_of_run_id uuid, depth int,

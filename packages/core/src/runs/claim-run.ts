@@ -189,6 +189,7 @@ export function claimedRun({ run, agent_name, permissions, budgeted, api_key }: 
     trigger_detail: run.trigger_detail,
     adapter_type: run.adapter_type,
     retry_of_run_id: run.retry_of_run_id,
+    traceparent: run.traceparent,
     api_key,
     budgeted,
     actor: {

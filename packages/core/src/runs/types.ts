@@ -36,6 +36,8 @@ export interface ClaimedRun extends RunLease {
   trigger_detail: string | null;
   adapter_type: string;
   retry_of_run_id: string | null;
+  /** Of what caused it, where that was traced. */
+  traceparent: string | null;
   /** Of its own, for the time of the run: only for adapters that run a program. Stored nowhere. */
   api_key: string | null;
   /** There is a budget that its calls have to reserve from; one made meanwhile is found by its next call. */

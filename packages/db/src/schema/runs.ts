@@ -53,6 +53,8 @@ export const heartbeat_runs = pgTable(
     retry_of_run_id: uuid(),
     /** Longest chain of agent-made causes behind the wakeups of this run. */
     depth: integer().notNull().default(0),
+    /** Of what caused it (W3C Trace Context), where that was traced. */
+    traceparent: text(),
     claimed_by: text(),
     /** Grows with each claim and each loss; every write of a run names the fence that it was claimed with. */
     fence: bigint({ mode: 'number' }).notNull().default(0),

@@ -1,0 +1,29 @@
+import type { Config } from './config.ts';
+import { installTracing } from './tracing.ts';
+
+export type TelemetryConfig = Pick<
+  Config,
+  | 'role'
+  | 'otel_exporter_otlp_endpoint'
+  | 'otel_exporter_otlp_headers'
+  | 'otel_service_name'
+  | 'otel_traces_sampler_arg'
+>;
+
+/** A collector that does not answer holds up no stop for longer. */
+const STOP_MS = 3000;
+
+/** Tells a collector what the process does, where one is configured; without it no library is even loaded. */
+export async function startTelemetry(config: TelemetryConfig): Promise<{ stop(): Promise<void> }> {
+  if (config.otel_exporter_otlp_endpoint === null) return { stop: async () => undefined };
+  const { openTelemetry } = await import('./telemetry.ts');
+  const telemetry = openTelemetry(config);
+  installTracing(telemetry.tracing);
+  return {
+    async stop() {
+      installTracing(null);
+      const tooLong = new Promise<void>((resolve) => void setTimeout(resolve, STOP_MS).unref());
+      await Promise.race([telemetry.stop(), tooLong]);
+    },
+  };
+}

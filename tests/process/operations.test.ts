@@ -1,0 +1,181 @@
+/** What operators are told, from outside: traces at a collector, and alerts by mail, over two tiers. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  cloneDatabase,
+  type FakeMail,
+  type FakeModel,
+  killServices,
+  type ServiceProcess,
+  startFakeMail,
+  startFakeModel,
+  startService,
+  waitFor,
+} from '@acp/testkit';
+import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+
+interface Attribute {
+  key: string;
+  value: { stringValue?: string; intValue?: number | string };
+}
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  attributes: Attribute[];
+  role: string;
+}
+interface Traces {
+  resourceSpans: {
+    resource: { attributes: Attribute[] };
+    scopeSpans: { spans: Omit<Span, 'role'>[] }[];
+  }[];
+}
+
+const valuesOf = (attributes: readonly Attribute[]) =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue ?? Number.NaN)]),
+  );
+
+/** Takes what the tiers export, as a collector does. */
+async function startCollector() {
+  const bodies: { path: string; text: string; key: unknown }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      bodies.push({ path: request.url ?? '', text, key: request.headers['x-key'] });
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    spans: (): Span[] =>
+      bodies
+        .filter(({ path }) => path === '/v1/traces')
+        .flatMap(({ text }) => (JSON.parse(text) as Traces).resourceSpans)
+        .flatMap(({ resource, scopeSpans }) => {
+          const role = String(valuesOf(resource.attributes)['acp.role']);
+          return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ ...span, role })));
+        }),
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const SECRET_TEXT = 'the orchard behind the lighthouse';
+
+let collector: Awaited<ReturnType<typeof startCollector>>;
+let mail: FakeMail;
+let model: FakeModel;
+let api: Api;
+let web: ServiceProcess;
+let scheduler: ServiceProcess;
+
+beforeAll(async () => {
+  const db = await cloneDatabase('operations');
+  [collector, mail, model] = await Promise.all([startCollector(), startFakeMail(), startFakeModel()]);
+  await db.database.pool.query(
+    `insert into backups (status, trigger, claimed_by, started_at, error)
+     values ('failed', 'schedule', 'a process', now(), 'the store is full')`,
+  );
+  const env = {
+    ...baseEnv,
+    ...modelEnv(model.url),
+    DATABASE_URL: db.url,
+    LOG_LEVEL: 'debug',
+    SERVICE_BACKUP_SCHEDULE: 'off',
+    SERVICE_SMTP_URL: mail.url,
+    SERVICE_MAIL_FROM: 'alerts@example.com',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20key',
+  };
+  [web, scheduler] = await Promise.all([
+    startService({ ...env, SERVICE_ROLE: 'web' }),
+    startService({ ...env, SERVICE_ROLE: 'scheduler' }),
+  ]);
+  api = await signIn(web);
+});
+afterAll(async () => {
+  await killServices();
+  collector.close();
+  await model.close();
+  await mail.close();
+});
+
+describe('a trace', () => {
+  it('goes from a request over its transaction, job and run to the model, through both tiers, without what was said', async () => {
+    const team = await createTeam(api, ['Ada']);
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const issue = await api.call<{ id: string }>('POST', `/api/companies/${team.company_id}/issues`, {
+      title: SECRET_TEXT,
+    });
+    const invoked = await fetch(`${web.url}/api/agents/${team.agents[0]!.id}/heartbeat/invoke`, {
+      method: 'POST',
+      headers: { cookie: api.cookie, traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+    });
+    expect(invoked.status).toBe(201);
+    expect(issue.id).toBeDefined();
+    const spans = await waitFor(
+      () => {
+        const found = collector.spans().filter((span) => span.traceId === traceId);
+        const ended = ['invoke_agent', 'POST runs.invoke'];
+        return ended.every((name) => found.some((span) => span.name === name)) && found;
+      },
+      { timeout_ms: 20_000 },
+    );
+    const byId = new Map(spans.map((span) => [span.spanId, span]));
+    const chain: string[] = [];
+    for (
+      let span = spans.find(({ name }) => name.startsWith('chat '));
+      span !== undefined;
+      span = byId.get(span.parentSpanId ?? '')
+    )
+      chain.unshift(`${span.role}: ${span.name}`);
+    expect(chain).toEqual([
+      'web: POST runs.invoke',
+      'web: transaction',
+      'scheduler: invoke_agent',
+      'scheduler: chat fake-model',
+    ]);
+    expect(spans.map(({ role, name }) => `${role}: ${name}`)).toContain('scheduler: job execute-run');
+    const call = spans.find(({ name }) => name === 'chat fake-model')!;
+    expect(valuesOf(call.attributes)).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'fake-model',
+      'gen_ai.agent.id': team.agents[0]!.id,
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.usage.output_tokens': expect.any(Number),
+    });
+    expect(collector.bodies.every(({ key }) => key === 'a key')).toBe(true);
+    for (const { text } of collector.bodies) expect(text).not.toContain(SECRET_TEXT);
+    // Lines of both tiers name it.
+    for (const { log } of [web, scheduler]) expect(log.some((line) => line.trace_id === traceId)).toBe(true);
+  });
+});
+
+describe('an alert', () => {
+  it('that a scheduler found is shown by the web tier and has gone to the admin by mail', async () => {
+    const alerts = await waitFor(
+      async () => {
+        const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
+        return found.length > 0 && found;
+      },
+      { timeout_ms: 30_000 },
+    );
+    expect(alerts).toMatchObject([
+      { kind: 'backup_failed', message: 'The last backup failed: the store is full' },
+    ]);
+    const received = await waitFor(() => mail.received[0], { timeout_ms: 10_000 });
+    expect(received.to).toEqual(['admin@example.com']);
+    expect(received.raw).toContain('The last backup failed: the store is full');
+  });
+});
