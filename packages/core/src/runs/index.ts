@@ -35,6 +35,8 @@ export { mayReadRun, presentRun } from './present.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
 export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { listRunSteps } from './read-steps.ts';
+export type { RunStep } from './read-steps.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';

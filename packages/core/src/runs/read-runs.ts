@@ -99,7 +99,7 @@ export async function listRunEvents(
 }
 
 /** `mayReadRun` of the run that the entry belongs to. */
-function readable(reader: Actor) {
+export function readable(reader: Actor) {
   const mine =
     reader.kind === 'user'
       ? sql`r.private_to_user_id = ${reader.user_id}`

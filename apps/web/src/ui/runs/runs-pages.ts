@@ -3,6 +3,9 @@ import { count, duration, money, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
+import type { RunStep } from '@acp/core';
+import { runAdvice } from './run-advice.ts';
+import { runSteps } from './run-steps.ts';
 import { transcript } from './transcript.ts';
 
 interface RunsView {
@@ -87,6 +90,9 @@ interface RunView {
   run: Run;
   agent: Agent | undefined;
   events: readonly RunEvent[];
+  steps: readonly RunStep[];
+  /** Of its failure. */
+  error_category: string | null;
   can_cancel: boolean;
   /** Its programs have left changed files. */
   changes: boolean;
@@ -97,11 +103,16 @@ export function runBody(view: RunView): Html {
   const { run, events } = view;
   return html`!${formError(view.error)}
     <div class="columns">
-      <section class="card" aria-label="Transcript">
-        <h2>Transcript</h2>
-        !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat: only its person reads what was said.</p>`)}
-        !${transcript(run, events)}
-      </section>
+      <div>
+        <section class="card" aria-label="Time" data-live="run:${run.id}" data-source="/runs/${run.id}/steps">
+          !${runSteps(run, view.steps)}
+        </section>
+        <section class="card" aria-label="Transcript">
+          <h2>Transcript</h2>
+          !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat: only its person reads what was said.</p>`)}
+          !${transcript(run, events)}
+        </section>
+      </div>
       <aside class="card" data-live="run:${run.id}" data-source="/runs/${run.id}/facts">
         !${runFacts(view)}
       </aside>
@@ -111,15 +122,21 @@ export function runBody(view: RunView): Html {
 export function runFacts({
   run,
   agent,
+  error_category,
   can_cancel,
   changes,
-}: Pick<RunView, 'run' | 'agent' | 'can_cancel' | 'changes'>): Html {
+}: Pick<RunView, 'run' | 'agent' | 'error_category' | 'can_cancel' | 'changes'>): Html {
   const live = run.status === 'queued' || run.status === 'running';
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
       <dd>!${value}</dd>`;
   return html`<p>!${status(run.status)}</p>
-    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
+    !${when(
+      run.error,
+      (error) =>
+        html`<p class="error">${error}</p>
+          !${runAdvice(error_category, run)}`,
+    )}
     <dl class="facts">
       !${fact('Agent', agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : 'an agent')}
       !${run.issue_id ? fact('Issue', html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
@@ -132,5 +149,6 @@ export function runFacts({
       !${fact('Tokens written', html`${count(run.output_tokens)}`)} !${fact('Cost', money(run.cost_usd))}
       !${run.retry_of_run_id ? fact('Retry of', html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
     </dl>
-    !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}`;
+    !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}
+    !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => postButton(`/issues/${issue_id}/trigger`, 'Run again', { class: 'quiet small' }))}`;
 }

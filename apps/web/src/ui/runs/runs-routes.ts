@@ -1,10 +1,11 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
-import { hasChangedFiles, listAgents, listRunEvents, listRuns, presentRun } from '@acp/core';
+import { hasChangedFiles, listAgents, listRunEvents, listRuns, listRunSteps, presentRun } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { runSteps } from './run-steps.ts';
 import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
 import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
 
@@ -20,25 +21,30 @@ function filterOf(query: UiContext['query']) {
   };
 }
 
-async function runPage(context: UiContext<'run'>, error: string | null): Promise<Html> {
-  const { tx, user, subject, company_id } = context;
+/** What the page says beside the transcript. */
+async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
   const { agents } = await listAgents(tx, user, { company_id });
-  const events = await listRunEvents(tx, user, run.id, { limit: FIRST_ENTRIES });
-  const agent = agents.find(({ id }) => id === run.agent_id);
+  return {
+    run,
+    agent: agents.find(({ id }) => id === run.agent_id),
+    error_category: subject.error_category,
+    can_cancel: roleIn(user, company_id) !== 'viewer',
+    changes: await hasChangedFiles(tx, run.id),
+  };
+}
+
+async function runPage(context: UiContext<'run'>, error: string | null): Promise<Html> {
+  const { tx, user, subject, company_id } = context;
+  const facts = await factsOf(context);
+  const events = await listRunEvents(tx, user, subject.id, { limit: FIRST_ENTRIES });
+  const steps = await listRunSteps(tx, user, subject.id);
   const list = `/companies/${company_id}/runs`;
   return companyPage(context, {
-    title: `Run of ${agent?.name ?? 'an agent'}`,
+    title: `Run of ${facts.agent?.name ?? 'an agent'}`,
     active: list,
     trail: [{ label: 'Runs', path: list }],
-    body: runBody({
-      run,
-      agent,
-      events,
-      can_cancel: roleIn(user, company_id) !== 'viewer',
-      changes: await hasChangedFiles(tx, run.id),
-      error,
-    }),
+    body: runBody({ ...facts, events, steps, error }),
   });
 }
 
@@ -64,17 +70,10 @@ export const runsRoutes: UiRoute[] = [
     return companyPage(context, { title: 'Runs', active: path, body });
   }),
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
-  page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, company_id }) => {
-    const { agents } = await listAgents(tx, user, { company_id });
-    const run = presentRun(subject, user);
-    const agent = agents.find(({ id }) => id === run.agent_id);
-    return runFacts({
-      run,
-      agent,
-      can_cancel: roleIn(user, company_id) !== 'viewer',
-      changes: await hasChangedFiles(tx, run.id),
-    });
-  }),
+  page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),
+  page('/runs/{runId}/steps', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject }) =>
+    runSteps(presentRun(subject, user), await listRunSteps(tx, user, subject.id)),
+  ),
   // What the transcript's script asks for when it has missed something.
   page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, query }) => {
     const after = Number(query.after ?? 0);

@@ -51,7 +51,7 @@ function output(events: readonly RunEvent[]): Html {
 }
 
 function entry({ kind, payload, seq }: RunEvent): Html {
-  const at = html`data-kind="${kind}" data-seq="${seq}"`;
+  const at = html`id="entry-${seq}" data-kind="${kind}" data-seq="${seq}"`;
   switch (kind) {
     case 'status':
       return html`<p class="t-line" !${at}>${text(payload.status)}</p>`;

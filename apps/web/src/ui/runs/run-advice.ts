@@ -1,0 +1,42 @@
+/** A failure in words, with the next step: by the category that its error has. */
+import { html, type Html } from '../kit/html.ts';
+
+interface Place {
+  company_id: string;
+  agent_id: string;
+}
+
+const advice: Record<string, (place: Place) => Html> = {
+  auth: ({ company_id }) =>
+    html`The provider refused the key. <a href="/companies/${company_id}/providers">Put in a new one</a>, test
+      it, and run the agent again.`,
+  quota: ({ company_id }) =>
+    html`The provider has no quota left for the key. It is asked again when its pause is over;
+      <a href="/companies/${company_id}/providers">another provider</a> would be asked at once.`,
+  config: ({ agent_id }) =>
+    html`Something in the agent’s settings keeps it from running.
+      <a href="/agents/${agent_id}/settings">Look at its adapter, model and provider</a>; the adapter can be
+      tested there.`,
+  transient: () =>
+    html`The provider or the network failed for a while. Running it again is mostly all that it takes.`,
+  timeout: ({ agent_id }) =>
+    html`It took longer than it may. <a href="/agents/${agent_id}/settings">Give it more time</a>, or a
+      smaller task.`,
+  permanent: ({ agent_id }) =>
+    html`The provider takes what it was sent for wrong: often an unknown model.
+      <a href="/agents/${agent_id}/settings">Look at the model</a>.`,
+  budget: ({ company_id }) =>
+    html`A budget is spent. <a href="/companies/${company_id}/budgets">Raise or resolve it</a>, and run the
+      agent again.`,
+  lost: () =>
+    html`The scheduler that held the run is gone. It was tried once more unless it had changed something
+    already; look at what it did before you run it again.`,
+  internal: () =>
+    html`The service itself failed. The scheduler’s log has more under the run’s id; please report it.`,
+};
+
+/** '' where nothing is known of the category that the error does not say itself. */
+export function runAdvice(category: string | null, place: Place): Html {
+  const words = category === null || !Object.hasOwn(advice, category) ? undefined : advice[category];
+  return words === undefined ? '' : html`<p class="small">!${words(place)}</p>`;
+}
