@@ -104,6 +104,7 @@ export const sliceOrder = [
   'councils',
   'subagents',
   'evolutions',
+  'compiled-index',
   'plugins',
   'mcp-servers',
   'federation',

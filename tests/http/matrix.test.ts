@@ -122,6 +122,9 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // The agents and the issue of their examples are nobody's.
   'councils.convene': 404,
   'issues.change': 400,
+  // Nobody compiles, and nothing is being compiled.
+  'compiled-index.compile': 409,
+  'compiled-index.cancel': 409,
   // The agents on stage have finished nothing yet.
   'evolutions.evolve': 409,
   // Things of others, in a state of their own (specification, Issue checkout).

@@ -5,6 +5,7 @@ import type { ConsumeOptions, JobHandler } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from './context.ts';
 import { advanceCouncilJob } from './jobs/advance-council.ts';
+import { advanceCompileJob } from './jobs/advance-compile.ts';
 import { advanceEvolutionJob } from './jobs/advance-evolution.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { applyRemoteResultJob } from './jobs/apply-remote-result.ts';
@@ -49,6 +50,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
   'advance-council': consumer('advance-council', advanceCouncilJob, few),
+  'advance-compile': consumer('advance-compile', advanceCompileJob, few),
   'advance-evolution': consumer('advance-evolution', advanceEvolutionJob, few),
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),

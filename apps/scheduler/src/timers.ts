@@ -53,6 +53,7 @@ import {
 import { type Listener, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
+import { compileDue } from './compile-due.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
@@ -112,6 +113,7 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => sweepEvolutions(tx));
     },
   },
+  { name: 'compiles', interval_sec: 15, work: compileDue },
   {
     name: 'promotions',
     interval_sec: 60,

@@ -3197,6 +3197,50 @@ export interface Operations {
     answer: PromptEvolution;
   };
   /**
+   * The company’s compiled index: the promoted page, which agents read, the draft that waits for an admin (not for agents), what is being compiled. Drafts are promoted and discarded on the page of the knowledge.
+   */
+  'compiled-index.get': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: CompiledIndex;
+  };
+  /**
+   * Which agent’s model compiles the index, and how often. 404 for an agent that is not the company’s, 400 for one that no model computes.
+   */
+  'compiled-index.configure': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: CompileSettings;
+    answer: CompiledIndex;
+  };
+  /**
+   * Compiles now what has changed since; it becomes a draft. 409 while one is under way, where nothing has changed, without an agent, `budget exceeded`.
+   */
+  'compiled-index.compile': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: CompiledIndex;
+  };
+  /**
+   * Ends the compilation under way; what was promoted stays. 409 where there is none.
+   */
+  'compiled-index.cancel': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: CompiledIndex;
+  };
+  /**
    * Outbound webhooks of the company, newest first; never a secret.
    */
   'webhooks.list': {
@@ -5799,6 +5843,68 @@ export interface PromptEvolutionSummary {
   created_at: string;
   finished_at: string | null;
 }
+export interface CompiledIndex {
+  settings: {
+    agent_id: string | null;
+    every_hours: number | null;
+    next_at: string | null;
+  };
+  promoted: CompiledIndexVersion | null;
+  draft: CompiledIndexVersion | null;
+  compiling: CompiledIndexSummary | null;
+  history: CompiledIndexSummary[];
+  unread_sources: number;
+}
+export interface CompiledIndexVersion {
+  id: string;
+  company_id: string;
+  version: number;
+  status: 'compiling' | 'draft' | 'promoted' | 'superseded' | 'discarded' | 'failed' | 'cancelled';
+  agent_id: string;
+  batches: number;
+  batches_done: number;
+  statement_count: number;
+  error: string | null;
+  waiting_reason: string | null;
+  created_at: string;
+  finished_at: string | null;
+  promoted_at: string | null;
+  promoted_by_user_id: string | null;
+  statements: CompiledStatement[];
+}
+export interface CompiledStatement {
+  id: string;
+  topic: string;
+  text: string;
+  sources: StatementSource[];
+}
+export interface StatementSource {
+  source_type: ('note' | 'finding' | 'document' | 'attachment' | 'issue') | null;
+  source_id: string | null;
+  title: string | null;
+  url: string | null;
+  state: 'current' | 'changed' | 'gone';
+}
+export interface CompiledIndexSummary {
+  id: string;
+  company_id: string;
+  version: number;
+  status: 'compiling' | 'draft' | 'promoted' | 'superseded' | 'discarded' | 'failed' | 'cancelled';
+  agent_id: string;
+  batches: number;
+  batches_done: number;
+  statement_count: number;
+  error: string | null;
+  waiting_reason: string | null;
+  created_at: string;
+  finished_at: string | null;
+  promoted_at: string | null;
+  promoted_by_user_id: string | null;
+}
+export interface CompileSettings {
+  agent_id: string | null;
+  every_hours: number | null;
+}
 export interface Webhook {
   id: string;
   company_id: string;
@@ -7226,6 +7332,10 @@ export const routes = {
   'evolutions.list': ['GET', "/api/agents/{agentId}/prompt-evolutions", false],
   'evolutions.get': ['GET', "/api/prompt-evolutions/{evolutionId}", false],
   'evolutions.cancel': ['POST', "/api/prompt-evolutions/{evolutionId}/cancel", true],
+  'compiled-index.get': ['GET', "/api/companies/{companyId}/compiled-index", false],
+  'compiled-index.configure': ['PUT', "/api/companies/{companyId}/compiled-index/settings", false],
+  'compiled-index.compile': ['POST', "/api/companies/{companyId}/compiled-index/compile", true],
+  'compiled-index.cancel': ['POST', "/api/companies/{companyId}/compiled-index/cancel", true],
   'webhooks.list': ['GET', "/api/companies/{companyId}/webhooks", false],
   'webhooks.create': ['POST', "/api/companies/{companyId}/webhooks", true],
   'webhooks.update': ['PATCH', "/api/webhooks/{webhookId}", false],

@@ -15,6 +15,7 @@ import { commentEndpoints } from './comments.ts';
 import { chatEndpoints } from './chats.ts';
 import { councilEndpoints } from './councils.ts';
 import { companyEndpoints } from './companies.ts';
+import { compiledIndexEndpoints } from './compiled-index.ts';
 import { evolutionEndpoints } from './evolutions.ts';
 import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
@@ -91,6 +92,7 @@ export const endpoints: readonly EndpointRow[] = [
   councilEndpoints,
   subagentEndpoints,
   evolutionEndpoints,
+  compiledIndexEndpoints,
   webhookEndpoints,
   pluginEndpoints,
   mcpServerEndpoints,

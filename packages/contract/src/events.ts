@@ -6,6 +6,7 @@ import { BudgetIncident } from './budgets.ts';
 import { ChatMessageEvent } from './chats.ts';
 import { Comment } from './comments.ts';
 import { CouncilSummary } from './councils.ts';
+import { CompiledIndexSummary } from './compiled-index.ts';
 import { PromptEvolutionSummary } from './evolutions.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
@@ -150,6 +151,12 @@ export const eventTable = {
     topics: ({ id, issue_id }: CouncilSummary) => [`council:${id}`, ...issueTopic(issue_id)],
     plugin_type: null,
     doc: 'A council began, went on, or ended; without what was said.',
+  },
+  compiled_index_updated: {
+    data: CompiledIndexSummary,
+    topics: () => ['knowledge'],
+    plugin_type: null,
+    doc: 'A version of the compiled index began, went on, or changed its status; without its statements.',
   },
   evolution_updated: {
     data: PromptEvolutionSummary,

@@ -72,6 +72,7 @@ export * from './worker-files.ts';
 export * from './chats.ts';
 export * from './councils.ts';
 export * from './evolutions.ts';
+export * from './compiled-index.ts';
 export * from './subagents.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';

@@ -94,6 +94,15 @@ const rows = {
     sweep: 'councils: running ones without a turn under way, or whose issue is over, are moved on',
     doc: 'Moves a council on after a turn: the next round, the ranking, the conclusion.',
   },
+  'advance-compile': {
+    payload: Type.Object({ index_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 1,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep: 'compiles: compilations without a portion under way are moved on',
+    doc: 'Moves the compilation of an index on after a portion: the next one, or the draft.',
+  },
   'advance-evolution': {
     payload: Type.Object({ evolution_id: Uuid }),
     retry_limit: 8,

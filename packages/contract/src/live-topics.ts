@@ -10,6 +10,7 @@ const listTopics = [
   'projects',
   'approvals',
   'budgets',
+  'knowledge',
   'plugins',
   'workers',
   'admin',

@@ -18,6 +18,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   docs: 'This document.',
   documents: 'Texts of an issue, with every revision.',
   'execution-decisions': 'Why an agent went which way.',
+  'compiled-index': 'What is known, on one page that agents read.',
   evolutions: 'Prompts that are improved on finished work.',
   goals: 'What the company wants, from the whole down to the task.',
   security: 'The security log: sign-ins, refusals, uses of keys.',

@@ -35,6 +35,7 @@ export * from './chats/index.ts';
 export * from './councils/index.ts';
 export * from './subagents/index.ts';
 export * from './evolutions/index.ts';
+export * from './compiled-index/index.ts';
 export * from './plugins/index.ts';
 export * from './mcp-servers/index.ts';
 export * from './federation/index.ts';

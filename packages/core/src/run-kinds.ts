@@ -2,6 +2,7 @@
 // (docs/adding-a-kind.md); a test compares the two.
 import { chatReplyKind, chatSummaryKind } from './chats/index.ts';
 import { councilTurnKind } from './councils/index.ts';
+import { compileKind } from './compiled-index/index.ts';
 import { evolutionStepKind } from './evolutions/index.ts';
 import { findingsKind, heartbeatKind } from './heartbeats/index.ts';
 import { registerRunKind, type RunKind } from './runs/index.ts';
@@ -13,6 +14,7 @@ export const kindTable: readonly RunKind[] = [
   chatSummaryKind,
   councilTurnKind,
   evolutionStepKind,
+  compileKind,
 ];
 
 for (const kind of kindTable) registerRunKind(kind);

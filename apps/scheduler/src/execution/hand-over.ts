@@ -17,7 +17,7 @@ interface RemoteSettings {
   held: HeldRun;
   transcript: Transcript;
   kind: ExecutionKind;
-  knowledge: Work['knowledge'];
+  work: Pick<Work, 'knowledge' | 'index'>;
 }
 
 /** Thrown to roll back a hand-over that the fence refused. */
@@ -28,10 +28,10 @@ class NotOurs extends Error {}
  * the task's. Throws RunFailure for a configuration that makes no task, RunStopped where the run is not ours any more.
  */
 export async function handOver(
-  { database, logger, held, transcript, kind, knowledge }: RemoteSettings,
+  { database, logger, held, transcript, kind, work }: RemoteSettings,
   run: ClaimedRun,
 ): Promise<void> {
-  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run, knowledge));
+  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run, work));
   transcript.add('log', { message: 'queued as a task for a remote worker' });
   await transcript.flush();
   let attempts = 0;

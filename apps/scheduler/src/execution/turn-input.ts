@@ -36,7 +36,7 @@ export async function turnInput(
     const { system_prompt } = prompt;
     return { first: { system_prompt, messages: await openMessages(storage, prompt, signal) }, task };
   }
-  const payload = await readPayload(kind, database.db, run, work.knowledge);
+  const payload = await readPayload(kind, database.db, run, work);
   const content = JSON.stringify(payload, null, 2);
   const first = { system_prompt: payload.system_prompt, messages: [{ role: 'user' as const, content }] };
   // Only what runs here gets the key: what is told to the transcript has none.

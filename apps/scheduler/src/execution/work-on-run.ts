@@ -33,7 +33,7 @@ export async function workOnRun(
     if (isHandedOver(run)) {
       const budget = { database, logger, run, held, pricing, model: '', metered: false };
       await reserveTurn(budget, { system_prompt: '', messages: [] }, []);
-      await handOver({ database, logger, held, transcript, kind, knowledge: work.knowledge }, run);
+      await handOver({ database, logger, held, transcript, kind, work }, run);
       return 'handed over';
     }
     const planned = await persist(held, logger, async () =>

@@ -23,6 +23,7 @@ const NAMES = [
   'chat_message',
   'council_updated',
   'evolution_updated',
+  'compiled_index_updated',
 ];
 
 const LONGEST_WAIT_MS = 60_000;

@@ -20,6 +20,7 @@ function topicsOf(type, data) {
   // Once a turn: the parts of it come too often for a page to ask each time.
   if (type === 'run_event' && data.kind === 'prompt') return [type, `turns:${data.run_id}`];
   if (type === 'chat_message') return ['chats', `chat:${data.chat_id}`];
+  if (type === 'compiled_index_updated') return ['knowledge'];
   if (type === 'evolution_updated') return [`agent:${data.agent_id}`];
   if (type === 'council_updated') return [`council:${data.id}`, `council_sessions:${data.issue_id}`];
   if (type === 'worker_updated') return ['workers'];

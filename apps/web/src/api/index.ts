@@ -8,6 +8,7 @@ import { alertRoutes } from './alerts/routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { chatRoutes } from './chats/routes.ts';
 import { councilRoutes } from './councils/routes.ts';
+import { compiledIndexRoutes } from './compiled-index/routes.ts';
 import { evolutionRoutes } from './evolutions/routes.ts';
 import { subagentRoutes } from './subagents/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
@@ -84,6 +85,7 @@ export const apiRoutes: readonly Route[] = [
   councilRoutes,
   subagentRoutes,
   evolutionRoutes,
+  compiledIndexRoutes,
   webhookRoutes,
   pluginRoutes,
   mcpServerRoutes,

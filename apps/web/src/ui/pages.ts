@@ -16,6 +16,7 @@ import { approvalRoutes } from './approvals/approval-routes.ts';
 import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { councilUiRoutes } from './councils/council-routes.ts';
+import { compiledIndexUiRoutes } from './compiled-index/index-routes.ts';
 import { evolutionUiRoutes } from './evolutions/evolution-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
@@ -87,6 +88,7 @@ export const uiPages: readonly UiRoute[] = [
   chatRoutes,
   councilUiRoutes,
   evolutionUiRoutes,
+  compiledIndexUiRoutes,
   approvalRoutes,
   secretRoutes,
   peerRoutes,

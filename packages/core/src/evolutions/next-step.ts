@@ -122,6 +122,7 @@ function goOn(state: EvolutionState): Step {
   const next = 2 * MINIBATCH + heldOut(state).length;
   if (number >= MOST_CANDIDATES || rollouts + next > state.max_rollouts)
     return { what: 'finish', note: null };
+  if (isLearnt(state)) return { what: 'finish', note: null };
   const train = instances.flatMap(({ ordinal, split }) => (split === 'train' ? [ordinal] : []));
   const minibatch = minibatchOf(id, number, train);
   if (minibatch.length === 0) return { what: 'fail', error: 'none of its issues is left to learn from' };
@@ -130,6 +131,19 @@ function goOn(state: EvolutionState): Step {
     scored.map((each) => [each, heldOut(state).map((ordinal) => scoreOf(state, each, ordinal) ?? 0)]),
   );
   return { what: 'propose', parent_number: drawnParent(id, number, scores), minibatch };
+}
+
+/** Nothing was left to mend, for as long as each issue has its turn twice: nobody had to reflect. */
+function isLearnt({ candidates, steps, instances }: EvolutionState): boolean {
+  const rounds = 2 * Math.ceil(instances.filter(({ split }) => split === 'train').length / MINIBATCH);
+  return (
+    candidates.length > rounds &&
+    candidates
+      .slice(-rounds)
+      .every(
+        ({ number }) => !steps.some((step) => step.kind === 'reflect' && step.candidate_number === number),
+      )
+  );
 }
 
 const heldOut = ({ instances }: EvolutionState): number[] =>

@@ -35,6 +35,8 @@ const {
   agents,
   chat_messages,
   chats,
+  compiled_batches,
+  compiled_indexes,
   cost_events,
   council_participants,
   council_sessions,
@@ -114,6 +116,7 @@ async function subjectOf(
 }> {
   if (kind === 'council_turn') return councilOf(company, agent);
   if (kind === 'evolution_step') return evolutionOf(company, agent);
+  if (kind === 'compile') return compilationOf(company, agent);
   if (!kind.startsWith('chat_')) {
     const { id } = await createIssue(database.db, company, { assignee_agent_id: agent.id });
     return { subject: { type: 'issue', id }, payload: { round: 1 }, answers: async () => Promise.resolve() };
@@ -153,6 +156,20 @@ async function evolutionOf(company: { id: string }, agent: { id: string }): Retu
     await tx.update(evolution_steps).set({ run_id }).where(eq(evolution_steps.run_id, asked_of.run_id));
   };
   return { subject: { type: 'prompt_evolution', id: evolution!.id }, payload: step, answers };
+}
+
+async function compilationOf(company: { id: string }, agent: { id: string }): ReturnType<typeof subjectOf> {
+  const [index] = await database.db
+    .insert(compiled_indexes)
+    .values({ company_id: company.id, agent_id: agent.id, version: 1 })
+    .returning();
+  const batch = { index_id: index!.id, number: 0, source_keys: [], revisions: [], status: 'asked' };
+  await database.db.insert(compiled_batches).values(batch);
+  const answers = async (tx: Tx, run_id: string | undefined) => {
+    if (run_id === undefined) return;
+    await tx.update(compiled_batches).set({ run_id }).where(eq(compiled_batches.index_id, index!.id));
+  };
+  return { subject: { type: 'compiled_index', id: index!.id }, payload: { batch: 0 }, answers };
 }
 
 async function councilOf(company: { id: string }, agent: { id: string }): ReturnType<typeof subjectOf> {

@@ -24,6 +24,7 @@ export * from './secrets.ts';
 export * from './providers.ts';
 export * from './councils.ts';
 export * from './evolutions.ts';
+export * from './compiled-index.ts';
 export * from './subagents.ts';
 export * from './task-sessions.ts';
 export * from './documents.ts';

@@ -1,5 +1,5 @@
 import type { KnowledgePassage, TaskPayload, VerbRow } from '@acp/contract';
-import type { ClaimedRun, KnowledgeQuery, PromptAgent } from '@acp/core';
+import { type ClaimedRun, compiledIndexText, type KnowledgeQuery, type PromptAgent } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
@@ -35,8 +35,15 @@ interface KindRow<F extends { agent: PromptAgent }> {
   ready?: (facts: F) => boolean;
   /** What to look up in the company's knowledge; without it, or where it is null, nothing is. */
   question?: (facts: F) => KnowledgeQuery | null;
+  /** The company's promoted index stands in the prompt, and in the payload. */
+  index?: true;
   /** Pure: the same facts give the same text. */
-  prompt: (facts: F, reader: PromptReader, knowledge: readonly KnowledgePassage[]) => Prompt;
+  prompt: (
+    facts: F,
+    reader: PromptReader,
+    knowledge: readonly KnowledgePassage[],
+    index: string | null,
+  ) => Prompt;
   /** For programs and workers that take no prompt but the task; without it they can't run this kind. */
   payload?: (tx: Tx, run: ClaimedRun) => Promise<TaskPayload | undefined>;
   /** Verbs that are obeyed; the prompt tells of no others. */
@@ -55,7 +62,7 @@ interface ReadFacts {
   agent: PromptAgent;
   ready: boolean;
   question: KnowledgeQuery | null;
-  prompt: (reader: PromptReader, knowledge: readonly KnowledgePassage[]) => Prompt;
+  prompt: (reader: PromptReader, knowledge: readonly KnowledgePassage[], index: string | null) => Prompt;
 }
 
 /** For whom a run is, and what it is told. */
@@ -63,6 +70,8 @@ export interface Work {
   agent: PromptAgent;
   /** What was found of the kind's question. */
   knowledge: readonly KnowledgePassage[];
+  /** Markdown; null where nothing was promoted, or the kind has no use for it. */
+  index: string | null;
   prompt: (reader: PromptReader) => Prompt;
 }
 
@@ -82,7 +91,7 @@ export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>)
           agent: facts.agent,
           ready: ready?.(facts) ?? true,
           question: question?.(facts) ?? null,
-          prompt: (reader, knowledge) => prompt(facts, reader, knowledge),
+          prompt: (reader, knowledge, index) => prompt(facts, reader, knowledge, index),
         }
       );
     },
@@ -119,7 +128,8 @@ export async function workOf(
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
   const { agent, question, prompt } = facts;
   const knowledge = question === null ? [] : await recall(run.company_id, question, signal);
-  return { agent, knowledge, prompt: (reader) => prompt(reader, knowledge) };
+  const index = kind.index === true ? await compiledIndexText(tx, run.company_id) : null;
+  return { agent, knowledge, index, prompt: (reader) => prompt(reader, knowledge, index) };
 }
 
 /** Throws RunFailure for a kind that has no task payload. */
@@ -127,13 +137,16 @@ export async function readPayload(
   kind: ExecutionKind,
   tx: Tx,
   run: ClaimedRun,
-  knowledge: readonly KnowledgePassage[],
+  { knowledge, index }: Pick<Work, 'knowledge' | 'index'>,
 ): Promise<TaskPayload> {
   if (kind.payload === undefined)
     throw new RunFailure('config', `adapter ${run.adapter_type} can't run work of the kind ${kind.name}`);
   const payload = await kind.payload(tx, run);
   if (payload === undefined) throw new RunFailure('internal', 'the agent is gone');
-  if (knowledge.length === 0) return payload;
   const told = knowledge.map(({ source_type: source, ...passage }) => ({ source, ...passage }));
-  return { ...payload, knowledge: told };
+  return {
+    ...payload,
+    ...(told.length === 0 ? {} : { knowledge: told }),
+    ...(index === null ? {} : { compiled_index: index }),
+  };
 }

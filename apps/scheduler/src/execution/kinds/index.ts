@@ -1,6 +1,7 @@
 // The scheduler's half of the table of kinds (docs/adding-a-kind.md); a test compares it with core's.
 import { chatReply, chatSummary } from './chat/index.ts';
 import { councilTurn } from './council/index.ts';
+import { compile } from './compile/index.ts';
 import { evolutionStep } from './evolution/index.ts';
 import type { ExecutionKind } from './execution-kind.ts';
 import { findings } from './findings/index.ts';
@@ -13,7 +14,7 @@ export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 
-for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn, evolutionStep])
+for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn, evolutionStep, compile])
   registerExecutionKind(kind);
 
 export function kindOfRun(name: string): ExecutionKind {

@@ -87,7 +87,7 @@ function candidateFold(
     !${when(reason, (text) => html`<p>${text}</p>`)}
     !${
       prompt === null
-        ? html`<p class="soft">It is being written, or never was.</p>`
+        ? when(candidate.status === 'proposed', () => html`<p class="soft">It is being written.</p>`)
         : before === null
           ? html`<pre>${prompt}</pre>`
           : html`<p class="soft small">
@@ -123,6 +123,6 @@ function issueTable({ instances, candidates }: PromptEvolution): Html {
   ];
   return html`<section class="card scroll-x" aria-label="Issues" tabindex="0">
     <h2>Issues</h2>
-    !${table('Issues', columns, instances)}
+    !${table('Issues', columns, instances, { narrow: true })}
   </section>`;
 }

@@ -32,10 +32,10 @@ export function promptsBody(view: PromptsView): Html {
     !${when(
       evolutions,
       (listed) =>
-        html`<div data-live="agent:${agent.id}" data-source="${path}/part/evolutions">
+        html`!${when(view.can_write, () => evolveForms(agent, listed))}
+          <div data-live="agent:${agent.id}" data-source="${path}/part/evolutions">
             !${evolutionList(listed)}
-          </div>
-          !${when(view.can_write, () => evolveForms(agent, listed))}`,
+          </div>`,
     )}`;
 }
 

@@ -50,6 +50,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     label: 'Knowledge',
     entries: [
       { label: 'Search', path: '/knowledge' },
+      { label: 'Index', path: '/knowledge/index' },
       { label: 'Notes', path: '/notes' },
       { label: 'Skills', path: '/skills' },
     ],

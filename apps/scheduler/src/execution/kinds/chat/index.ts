@@ -28,6 +28,7 @@ export const chatReply = executionKind({
   facts: chatFacts,
   ready: ({ texts_awaited }) => !texts_awaited,
   question: questionOf,
+  index: true,
   prompt: chatPrompt,
   verbs: ({ chats }) => chats,
   max_turns: MAX_TURNS,

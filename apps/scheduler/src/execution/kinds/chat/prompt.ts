@@ -9,6 +9,7 @@ import {
   doneLines,
   failedBefore,
   identity,
+  indexed,
   known,
   requester,
   section,
@@ -32,6 +33,7 @@ export function chatPrompt(
   facts: ChatFacts,
   reader: PromptReader,
   knowledge: readonly KnowledgePassage[] = [],
+  index: string | null = null,
 ): Prompt {
   const verbs = verbTable.filter(({ chats }) => chats);
   const files = new Files(facts, reader);
@@ -39,6 +41,7 @@ export function chatPrompt(
   const about = [
     section('Your skills', skills(facts)),
     section('Who asks', requester(facts)),
+    section('What the company knows', indexed(index)),
     section('From the company’s knowledge', known(knowledge)),
     section(
       'Said before, in short',
@@ -57,8 +60,8 @@ export function chatPrompt(
   const question = [facts.question.body_markdown, ...files.told(facts.question)].join('\n\n').trim();
   if (reader !== 'program')
     return { system_prompt, history: said, user_message: question, images: files.imagesOf(facts.question) };
-  const told = facts.said.map(({ role, author_name: author }, index) =>
-    quoted('message', said[index]!.content, SAID, { role, author }),
+  const told = facts.said.map(({ role, author_name: author }, at) =>
+    quoted('message', said[at]!.content, SAID, { role, author }),
   );
   const author = facts.question.author_name;
   const parts = [

@@ -21,6 +21,7 @@ export const heartbeat = executionKind({
   ready: ({ issue }) => issue?.texts_awaited !== true,
   facts: promptFacts,
   question: questionOf,
+  index: true,
   prompt: buildPrompt,
   payload: taskPayload,
   verbs: () => true,

@@ -7,6 +7,7 @@ import {
   appliedBefore,
   failedBefore,
   identity,
+  indexed,
   known,
   PROSE_LIMIT,
   requester,
@@ -46,8 +47,12 @@ export function buildPrompt(
   facts: PromptFacts,
   reader: PromptReader = 'model',
   knowledge: readonly KnowledgePassage[] = [],
+  index: string | null = null,
 ): Prompt {
-  return { system_prompt: systemPrompt(facts, reader), user_message: userMessage(facts, knowledge) };
+  return {
+    system_prompt: systemPrompt(facts, reader),
+    user_message: userMessage(facts, knowledge, index),
+  };
 }
 
 function systemPrompt(facts: PromptFacts, reader: PromptReader): string {
@@ -62,7 +67,11 @@ function systemPrompt(facts: PromptFacts, reader: PromptReader): string {
     .join('\n\n');
 }
 
-function userMessage(facts: PromptFacts, knowledge: readonly KnowledgePassage[]): string {
+function userMessage(
+  facts: PromptFacts,
+  knowledge: readonly KnowledgePassage[],
+  index: string | null,
+): string {
   return [
     section('Why you were woken', facts.wakeups.length === 0 ? [] : [wakeReasons(facts)]),
     section('Goals, the nearest first', goals(facts)),
@@ -70,6 +79,7 @@ function userMessage(facts: PromptFacts, knowledge: readonly KnowledgePassage[])
     section('Colleagues', roster(facts)),
     section('Your skills', skills(facts)),
     section('Who asks for it', requester(facts)),
+    section('What the company knows', indexed(index)),
     section('From the company’s knowledge', known(knowledge)),
     facts.issue === null ? '' : `# Your issue\n${renderIssue(facts.issue)}`,
     section('Your sub-agents', renderSubagents(facts)),

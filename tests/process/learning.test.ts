@@ -1,11 +1,21 @@
-/** A prompt is evolved on real work through two tiers, and its scheduler dies on the way: no step that was done is made again. */
+/** Prompts evolve and the index is compiled through two tiers whose scheduler dies on the way: what was done is not done again. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Agent, Comment, Issue, PromptEvolution, PromptVersion, Run } from '@acp/contract';
+import type {
+  Agent,
+  Comment,
+  CompiledIndex,
+  Issue,
+  Note,
+  PromptEvolution,
+  PromptVersion,
+  Run,
+} from '@acp/contract';
 import {
   cloneDatabase,
   type FakeModel,
   type FakeModelRequest,
   killServices,
+  type ServiceProcess,
   startFakeModel,
   startService,
   type TestDatabase,
@@ -17,18 +27,28 @@ import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
 let db: TestDatabase;
 let model: FakeModel;
 let api: Api;
+let url: string;
+let scheduler: ServiceProcess;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   db = await cloneDatabase('evolutions_killed');
   model = await startFakeModel();
   env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
-  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+  const web = await startService({ ...env, SERVICE_ROLE: 'web' });
+  url = web.url;
+  api = await signIn(web);
+  scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
 });
 afterAll(async () => {
   await killServices();
   await model.close();
 });
+
+async function killScheduler(): Promise<void> {
+  scheduler.kill('SIGKILL');
+  await scheduler.ended;
+}
 
 const promptOf = ({ messages }: FakeModelRequest) => ({
   system: messages[0]!.content,
@@ -37,7 +57,6 @@ const promptOf = ({ messages }: FakeModelRequest) => ({
 
 it('raises the scores from the agent’s own issues, goes on after a kill, and activates what is better by a margin', async () => {
   model.setScript((request) => standIn(promptOf(request)));
-  let scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
   const { company_id, agents } = await createTeam(api, ['Ada'], {
     system_prompt: 'You answer.',
     max_concurrent_runs: 4,
@@ -84,8 +103,7 @@ it('raises the scores from the agent’s own issues, goes on after a kill, and a
   const evolution = async () => api.call<PromptEvolution>('GET', `/api/prompt-evolutions/${begun.id}`);
   const scoresOf = ({ instances }: PromptEvolution) => instances.flatMap(({ scores }) => scores);
   await waitFor(async () => stalled === 1 && scoresOf(await evolution()).length >= 3);
-  scheduler.kill('SIGKILL');
-  await scheduler.ended;
+  await killScheduler();
   const before = scoresOf(await evolution()).map(({ run_id }) => run_id);
   scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
 
@@ -113,4 +131,64 @@ it('raises the scores from the agent’s own issues, goes on after a kill, and a
     issues.slice(0, 1).map(async ({ id }) => api.call<Comment[]>('GET', `/api/issues/${id}/comments`)),
   );
   expect(comments).toHaveLength(1);
+});
+
+it('the index of a company is compiled, promoted on its page, and stands in the prompts of agents', async () => {
+  const { company_id, agents } = await createTeam(api, ['Cleo']);
+  const company = `/api/companies/${company_id}`;
+  const asked: string[] = [];
+  const worked: string[] = [];
+  model.setScript((request) => {
+    const { system, user } = promptOf(request);
+    if (!system.startsWith('You keep the index')) {
+      worked.push(user);
+      return 'Read.\n/status done';
+    }
+    const titles = [...user.matchAll(/id="(K\d+)" title="(Fact \d+)/g)];
+    asked.push(titles.map(([, , title]) => title).join());
+    if (asked.length === 2) return { chunks: ['{"sta'], stall: 'end' };
+    const statements = titles.map(([, label, title]) => ({
+      topic: 'Facts',
+      text: `${title} holds.`,
+      sources: [label],
+    }));
+    return JSON.stringify({ statements });
+  });
+  const notes: Note[] = [];
+  for (let n = 1; n <= 13; n += 1)
+    notes.push(
+      await api.call<Note>('POST', `${company}/notes`, { title: `Fact ${n}`, body_markdown: `It is ${n}.` }),
+    );
+  const index = async () => api.call<CompiledIndex>('GET', `${company}/compiled-index`);
+  await waitFor(async () => (await index()).unread_sources === 13);
+  await api.call('PUT', `${company}/compiled-index/settings`, { agent_id: agents[0]!.id, every_hours: 24 });
+  await api.call('POST', `${company}/compiled-index/compile`);
+  await waitFor(async () => asked.length === 2 && (await index()).compiling?.batches_done === 1);
+  await killScheduler();
+  scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  const { draft } = await waitFor(async () => {
+    const seen = await index();
+    return seen.draft !== null && seen;
+  });
+  expect(draft).toMatchObject({ version: 1, error: null, statement_count: 13 });
+  // The portion that was read before the kill is not read again; the other one is, once.
+  expect(asked).toHaveLength(3);
+  expect(asked[2]).toBe(asked[1]);
+
+  const promoted = await fetch(`${url}/companies/${company_id}/knowledge/index/promote?version=1`, {
+    method: 'POST',
+    headers: { cookie: api.cookie },
+    body: new URLSearchParams(),
+    redirect: 'manual',
+  });
+  expect(promoted.headers.get('location')).toBe(`/companies/${company_id}/knowledge/index?done=promote`);
+  await api.call('PATCH', `/api/notes/${notes[4]!.id}`, { body_markdown: 'It is another.' });
+  await api.call('POST', `${company}/issues`, {
+    title: 'Use it',
+    assignee_agent_id: agents[0]!.id,
+    status: 'todo',
+  });
+  const prompt = await waitFor(() => worked[0]);
+  expect(prompt).toContain(`- Fact 1 holds. [Fact 1](/notes/${notes[0]!.id})`);
+  expect(prompt).toContain('- Fact 5 holds. (its source has changed since)');
 });

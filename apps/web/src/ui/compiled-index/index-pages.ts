@@ -1,0 +1,168 @@
+/** The compiled index of a company: what agents read, what waits to be promoted, and how it is compiled. */
+import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
+import { timeAgo, timeTo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, input, postButton, select, status } from '../kit/parts.ts';
+import { textDiff } from '../kit/text-diff.ts';
+
+export interface IndexView {
+  company_id: string;
+  index: CompiledIndex;
+  agents: readonly Agent[];
+  is_admin: boolean;
+}
+
+export const indexPath = (company_id: string): string => `/companies/${company_id}/knowledge/index`;
+
+export function indexBody(view: IndexView): Html {
+  const here = indexPath(view.company_id);
+  return html`<p class="soft">
+      What the company knows, on one page that stands in the prompts of its agents. Each statement leads to
+      where it comes from. A new version is a draft until an admin promotes it.
+    </p>
+    <div data-live="knowledge" data-source="${here}/part/versions">!${indexPart(view)}</div>
+    !${when(view.is_admin, () => settingsForm(view))}`;
+}
+
+export function indexPart(view: IndexView): Html {
+  const { promoted, draft, history } = view.index;
+  return html`!${underWay(view)}!${when(draft, (version) => draftCard(view, version))}
+  !${
+    promoted === null
+      ? emptyState(
+          'Agents read no index yet',
+          html`The first one is there when an admin has promoted a draft.`,
+        )
+      : html`<section class="card" aria-label="Promoted">
+          <h2>What agents read</h2>
+          <p class="soft small">Version ${promoted.version}, promoted !${timeAgo(promoted.promoted_at)}</p>
+          !${statementList(promoted.statements)}
+        </section>`
+  }
+  !${when(
+    history.length > 0,
+    () =>
+      html`<section class="card" aria-label="Versions">
+        <h2>Versions</h2>
+        <ul class="list">
+          !${each(
+            history,
+            (version) =>
+              html`<li>
+                !${status(version.status)}
+                <span class="grow"
+                  >Version ${version.version}, ${version.statement_count}
+                  statements!${when(version.error, (error) => html`: ${error}`)}</span
+                >
+                <span class="soft small">!${timeAgo(version.created_at)}</span>
+              </li>`,
+          )}
+        </ul>
+      </section>`,
+  )}`;
+}
+
+function underWay({ company_id, index, is_admin }: IndexView): Html {
+  const { compiling, unread_sources: unread } = index;
+  const here = indexPath(company_id);
+  if (compiling === null)
+    return html`<section class="card" aria-label="State">
+      <p>
+        ${unread === 0 ? 'All that is known has been read.' : `${unread} sources are new or have changed since.`}
+      </p>
+      !${when(is_admin, () => postButton(`${here}/compile`, 'Compile now'))}
+    </section>`;
+  return html`<section class="card" aria-label="State">
+    <div class="comment-head">
+      !${status('running')}
+      <span
+        >Version ${compiling.version} is being compiled: ${compiling.batches_done} of ${compiling.batches}
+        portions are read.</span
+      >
+      <span class="grow"></span>
+      !${when(is_admin, () => postButton(`${here}/cancel`, 'Cancel it', { class: 'quiet small' }))}
+    </div>
+    !${when(compiling.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
+  </section>`;
+}
+
+function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIndexVersion): Html {
+  const act = (what: string, label: string, options: { class?: string; confirm?: string } = {}): Html =>
+    postButton(`${indexPath(company_id)}/${what}?version=${draft.version}`, label, options);
+  return html`<section class="card" aria-label="Draft">
+    <h2>Draft</h2>
+    <p class="soft small">Version ${draft.version}, compiled !${timeAgo(draft.finished_at)}</p>
+    !${when(draft.error, (error) => html`<p class="error">It ended early: ${error}</p>`)}
+    !${when(
+      is_admin,
+      () =>
+        html`<div class="row">
+          !${act('promote', 'Promote it')}
+          !${act('discard', 'Discard it', { class: 'quiet', confirm: 'Throw the draft away? Its sources are read again by the next compilation.' })}
+        </div>`,
+    )}
+    !${
+      index.promoted === null
+        ? ''
+        : html`<details open>
+            <summary>What is different from what agents read</summary>
+            !${textDiff(plain(index.promoted.statements), plain(draft.statements))}
+          </details>`
+    }
+    <details !${index.promoted === null ? 'open' : ''}>
+      <summary>All ${draft.statements.length} statements with their sources</summary>
+      !${statementList(draft.statements)}
+    </details>
+  </section>`;
+}
+
+/** As text that can be compared: a statement a line, under its topic. */
+function plain(statements: readonly CompiledStatement[]): string {
+  return [...byTopic(statements)]
+    .map(([, own]) => `${own[0]!.topic}\n${own.map(({ text }) => `- ${text}\n`).join('')}`)
+    .join('\n');
+}
+
+const byTopic = (statements: readonly CompiledStatement[]): Map<string, CompiledStatement[]> =>
+  Map.groupBy(statements, ({ topic }) => topic.toLowerCase());
+
+function statementList(statements: readonly CompiledStatement[]): Html {
+  if (statements.length === 0) return html`<p class="soft">It is empty.</p>`;
+  return each(
+    [...byTopic(statements)],
+    ([, own]) =>
+      html`<h3>${own[0]!.topic}</h3>
+        <ul>
+          !${each(own, statement)}
+        </ul>`,
+  );
+}
+
+function statement({ text, sources }: CompiledStatement): Html {
+  const gone = sources.some(({ state }) => state === 'gone');
+  const stale = sources.some(({ state }) => state === 'changed');
+  return html`<li>
+    ${text}
+    <span class="soft small"
+      >!${each(sources, ({ title, url }) => when(url, (to) => html`<a href="${to}">${title ?? 'source'}</a> `))}</span
+    >
+    !${when(gone, () => html`<span class="status" data-status="blocked">a source is gone: agents are not told</span>`)}
+    !${when(stale && !gone, () => html`<span class="status" data-status="waiting">its source has changed</span>`)}
+  </li>`;
+}
+
+function settingsForm({ company_id, index, agents }: IndexView): Html {
+  const { agent_id, every_hours: hours, next_at: next } = index.settings;
+  const choices = agents.map(({ id, name }) => ({ value: id, label: name }));
+  return html`<section class="card">
+    <h2>How it is compiled</h2>
+    <form method="post" action="${indexPath(company_id)}/settings">
+      <div class="row">
+        !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: 'nobody' }, ...choices] })}
+        !${input({ name: 'every_hours', label: 'Every so many hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
+      </div>
+      <button>Save</button>
+    </form>
+    !${when(next, (at) => html`<p class="soft small">The next time: !${timeTo(at)}</p>`)}
+  </section>`;
+}

@@ -1,0 +1,90 @@
+import { ChooseDraft, compiledIndexEndpoints as rows } from '@acp/contract';
+import { discardIndex, listAgents, promoteIndex, readCompiledIndex } from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
+import { companyPage } from '../kit/company-frame.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, notice } from '../kit/parts.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
+import { indexBody, indexPart, indexPath, type IndexView } from './index-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+type CompanyContext = UiContext<'company'>;
+
+/** Promotion is an act of people on this page; no endpoint of the API does it (specification, Companies). */
+const chooseRow = { ...rows.cancel, auth: ['user'], body: ChooseDraft } as const;
+
+const done: Record<string, string> = {
+  settings: 'Saved.',
+  compile: 'It is being compiled.',
+  cancel: 'The compilation was ended.',
+  promote: 'Agents read it from now on.',
+  discard: 'The draft was thrown away.',
+};
+
+async function loadView({ tx, user, company_id }: CompanyContext): Promise<IndexView> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  return {
+    company_id,
+    index: await readCompiledIndex(tx, user, company_id),
+    agents: workingAgents(agents),
+    is_admin: roleIn(user, company_id) === 'admin',
+  };
+}
+
+async function indexPage(context: CompanyContext, error: string | null = null): Promise<Html> {
+  context.services.instance.requireFeature(rows.get);
+  const { company_id, query } = context;
+  return companyPage(context, {
+    title: 'Index',
+    active: indexPath(company_id),
+    trail: [{ label: 'Knowledge', path: `/companies/${company_id}/knowledge` }],
+    body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${indexBody(await loadView(context))}`,
+  });
+}
+
+const next =
+  (what: string) =>
+  ({ company_id }: CompanyContext): string =>
+    `${indexPath(company_id)}?done=${what}`;
+const failed = (context: CompanyContext, error: string): Promise<Html> => indexPage(context, error);
+const readVersion = (_: unknown, { query }: CompanyContext) => ({ version: Number(query.version ?? 0) });
+
+const path = '/companies/{companyId}/knowledge/index';
+
+export const compiledIndexUiRoutes: UiRoute[] = [
+  page(path, { scope: byCompany, role: 'viewer' }, (c) => indexPage(c)),
+  // What the script asks for when something has changed.
+  page(`${path}/part/versions`, { scope: byCompany, role: 'viewer' }, async (c) => {
+    c.services.instance.requireFeature(rows.get);
+    return indexPart(await loadView(c));
+  }),
+  action(`${path}/settings`, rows.configure, {
+    read: (form) => ({
+      agent_id: form.cleared('agent_id'),
+      every_hours: form.text('every_hours').trim() === '' ? null : form.number('every_hours'),
+    }),
+    next: next('settings'),
+    failed,
+  }),
+  action(`${path}/compile`, rows.compile, { next: next('compile'), failed }),
+  action(`${path}/cancel`, rows.cancel, { next: next('cancel'), failed }),
+  action(`${path}/promote`, chooseRow, {
+    read: readVersion,
+    handler: async (c) => {
+      await promoteIndex(c.tx, c.actor, c.company_id, c.body.version);
+      return readCompiledIndex(c.tx, c.actor, c.company_id);
+    },
+    next: next('promote'),
+    failed,
+  }),
+  action(`${path}/discard`, chooseRow, {
+    read: readVersion,
+    handler: async (c) => {
+      await discardIndex(c.tx, c.actor, c.company_id, c.body.version);
+      return readCompiledIndex(c.tx, c.actor, c.company_id);
+    },
+    next: next('discard'),
+    failed,
+  }),
+];

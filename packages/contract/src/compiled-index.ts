@@ -1,0 +1,161 @@
+/** The compiled index: what a company knows, on one page that agents read in each prompt, each statement with its source. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { knowledgeTypes } from './knowledge.ts';
+import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+
+/** On one page. */
+export const MOST_STATEMENTS = 150;
+
+/** `draft` waits for an admin; agents read the `promoted` one and no other. */
+export const indexStatuses = [
+  'compiling',
+  'draft',
+  'promoted',
+  'superseded',
+  'discarded',
+  'failed',
+  'cancelled',
+] as const;
+export type IndexStatus = (typeof indexStatuses)[number];
+
+export const StatementSource = Type.Object({
+  /** Null where it is gone. */
+  source_type: Nullable(OneOf(knowledgeTypes)),
+  source_id: Nullable(Uuid),
+  title: Nullable(Type.String()),
+  /** Path of the page that shows it. */
+  url: Nullable(Type.String()),
+  /** `changed` since it was read, or `gone`: agents are not told a statement of which a source is gone. */
+  state: OneOf(['current', 'changed', 'gone']),
+});
+export type StatementSource = Static<typeof StatementSource>;
+
+export const CompiledStatement = Type.Object({
+  id: Uuid,
+  topic: Type.String(),
+  text: Type.String(),
+  sources: Type.Array(StatementSource),
+});
+export type CompiledStatement = Static<typeof CompiledStatement>;
+
+const outline = {
+  id: Uuid,
+  company_id: Uuid,
+  version: Type.Integer(),
+  status: OneOf(indexStatuses),
+  agent_id: Uuid,
+  /** Portions of sources that are read, each by a run. */
+  batches: Type.Integer(),
+  batches_done: Type.Integer(),
+  statement_count: Type.Integer(),
+  error: Nullable(Type.String()),
+  /** What holds it up at the moment. */
+  waiting_reason: Nullable(Type.String()),
+  created_at: Timestamp,
+  finished_at: Nullable(Timestamp),
+  promoted_at: Nullable(Timestamp),
+  promoted_by_user_id: Nullable(Uuid),
+};
+export const CompiledIndexSummary = Type.Object(outline);
+export type CompiledIndexSummary = Static<typeof CompiledIndexSummary>;
+
+export const CompiledIndexVersion = Type.Object({
+  ...outline,
+  /** By topic. */
+  statements: Type.Array(CompiledStatement),
+});
+export type CompiledIndexVersion = Static<typeof CompiledIndexVersion>;
+
+export const CompileSettings = Type.Object({
+  /** Whose model compiles, and whose budget pays; null: nobody's. */
+  agent_id: Nullable(Uuid),
+  /** Null: only when an admin asks for it. */
+  every_hours: Nullable(Type.Integer({ minimum: 1, maximum: 720 })),
+});
+export type CompileSettings = Static<typeof CompileSettings>;
+
+export const CompiledIndex = Type.Object({
+  settings: Type.Object({ ...CompileSettings.properties, next_at: Nullable(Timestamp) }),
+  promoted: Nullable(CompiledIndexVersion),
+  /** For people; null for agents. */
+  draft: Nullable(CompiledIndexVersion),
+  compiling: Nullable(CompiledIndexSummary),
+  /** The latest ten, newest first. */
+  history: Type.Array(CompiledIndexSummary),
+  /** Sources that no compilation has read as they are now. */
+  unread_sources: Type.Integer(),
+});
+export type CompiledIndex = Static<typeof CompiledIndex>;
+
+/** Which draft is meant: another one may have come meanwhile. */
+export const ChooseDraft = Type.Object({ version: Type.Integer({ minimum: 1 }) });
+
+/** What a model answers that is given a portion of sources. */
+export const CompiledBatch = Type.Object({
+  statements: Type.Array(
+    Type.Object({
+      topic: Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' }),
+      text: Type.String({ minLength: 1, maxLength: 4000, pattern: '\\S' }),
+      sources: Type.Array(Type.String({ maxLength: 20 }), { maxItems: 50 }),
+      replaces: Type.Optional(Type.Array(Type.String({ maxLength: 20 }), { maxItems: 50 })),
+    }),
+    { maxItems: 100 },
+  ),
+});
+export type CompiledBatch = Static<typeof CompiledBatch>;
+
+const ofCompany = {
+  auth: BEARER,
+  scope: { by: 'company', param: 'companyId' },
+  feature: 'compiled_knowledge',
+} as const;
+const path = '/api/companies/{companyId}/compiled-index';
+
+export const compiledIndexEndpoints = {
+  get: endpoint({
+    ...ofCompany,
+    id: 'compiled-index.get',
+    method: 'GET',
+    path,
+    role: 'viewer',
+    response: CompiledIndex,
+    status: 200,
+    tx: 'none',
+    doc: 'The company’s compiled index: the promoted page, which agents read, the draft that waits for an admin (not for agents), what is being compiled. Drafts are promoted and discarded on the page of the knowledge.',
+  }),
+  configure: endpoint({
+    ...ofCompany,
+    id: 'compiled-index.configure',
+    method: 'PUT',
+    path: `${path}/settings`,
+    role: 'admin',
+    body: CompileSettings,
+    response: CompiledIndex,
+    status: 200,
+    tx: 'write',
+    doc: 'Which agent’s model compiles the index, and how often. 404 for an agent that is not the company’s, 400 for one that no model computes.',
+  }),
+  compile: endpoint({
+    ...ofCompany,
+    id: 'compiled-index.compile',
+    method: 'POST',
+    path: `${path}/compile`,
+    role: 'admin',
+    response: CompiledIndex,
+    status: 201,
+    tx: 'write',
+    doc: 'Compiles now what has changed since; it becomes a draft. 409 while one is under way, where nothing has changed, without an agent, `budget exceeded`.',
+  }),
+  cancel: endpoint({
+    ...ofCompany,
+    id: 'compiled-index.cancel',
+    method: 'POST',
+    path: `${path}/cancel`,
+    role: 'admin',
+    response: CompiledIndex,
+    status: 200,
+    tx: 'write',
+    doc: 'Ends the compilation under way; what was promoted stays. 409 where there is none.',
+  }),
+};

@@ -1,0 +1,115 @@
+import { liveRunStatuses, schema, type Tx } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import { and, asc, eq, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { BUDGET_EXCEEDED, budgetHeld } from '../agents/index.ts';
+import { scopesOfRun } from '../budgets/index.ts';
+import { admitRuns, cancelRuns, readAgentFacts } from '../runs/index.ts';
+import { flagEnabled } from '../settings/index.ts';
+import { COMPILE, compileProposal } from './compile-proposal.ts';
+import { endCompile, finishCompile } from './end-compile.ts';
+import { indexChange, type IndexRow } from './read-index.ts';
+
+const { compiled_batches, compiled_indexes } = schema;
+const scheduler = systemActor('scheduler');
+
+const ATTEMPTS = 3;
+/** Failures that another attempt would meet again. */
+const FINAL = new Set(['budget', 'config', 'quota', 'auth']);
+/** A paused agent or a provider without quota is waited for, so long. */
+const LONGEST = sql`interval '2 days'`;
+const TOO_LONG = 'it took more than two days';
+const MOST = 200;
+
+/** Moves a compilation on as far as its rows allow: the job `advance-compile`. Repeated it changes nothing. */
+export async function advanceCompile(tx: Tx, index_id: string): Promise<void> {
+  // The agent ahead of the index: that is the order of locks.
+  await tx.execute(sql`select from agents a join compiled_indexes i on i.agent_id = a.id
+    where i.id = ${index_id} for no key update of a`);
+  const [index] = await tx
+    .select()
+    .from(compiled_indexes)
+    .where(and(eq(compiled_indexes.id, index_id), eq(compiled_indexes.status, 'compiling')))
+    .for('no key update');
+  if (index !== undefined) await advanceLocked(tx, index);
+}
+
+/** One portion after the other: each knows what the ones before have stated. */
+export async function advanceLocked(tx: Tx, index: IndexRow): Promise<void> {
+  const agent = await readAgentFacts(tx, index.agent_id);
+  if (agent === undefined || agent.status === 'terminated')
+    return endCompile(tx, scheduler, index, { status: 'cancelled', error: 'the agent is gone' });
+  if (!(await flagEnabled(tx, 'compiled_knowledge')))
+    return endCompile(tx, scheduler, index, { status: 'cancelled', error: 'it was switched off' });
+  await failLost(tx, index);
+  const batches = await tx
+    .select()
+    .from(compiled_batches)
+    .where(eq(compiled_batches.index_id, index.id))
+    .orderBy(asc(compiled_batches.number));
+  const given = batches.find(
+    ({ status, attempts, error_category: category }) =>
+      status === 'failed' && (attempts >= ATTEMPTS || FINAL.has(category ?? '')),
+  );
+  if (given !== undefined) return finishCompile(tx, index, given.error ?? 'a portion failed');
+  if (await isOverdue(tx, index)) return finishCompile(tx, index, TOO_LONG);
+  if (batches.some(({ status }) => status === 'asked')) return tell(tx, index, null);
+  const next = batches.find(({ status }) => status !== 'done');
+  if (next === undefined) return finishCompile(tx, index, null);
+  const run_id = newId();
+  const { admitted, refused } = await admitRuns(tx, scheduler, agent, [
+    compileProposal(index, agent, run_id, next.number),
+  ]);
+  if (admitted.length > 0)
+    await tx
+      .update(compiled_batches)
+      .set({ run_id, status: 'asked', attempts: next.attempts + 1 })
+      .where(and(eq(compiled_batches.index_id, index.id), eq(compiled_batches.number, next.number)));
+  const reason = refused[0]?.reason ?? null;
+  if (reason === BUDGET_EXCEEDED) return finishCompile(tx, index, BUDGET_EXCEEDED);
+  return tell(tx, index, reason);
+}
+
+async function tell(tx: Tx, index: IndexRow, waiting_reason: string | null): Promise<void> {
+  const [row] = await tx
+    .update(compiled_indexes)
+    .set({ waiting_reason })
+    .where(eq(compiled_indexes.id, index.id))
+    .returning();
+  await recordChanges(tx, scheduler, [await indexChange(tx, row!)]);
+}
+
+async function isOverdue(tx: Tx, { id }: IndexRow): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from compiled_indexes where id = ${id} and created_at < now() - ${LONGEST}`,
+  );
+  return rows.length > 0;
+}
+
+/** Portions whose run went without an end. */
+async function failLost(tx: Tx, { id }: IndexRow): Promise<void> {
+  await tx.execute(sql`
+    update compiled_batches b set status = 'failed', error = 'its run is gone', error_category = 'lost'
+    where b.index_id = ${id} and b.status = 'asked'
+      and not exists (select from heartbeat_runs r where r.id = b.run_id and r.status in ${liveRunStatuses})`);
+}
+
+/** Calls off portions that can't begin, and moves on what was held up, or whose job was lost. @returns how many */
+export async function sweepCompiles(tx: Tx): Promise<number> {
+  const waiting = sql`r.kind = ${COMPILE} and r.status = 'queued'`;
+  const late = sql`${waiting} and exists (select from compiled_indexes i
+    where i.id = r.subject_id and i.created_at < now() - ${LONGEST})`;
+  await recordChanges(tx, scheduler, [
+    ...(await cancelRuns(tx, sql`${waiting} and ${budgetHeld(scopesOfRun('r'))}`, BUDGET_EXCEEDED)),
+    ...(await cancelRuns(tx, late, TOO_LONG)),
+  ]);
+  const { rows } = await tx.execute<{ index_id: string }>(sql`
+    select i.id as index_id from compiled_indexes i
+    where i.status = 'compiling' and i.created_at < now() - interval '15 seconds'
+      and not exists (select from heartbeat_runs r
+        where r.subject_id = i.id and r.kind = ${COMPILE} and r.status in ${liveRunStatuses})
+    order by i.created_at limit ${MOST}`);
+  await enqueueMany(tx, 'advance-compile', rows);
+  return rows.length;
+}
