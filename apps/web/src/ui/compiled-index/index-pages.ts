@@ -68,7 +68,7 @@ function underWay({ company_id, index, is_admin }: IndexView): Html {
   if (compiling === null)
     return html`<section class="card" aria-label="State">
       <p>
-        ${unread === 0 ? 'All that is known has been read.' : `${unread} sources are new or have changed since.`}
+        ${unread === 0 ? 'All that is known has been read.' : `New, or changed since they were read: ${unread} ${unread === 1 ? 'source' : 'sources'}.`}
       </p>
       !${when(is_admin, () => postButton(`${here}/compile`, 'Compile now'))}
     </section>`;
