@@ -100,6 +100,7 @@ describe('a company on its way from one instance to another', () => {
       '2 schedules and webhooks start switched off.',
       'Signed webhooks have new secrets: rotate them to see them.',
       'Nobody is woken for the imported issues.',
+      'Skill House rules is taught to every agent of the company.',
       'Agent Grace may use the company’s secrets.',
       'Agent Grace runs by the adapter docker.',
       'Project Shop runs in its workspaces: npm ci.',

@@ -233,6 +233,19 @@ describe('who may import', () => {
     expect(await statuses(merged)).toEqual([200, 200, 200, 403, 404, 401]);
   });
 
+  it('an admin of a company may name a listed variable; without a key the provider is made switched off', async () => {
+    const listed = bundleOf({ providers: [provider({ api_key_env: 'LISTED_API_KEY' })] });
+    const dry = { bundle: listed, company_id: cast.company_id, dry_run: true };
+    const warned = async () => ((await send(dry)).body as { warnings: string[] }).warnings;
+    expect(await warned()).toEqual(['Provider P has no key and is switched off.']);
+    process.env.LISTED_API_KEY = 'from the environment';
+    try {
+      expect((await warned())[0]).toContain('LISTED_API_KEY of the service’s environment');
+    } finally {
+      delete process.env.LISTED_API_KEY;
+    }
+  });
+
   it('an instance admin may name any variable that ends in _API_KEY, and is told where the key comes from', async () => {
     process.env.ACP_TEST_API_KEY = 'from the environment';
     try {

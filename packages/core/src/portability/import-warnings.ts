@@ -44,6 +44,12 @@ export function warningsOf(facts: ImportFacts): string[] {
       ([label, name]) => `Provider ${label} takes its key from ${name} of the service’s environment.`,
     ),
     ...facts.kept_roles,
+    // Whoever writes it instructs them all, those that were there included.
+    ...ids
+      .fresh('skills')
+      .flatMap(({ name, company_wide }) =>
+        company_wide ? [`Skill ${name} is taught to every agent of the company.`] : [],
+      ),
     ...agents.flatMap(rightsOf),
     ...ids.fresh('projects').flatMap(commandsOf),
     ...missingSecrets(facts),

@@ -44,8 +44,12 @@ function wantedOf(bundle: CompanyBundle) {
   ];
 }
 
-/** One statement, whatever the number of entries. Of several twins the oldest. */
+/**
+ * One statement, whatever the number of entries. Of several twins the oldest. The planner takes what comes as JSON for a
+ * hundred rows, and would compare each of many thousands with each row of the company.
+ */
 export async function matchExisting(tx: Tx, company_id: string, bundle: CompanyBundle): Promise<Existing> {
+  await tx.execute(sql`set local enable_nestloop = off`);
   const { rows } = await tx.execute<{ list: string; index: number; id: string }>(sql`
     with wanted as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(wantedOf(bundle))}::jsonb)
@@ -85,6 +89,7 @@ export async function matchExisting(tx: Tx, company_id: string, bundle: CompanyB
           and t.kind = w.kind and t.deleted_at is null
     )
     select distinct on (list, index) list, index, id from found order by list, index, created_at, id`);
+  await tx.execute(sql`set local enable_nestloop = on`);
   const existing = new Map<string, Map<number, string>>();
   for (const { list, index, id } of rows)
     existing.set(list, (existing.get(list) ?? new Map<number, string>()).set(index, id));
