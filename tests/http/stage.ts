@@ -164,9 +164,15 @@ async function stageInvites(tx: Tx, { company_id, stranger }: Cast): Promise<Sta
 
 /** With something to look at. */
 async function stageWorkspace(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
-  await tx
-    .insert(schema.workspaces)
-    .values({ company_id, issue_id: issue.id, kind: 'repository', state: 'ready', branch: 'staged' });
+  await tx.insert(schema.workspaces).values({
+    company_id,
+    issue_id: issue.id,
+    kind: 'repository',
+    state: 'ready',
+    branch: 'staged',
+    version: 1,
+    head_commit: 'staged',
+  });
   const remark = { path: 'README.md', line: 1, body_markdown: 'Staged' };
   return { reviewCommentId: (await createReviewComment(tx, director, issue, remark)).id };
 }

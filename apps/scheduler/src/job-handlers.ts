@@ -4,6 +4,7 @@ import { keyLedger } from '@acp/core';
 import type { ConsumeOptions, JobHandler } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from './context.ts';
+import { actOnWorkspaceJob } from './jobs/act-on-workspace.ts';
 import { advanceCouncilJob } from './jobs/advance-council.ts';
 import { advanceCompileJob } from './jobs/advance-compile.ts';
 import { advanceEvolutionJob } from './jobs/advance-evolution.ts';
@@ -53,6 +54,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'advance-compile': consumer('advance-compile', advanceCompileJob, few),
   'advance-evolution': consumer('advance-evolution', advanceEvolutionJob, few),
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
+  'act-on-workspace': consumer('act-on-workspace', actOnWorkspaceJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),

@@ -61,11 +61,11 @@ import { fireSchedules } from './fire-schedules.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
-import { clearWorkspaces, removeOutlivedHomes, sweepWorkFolders } from './clear-folders.ts';
+import { folderTimers } from './workspaces/folder-timers.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Timer } from './timer.ts';
 
-interface TimerRow {
+export interface TimerRow {
   name: string;
   interval_sec: number;
   work: (context: TimerContext, signal: AbortSignal) => Promise<void>;
@@ -80,9 +80,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'due-work', interval_sec: 1, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
-  { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
-  { name: 'workspaces', interval_sec: 3600, work: clearWorkspaces },
-  { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },
+  ...folderTimers,
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {

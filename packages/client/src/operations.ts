@@ -2142,6 +2142,53 @@ export interface Operations {
     answer: undefined;
   };
   /**
+   * What people have had done with the workspace, newest first.
+   */
+  'workspace-actions.list': {
+    path: {
+      issueId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: WorkspaceAction[];
+  };
+  /**
+   * Pushes the branch. What others have pushed to it meanwhile is not overwritten: the act then fails. 409 while another act is under way.
+   */
+  'workspace-actions.push': {
+    path: {
+      issueId: string;
+    };
+    query: undefined;
+    body: {} | undefined;
+    answer: WorkspaceAction;
+  };
+  /**
+   * Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product, whose state is followed.
+   */
+  'workspace-actions.open-pull-request': {
+    path: {
+      issueId: string;
+    };
+    query: undefined;
+    body: OpenPullRequest | undefined;
+    answer: WorkspaceAction;
+  };
+  /**
+   * Merges the open pull request as it was pushed last. The issue is then done, if its project says so.
+   */
+  'workspace-actions.merge': {
+    path: {
+      issueId: string;
+    };
+    query: undefined;
+    body: MergePullRequest | undefined;
+    answer: WorkspaceAction;
+  };
+  /**
    * Notes that are not archived, newest first; with `q` the best matches first.
    */
   'notes.list': {
@@ -5234,6 +5281,24 @@ export interface UpdateReviewComment {
   body_markdown?: string;
   status?: 'open' | 'resolved';
 }
+export interface WorkspaceAction {
+  id: string;
+  workspace_id: string;
+  kind: 'push' | 'open_pull_request' | 'merge';
+  status: 'queued' | 'running' | 'done' | 'failed';
+  error: string | null;
+  created_by_user_id: string | null;
+  created_at: string;
+  finished_at: string | null;
+}
+export interface OpenPullRequest {
+  title?: string;
+  body_markdown?: string | null;
+  draft?: boolean;
+}
+export interface MergePullRequest {
+  method?: 'merge' | 'squash' | 'rebase';
+}
 export interface Note {
   id: string;
   company_id: string;
@@ -7243,6 +7308,10 @@ export const routes = {
   'review-comments.create': ['POST', "/api/issues/{issueId}/review-comments", true],
   'review-comments.update': ['PATCH', "/api/review-comments/{reviewCommentId}", false],
   'review-comments.delete': ['DELETE', "/api/review-comments/{reviewCommentId}", false],
+  'workspace-actions.list': ['GET', "/api/issues/{issueId}/workspace/actions", false],
+  'workspace-actions.push': ['POST', "/api/issues/{issueId}/workspace/push", true],
+  'workspace-actions.open-pull-request': ['POST', "/api/issues/{issueId}/workspace/pull-request", true],
+  'workspace-actions.merge': ['POST', "/api/issues/{issueId}/workspace/merge", true],
   'notes.list': ['GET', "/api/companies/{companyId}/notes", false],
   'notes.create': ['POST', "/api/companies/{companyId}/notes", true],
   'notes.get': ['GET', "/api/notes/{noteId}", false],

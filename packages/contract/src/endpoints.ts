@@ -50,6 +50,7 @@ import { viewEndpoints } from './views.ts';
 import { webhookEndpoints } from './webhooks.ts';
 import { adminWorkerEndpoints, workerEndpoints } from './worker-endpoints.ts';
 import { workProductEndpoints } from './work-products.ts';
+import { workspaceActionEndpoints } from './workspace-actions.ts';
 import { workspaceEndpoints } from './workspaces.ts';
 
 export const endpoints: readonly EndpointRow[] = [
@@ -78,6 +79,7 @@ export const endpoints: readonly EndpointRow[] = [
   attachmentEndpoints,
   workProductEndpoints,
   workspaceEndpoints,
+  workspaceActionEndpoints,
   noteEndpoints,
   skillEndpoints,
   knowledgeEndpoints,

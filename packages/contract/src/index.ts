@@ -55,6 +55,7 @@ export * from './documents.ts';
 export * from './attachments.ts';
 export * from './work-products.ts';
 export * from './workspaces.ts';
+export * from './workspace-actions.ts';
 export * from './notes.ts';
 export * from './skills.ts';
 export * from './agent-files.ts';

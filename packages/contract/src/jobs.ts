@@ -149,6 +149,15 @@ const rows = {
     sweep: 'results: tasks that were completed a minute ago and whose run still waits are applied again',
     doc: 'Applies what a remote worker brought, from the first verb on that is not recorded, and ends its run.',
   },
+  'act-on-workspace': {
+    payload: Type.Object({ action_id: Uuid }),
+    retry_limit: 2,
+    retry_delay_sec: 10,
+    retry_backoff: true,
+    expire_sec: 900,
+    sweep: 'workspace-actions: queued ones, and those whose scheduler let go, are offered again',
+    doc: 'Pushes the branch of a workspace, opens its pull request or merges it, as a person has asked.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

@@ -58,6 +58,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   views: 'Filters of issue lists that people keep.',
   webhooks: 'Where events are sent to.',
   'work-products': 'What came of the work.',
+  'workspace-actions': 'Pushing a branch, opening and merging its pull request.',
   workspaces: 'The folder of an issue, and what has changed in it.',
   workers: 'Remote workers: how they register, take tasks and bring results.',
 };

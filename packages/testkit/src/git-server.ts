@@ -38,11 +38,11 @@ export async function startGitServer(
   { password }: { password?: string } = {},
 ): Promise<GitServer> {
   const root = await mkdtemp('/var/tmp/git-server-');
-  const folder = join(root, 'shop.git');
+  const folder = join(root, 'harbour', 'shop.git');
   const env = { ...process.env, ...identity };
   const git = async (...args: string[]) =>
     (await run('git', args, { cwd: folder, env, maxBuffer: 1e8 })).stdout.trim();
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   await git('init', '--bare', '--quiet', '--initial-branch=main');
   await git('config', 'http.receivepack', 'true');
   const commit = async (branch: string, changed: Record<string, string>, message = 'A change') => {
@@ -78,7 +78,7 @@ export async function startGitServer(
   await once(server, 'listening');
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://${host}/shop.git`,
+    url: `http://${host}/harbour/shop.git`,
     folder,
     host,
     asked,

@@ -50,6 +50,8 @@ export { startFakeOidc, signInAt } from './fake-oidc.ts';
 export type { FakeOidc, FakeOidcOptions, OidcAccount } from './fake-oidc.ts';
 export { startFakeGithub } from './fake-github.ts';
 export type { FakeGithub, GithubAccount } from './fake-github.ts';
+export { startFakeGithubPulls } from './fake-github-pulls.ts';
+export type { FakeGithubPulls } from './fake-github-pulls.ts';
 export { startGitServer } from './git-server.ts';
 export type { GitServer } from './git-server.ts';
 export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-command.ts';

@@ -1,5 +1,5 @@
 /** What a run has left in its workspace: captured, compared and stored, in the run's name. */
-import { type ClaimedRun, lockRun, noteWorkspaceError, storeWorkspaceState } from '@acp/core';
+import { type ClaimedRun, lockRun, noteWorkspaceError, pushAfterRun, storeWorkspaceState } from '@acp/core';
 import type { WorkspaceState } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { HeldRun } from '../execution/held-run.ts';
@@ -61,7 +61,7 @@ async function keep(
   signal: AbortSignal,
 ): Promise<void> {
   const { config, cache } = sources;
-  const { workspace, issue } = facts;
+  const { workspace, issue, project } = facts;
   const kind = workspace.kind === 'repository' ? 'repository' : 'folder';
   const from = workspace.base_commit ?? base?.commit ?? null;
   const captured = await cache.alone(repository, async () =>
@@ -92,15 +92,16 @@ async function keep(
     place: await sources.place(),
     check,
   };
+  const isNew = captured.work !== null && captured.work !== seen.base_commit;
   const store = async (bundle?: StoredBundle): Promise<number> =>
     persist(held, sources.logger, async () =>
       transaction(sources.database, async (tx) => {
         const version = await storeWorkspaceState(tx, run.actor, workspace, run.run_id, { ...state, bundle });
+        if (ok && project?.push_after_run === true && isNew) await pushAfterRun(tx, workspace);
         if (!(await lockRun(tx, run))) throw new RunNotHeld();
         return version;
       }),
     );
-  const isNew = captured.work !== null && captured.work !== seen.base_commit;
   const of = { repository, workspace_id: workspace.id, base: seen.base_commit };
   const version = isNew ? await storeBundle(sources, of, signal, store) : await store();
   await writeState(place, { workspace_id: workspace.id, version, setup_hash });

@@ -15,6 +15,26 @@ export {
 } from './review-comments.ts';
 export type { ReviewCommentRow } from './review-comments.ts';
 export { reviewWorkspace } from './review.ts';
+export {
+  claimWorkspaceAction,
+  finishWorkspaceAction,
+  listWorkspaceActions,
+  notePushed,
+  pushAfterRun,
+  requestWorkspaceAction,
+  sweepWorkspaceActions,
+} from './actions.ts';
+export type { ClaimedAction, WorkspaceActionRow } from './actions.ts';
+export {
+  claimDuePullRequests,
+  keepPullRequest,
+  lookSoon,
+  notePullRequest,
+  notePullRequestFailure,
+  openPullRequestOf,
+  pullRequestSecret,
+} from './pull-requests.ts';
+export type { PullRequestPlace, PullRequestRow, PullRequestState } from './pull-requests.ts';
 export { openWorkspace } from './open-workspace.ts';
 export type { OpenRemark, ProjectOfWorkspace, WorkspaceFacts } from './open-workspace.ts';
 export { noteWorkspaceError, noteWorkspacePlace, storeWorkspaceState } from './store-state.ts';

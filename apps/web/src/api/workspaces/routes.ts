@@ -1,4 +1,4 @@
-import { workspaceEndpoints as rows } from '@acp/contract';
+import { workspaceActionEndpoints as actions, workspaceEndpoints as rows } from '@acp/contract';
 import {
   createReviewComment,
   deleteReviewComment,
@@ -6,7 +6,9 @@ import {
   listCommits,
   listDiffs,
   listReviewComments,
+  listWorkspaceActions,
   presentWorkspace,
+  requestWorkspaceAction,
   reviewWorkspace,
   updateReviewComment,
   workspaceOf,
@@ -30,4 +32,10 @@ export const workspaceRoutes: Route[] = [
   handle(rows.createComment, (c) => createReviewComment(c.tx, c.actor, c.subject, c.body)),
   handle(rows.updateComment, (c) => updateReviewComment(c.tx, c.actor, c.subject, c.body)),
   handle(rows.deleteComment, (c) => deleteReviewComment(c.tx, c.actor, c.subject)),
+  handle(actions.list, async (c) => paged(c, await listWorkspaceActions(c.tx, c.subject, c.query))),
+  handle(actions.push, (c) => requestWorkspaceAction(c.tx, c.actor, c.subject, 'push')),
+  handle(actions.openPullRequest, (c) =>
+    requestWorkspaceAction(c.tx, c.actor, c.subject, 'open_pull_request', c.body),
+  ),
+  handle(actions.merge, (c) => requestWorkspaceAction(c.tx, c.actor, c.subject, 'merge', c.body)),
 ];

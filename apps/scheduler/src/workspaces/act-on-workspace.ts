@@ -1,0 +1,133 @@
+/** What people have done with a workspace: the scheduler does it, with the project's secret. */
+import {
+  claimWorkspaceAction,
+  type ClaimedAction,
+  finishWorkspaceAction,
+  keepPullRequest,
+  lookSoon,
+  notePullRequest,
+  notePushed,
+  openPullRequestOf,
+} from '@acp/core';
+import { transaction } from '@acp/db';
+import { ServiceError } from '@acp/kernel';
+import { restoreObjects } from './bundles.ts';
+import { GitError } from './git.ts';
+import type { GitHost, MergeMethod } from './git-host.ts';
+import { hostOf } from './host-of.ts';
+import type { Repository } from './repository-cache.ts';
+import { remoteOf } from './run-workspace.ts';
+import type { WorkspaceSources } from './sources.ts';
+
+/** Finding it done, or in other hands, is success. */
+export async function actOnWorkspace(
+  sources: WorkspaceSources,
+  action_id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database } = sources;
+  const claimed = await transaction(database, async (tx) => claimWorkspaceAction(tx, action_id));
+  if (claimed === undefined) return;
+  let error: string | null = null;
+  try {
+    await act(sources, claimed, signal);
+  } catch (err) {
+    signal.throwIfAborted();
+    const told = err instanceof GitError || (err instanceof ServiceError && err.kind !== 'unavailable');
+    error = told ? err.message : 'internal error';
+    if (!told) sources.logger.error('an act on a workspace failed', { action_id, error: err });
+  }
+  await transaction(database, async (tx) => finishWorkspaceAction(tx, claimed.action, error));
+}
+
+async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: AbortSignal): Promise<void> {
+  const remote = await remoteOf(sources, claimed);
+  if (remote === null) throw new GitError('the workspace has no repository', null);
+  if (claimed.action.kind === 'merge') return merge(sources, claimed, remote, signal);
+  const base = await pushBranch(sources, { ...claimed, remote }, signal);
+  if (claimed.action.kind === 'open_pull_request') await open(sources, claimed, { remote, base }, signal);
+}
+
+/**
+ * Pushes the branch as it was stored last, from wherever it is stored. What others have pushed to it since is not overwritten.
+ * @returns the branch that it is to be merged into. Throws GitError.
+ */
+export async function pushBranch(
+  sources: WorkspaceSources,
+  { workspace, bundle, remote }: Pick<ClaimedAction, 'workspace' | 'bundle'> & { remote: Repository },
+  signal: AbortSignal,
+): Promise<string> {
+  const { cache, database } = sources;
+  const { branch, head_commit, pushed_commit } = workspace;
+  if (branch === null || head_commit === null) throw new GitError('nothing is committed yet', null);
+  const { folder } = await cache.fetched(remote, { max_age_ms: 60_000, tolerant: true, signal });
+  const base = await cache.baseOf(folder, workspace.base_branch, signal);
+  if (branch === base.branch) throw new GitError('the branch of an issue is never that of the project', null);
+  await restoreObjects(sources, { workspace, bundle }, folder, signal);
+  const ref = `refs/heads/${branch}`;
+  await cache.alone(folder, async () =>
+    cache.remote(
+      folder,
+      remote,
+      (url) => [
+        'push',
+        '--quiet',
+        `--force-with-lease=${ref}:${pushed_commit ?? ''}`,
+        url,
+        `${head_commit}:${ref}`,
+      ],
+      signal,
+    ),
+  );
+  await notePushed(database.db, workspace.id, head_commit);
+  return base.branch;
+}
+
+async function open(
+  sources: WorkspaceSources,
+  { action, workspace, issue }: ClaimedAction,
+  { remote, base }: { remote: Repository; base: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const host = hostOf(sources.config, remote);
+  const { title, body_markdown, draft } = action.input as {
+    title?: string;
+    body_markdown?: string;
+    draft?: boolean;
+  };
+  const branch = workspace.branch ?? '';
+  const wanted = {
+    title: title ?? `${issue.identifier}: ${issue.title}`,
+    body: body_markdown ?? '',
+    draft: draft ?? false,
+    branch,
+    base,
+  };
+  const state = (await host.find(branch, signal)) ?? (await host.open(wanted, signal));
+  await transaction(sources.database, async (tx) =>
+    keepPullRequest(tx, { ...workspace, base_branch: base }, host.place, state),
+  );
+}
+
+async function merge(
+  sources: WorkspaceSources,
+  { action, workspace }: ClaimedAction,
+  remote: Repository,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database } = sources;
+  const row = await openPullRequestOf(database.db, workspace.id);
+  if (row === undefined) throw new GitError('there is no open pull request', null);
+  const host: GitHost = hostOf(sources.config, remote);
+  const seen = await host.look(row.number, signal);
+  if (seen.state === 'open') {
+    if (workspace.pushed_commit === null || workspace.head_commit !== workspace.pushed_commit)
+      throw new GitError('the branch has changed since it was pushed: push it first', null);
+    const method = (action.input as { method?: MergeMethod }).method ?? 'merge';
+    await host.merge(row.number, workspace.pushed_commit, method, signal);
+  }
+  await lookSoon(database.db, row);
+  const after = await host.look(row.number, signal);
+  await transaction(database, async (tx) => notePullRequest(tx, row, after));
+  if (after.state !== 'merged') throw new GitError('the server has not merged it', null);
+}

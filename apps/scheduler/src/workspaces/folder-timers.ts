@@ -1,0 +1,26 @@
+import { sweepWorkspaceActions } from '@acp/core';
+import { transaction } from '@acp/db';
+import { removeOutlivedHomes } from '../programs/outlived-homes.ts';
+import { sweepWorkFolders } from '../programs/work-folders.ts';
+import type { TimerRow } from '../timers.ts';
+import { clearWorkspaces } from './clear-workspaces.ts';
+import { watchPullRequests } from './watch-pull-requests.ts';
+
+/** What lies in folders, on this machine, and in the branches behind them. */
+export const folderTimers: readonly TimerRow[] = [
+  { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
+  { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },
+  { name: 'workspaces', interval_sec: 3600, work: clearWorkspaces },
+  {
+    name: 'pull-requests',
+    interval_sec: 30,
+    work: async ({ workspaces }, signal) => watchPullRequests(workspaces, signal),
+  },
+  {
+    name: 'workspace-actions',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepWorkspaceActions(tx));
+    },
+  },
+];

@@ -1,0 +1,160 @@
+/** Servers that have pull requests: which one a repository lies on, and how it is asked. */
+import type { PullRequestPlace, PullRequestState } from '@acp/core';
+import { createValidator } from '@acp/contract';
+import {
+  type Config,
+  connectionFailure,
+  createGuardedFetch,
+  EgressError,
+  parseRepositoryUrl,
+} from '@acp/kernel';
+import type { TSchema, Static } from 'typebox';
+import { GitError } from './git.ts';
+
+export type HostConfig = Pick<Config, 'repository_apis' | 'repository_egress' | 'repository_hosts'>;
+
+export interface NewPullRequest {
+  title: string;
+  body: string;
+  branch: string;
+  base: string;
+  draft: boolean;
+}
+
+export type MergeMethod = 'merge' | 'squash' | 'rebase';
+
+/** Each throws GitError in words for whoever asked. */
+export interface GitHost {
+  place: PullRequestPlace;
+  /** The open one of the branch. */
+  find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined>;
+  open(wanted: NewPullRequest, signal: AbortSignal): Promise<PullRequestState>;
+  look(number: number, signal: AbortSignal): Promise<PullRequestState>;
+  /** Of exactly that commit. */
+  merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void>;
+}
+
+const known: Record<string, { provider: string; api_url: string }> = {
+  'github.com': { provider: 'github', api_url: 'https://api.github.com' },
+  'gitlab.com': { provider: 'gitlab', api_url: 'https://gitlab.com/api/v4' },
+};
+
+/** Undefined for a server that is not known to have any. */
+export function placeOfRepository(
+  { repository_apis }: HostConfig,
+  repo_url: string,
+): PullRequestPlace | undefined {
+  const remote = parseRepositoryUrl(repo_url);
+  if (remote === undefined) return undefined;
+  const { host, port, path } = remote;
+  const names = [`${host}:${port}`, host];
+  const given = repository_apis.map(readApi).find((api) => api !== undefined && names.includes(api.host));
+  const api = given ?? known[host];
+  const repository = path.replace(/\.git$/, '');
+  return api === undefined ? undefined : { provider: api.provider, api_url: api.api_url, repository };
+}
+
+/** `host=github` or `host=gitlab:https://…`. */
+function readApi(entry: string): { host: string; provider: string; api_url: string } | undefined {
+  const [, host = '', provider = '', url] =
+    /^([^=]+)=(github|gitlab)(?::(https?:\/\/\S+))?$/.exec(entry.trim()) ?? [];
+  if (host === '') return undefined;
+  const usual = provider === 'github' ? `https://${host}/api/v3` : `https://${host}/api/v4`;
+  return { host: host.toLowerCase(), provider, api_url: (url ?? usual).replace(/\/+$/, '') };
+}
+
+const TIME_MS = 20_000;
+const MOST = 2 * 1024 * 1024;
+
+/** One server's API with one secret, which goes nowhere else. */
+export class HostApi {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #fetch: typeof fetch;
+
+  constructor(config: HostConfig, api_url: string, headers: Record<string, string>) {
+    const { host } = new URL(api_url);
+    const allow_hosts = [
+      ...config.repository_hosts,
+      ...config.repository_apis.flatMap((api) => readApi(api)?.api_url ?? []),
+    ].map((name) => (URL.canParse(name) && name.includes('://') ? new URL(name).host : name));
+    this.#base = api_url;
+    this.#headers = headers;
+    this.#fetch = createGuardedFetch({ egress: config.repository_egress, allow_hosts, only_hosts: [host] });
+  }
+
+  /** The answer as the schema says. Throws GitError for anything but success. */
+  async call<S extends TSchema>(
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    schema: S,
+    signal: AbortSignal,
+    body?: Record<string, unknown>,
+  ): Promise<Static<S>> {
+    const { status, text } = await this.#send(method, path, signal, body);
+    if (status < 200 || status > 299)
+      throw new GitError(`the server answered ${status}${messageIn(text)}`, status);
+    try {
+      return createValidator(schema, 'answer')(JSON.parse(text));
+    } catch {
+      throw new GitError('the server’s answer can’t be read', null);
+    }
+  }
+
+  async #send(method: string, path: string, signal: AbortSignal, body?: Record<string, unknown>) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_MS)]);
+    try {
+      const answer = await this.#fetch(`${this.#base}${path}`, {
+        method,
+        redirect: 'error',
+        signal: limit,
+        headers: { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, text: await boundedText(answer) };
+    } catch (err) {
+      signal.throwIfAborted();
+      if (err instanceof GitError) throw err;
+      const why = limit.aborted ? `no answer within ${TIME_MS / 1000} s` : connectionFailure(err);
+      throw new GitError(
+        err instanceof EgressError ? err.message : `the server can’t be asked: ${why}`,
+        null,
+      );
+    }
+  }
+}
+
+async function boundedText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body ?? []) {
+    size += (chunk as Uint8Array).length;
+    if (size > MOST) throw new GitError('the server’s answer is too long', null);
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Its own words, if they are short. */
+function messageIn(text: string): string {
+  try {
+    const told = JSON.parse(text) as { message?: unknown; errors?: { message?: unknown }[] };
+    const words = [
+      told.message,
+      ...(Array.isArray(told.errors) ? told.errors.map(({ message }) => message) : []),
+    ];
+    const said = words.filter((word) => typeof word === 'string').join('; ');
+    return said === '' ? '' : `: ${said.slice(0, 300)}`;
+  } catch {
+    return '';
+  }
+}
+
+/** A private key opens no API. */
+export function tokenOf(secret: string | null): string {
+  if (secret === null) throw new GitError('the project has no secret for its repository', null);
+  const login = secret.trim();
+  if (login.startsWith('-----BEGIN'))
+    throw new GitError('pull requests need a token: the secret is an SSH key', null);
+  return login.includes(':') ? login.slice(login.indexOf(':') + 1) : login;
+}

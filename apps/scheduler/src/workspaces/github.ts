@@ -1,0 +1,130 @@
+/** Pull requests of GitHub, and of servers that speak its API (version 2022-11-28). */
+import type { PullRequestPlace, PullRequestState } from '@acp/core';
+import { type Static, Type } from 'typebox';
+import { GitError } from './git.ts';
+import {
+  type GitHost,
+  HostApi,
+  type HostConfig,
+  type MergeMethod,
+  type NewPullRequest,
+  tokenOf,
+} from './git-host.ts';
+
+const Nullish = <T extends ReturnType<typeof Type.String>>(schema: T) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** What is read of an answer; it has much more. */
+export const GithubPull = Type.Object({
+  number: Type.Integer(),
+  html_url: Type.String(),
+  title: Type.String(),
+  state: Type.String(),
+  merged_at: Nullish(Type.String()),
+  head: Type.Object({ sha: Type.String() }),
+});
+export const GithubReview = Type.Object({
+  state: Type.String(),
+  user: Type.Optional(Type.Union([Type.Object({ login: Type.String() }), Type.Null()])),
+});
+export const GithubChecks = Type.Object({
+  check_runs: Type.Array(Type.Object({ status: Type.String(), conclusion: Nullish(Type.String()) })),
+});
+export const GithubMerge = Type.Object({ merged: Type.Boolean() });
+
+type Pull = Static<typeof GithubPull>;
+
+export class Github implements GitHost {
+  readonly place: PullRequestPlace;
+  readonly #api: HostApi;
+  readonly #path: string;
+  readonly #owner: string;
+
+  constructor(config: HostConfig, place: PullRequestPlace, secret: string | null) {
+    this.place = place;
+    const [owner = '', name = ''] = place.repository.split('/');
+    if (name === '') throw new GitError('the URL of the repository names no owner and repository', null);
+    this.#owner = owner;
+    this.#path = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
+    this.#api = new HostApi(config, place.api_url, {
+      authorization: `Bearer ${tokenOf(secret)}`,
+      accept: 'application/vnd.github+json',
+      'x-github-api-version': '2022-11-28',
+      'user-agent': 'agent-control-plane',
+    });
+  }
+
+  async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
+    const query = new URLSearchParams({ state: 'open', head: `${this.#owner}:${branch}` });
+    const [found] = await this.#api.call(
+      'GET',
+      `${this.#path}/pulls?${query.toString()}`,
+      Type.Array(GithubPull),
+      signal,
+    );
+    return found && this.#stateOf(found, signal);
+  }
+
+  async open(
+    { title, body, branch, base, draft }: NewPullRequest,
+    signal: AbortSignal,
+  ): Promise<PullRequestState> {
+    const wanted = { title, body, head: branch, base, draft };
+    const made = await this.#api.call('POST', `${this.#path}/pulls`, GithubPull, signal, wanted);
+    return this.#stateOf(made, signal);
+  }
+
+  async look(number: number, signal: AbortSignal): Promise<PullRequestState> {
+    const pull = await this.#api.call('GET', `${this.#path}/pulls/${number}`, GithubPull, signal);
+    return this.#stateOf(pull, signal);
+  }
+
+  async merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void> {
+    const wanted = { sha: commit, merge_method: method };
+    await this.#api.call('PUT', `${this.#path}/pulls/${number}/merge`, GithubMerge, signal, wanted);
+  }
+
+  async #stateOf(pull: Pull, signal: AbortSignal): Promise<PullRequestState> {
+    const { number, html_url: url, title, head } = pull;
+    const reviews = await this.#api.call(
+      'GET',
+      `${this.#path}/pulls/${number}/reviews?per_page=100`,
+      Type.Array(GithubReview),
+      signal,
+    );
+    // Checks may be closed to the token: that says nothing of the pull request.
+    const checks = await this.#api
+      .call('GET', `${this.#path}/commits/${head.sha}/check-runs?per_page=100`, GithubChecks, signal)
+      .catch(() => null);
+    signal.throwIfAborted();
+    return {
+      number,
+      url,
+      title,
+      state: pull.merged_at ? 'merged' : pull.state === 'open' ? 'open' : 'closed',
+      review_state: reviewOf(reviews),
+      health_status: healthOf(checks),
+      head_commit: head.sha,
+    };
+  }
+}
+
+/** Of each person the last word that is one. */
+function reviewOf(reviews: readonly Static<typeof GithubReview>[]): PullRequestState['review_state'] {
+  const last = new Map<string, string>();
+  for (const { user, state } of reviews)
+    if (state === 'APPROVED' || state === 'CHANGES_REQUESTED' || state === 'DISMISSED')
+      last.set(user?.login ?? '', state);
+  const words = [...last.values()];
+  if (words.includes('CHANGES_REQUESTED')) return 'changes_requested';
+  return words.includes('APPROVED') ? 'approved' : 'pending';
+}
+
+function healthOf(checks: Static<typeof GithubChecks> | null): PullRequestState['health_status'] {
+  const runs = checks?.check_runs ?? [];
+  if (runs.length === 0) return 'unknown';
+  const good = new Set(['success', 'neutral', 'skipped']);
+  if (runs.some(({ status, conclusion }) => status === 'completed' && !good.has(conclusion ?? '')))
+    return 'failing';
+  return runs.every(({ status }) => status === 'completed') ? 'healthy' : 'unknown';
+}

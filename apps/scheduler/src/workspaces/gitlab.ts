@@ -1,0 +1,95 @@
+/** Merge requests of GitLab (API version 4). */
+import type { PullRequestPlace, PullRequestState } from '@acp/core';
+import { type Static, Type } from 'typebox';
+import {
+  type GitHost,
+  HostApi,
+  type HostConfig,
+  type MergeMethod,
+  type NewPullRequest,
+  tokenOf,
+} from './git-host.ts';
+
+const MergeRequest = Type.Object({
+  iid: Type.Integer(),
+  web_url: Type.String(),
+  title: Type.String(),
+  state: Type.String(),
+  sha: Type.Union([Type.String(), Type.Null()]),
+  detailed_merge_status: Type.Optional(Type.String()),
+  head_pipeline: Type.Optional(Type.Union([Type.Object({ status: Type.String() }), Type.Null()])),
+});
+const Approvals = Type.Object({ approved: Type.Optional(Type.Boolean()) });
+
+export class Gitlab implements GitHost {
+  readonly place: PullRequestPlace;
+  readonly #api: HostApi;
+  readonly #path: string;
+
+  constructor(config: HostConfig, place: PullRequestPlace, secret: string | null) {
+    this.place = place;
+    this.#path = `/projects/${encodeURIComponent(place.repository)}/merge_requests`;
+    this.#api = new HostApi(config, place.api_url, { 'private-token': tokenOf(secret) });
+  }
+
+  async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
+    const query = new URLSearchParams({ state: 'opened', source_branch: branch });
+    const [found] = await this.#api.call(
+      'GET',
+      `${this.#path}?${query.toString()}`,
+      Type.Array(MergeRequest),
+      signal,
+    );
+    return found && this.look(found.iid, signal);
+  }
+
+  async open(
+    { title, body, branch, base, draft }: NewPullRequest,
+    signal: AbortSignal,
+  ): Promise<PullRequestState> {
+    const wanted = {
+      title: draft ? `Draft: ${title}` : title,
+      description: body,
+      source_branch: branch,
+      target_branch: base,
+    };
+    return this.#stateOf(await this.#api.call('POST', this.#path, MergeRequest, signal, wanted), signal);
+  }
+
+  async look(number: number, signal: AbortSignal): Promise<PullRequestState> {
+    return this.#stateOf(
+      await this.#api.call('GET', `${this.#path}/${number}`, MergeRequest, signal),
+      signal,
+    );
+  }
+
+  async merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void> {
+    // Whether it is rebased is the project's setting over there.
+    const wanted = { sha: commit, squash: method === 'squash' };
+    await this.#api.call('PUT', `${this.#path}/${number}/merge`, MergeRequest, signal, wanted);
+  }
+
+  async #stateOf(request: Static<typeof MergeRequest>, signal: AbortSignal): Promise<PullRequestState> {
+    const { iid, web_url: url, title, state, sha, detailed_merge_status, head_pipeline } = request;
+    const approvals = await this.#api
+      .call('GET', `${this.#path}/${iid}/approvals`, Approvals, signal)
+      .catch(() => ({ approved: false }));
+    signal.throwIfAborted();
+    const asked = detailed_merge_status === 'requested_changes';
+    return {
+      number: iid,
+      url,
+      title,
+      state: state === 'merged' ? 'merged' : state === 'opened' || state === 'locked' ? 'open' : 'closed',
+      review_state: asked ? 'changes_requested' : approvals.approved === true ? 'approved' : 'pending',
+      health_status: healths[head_pipeline?.status ?? ''] ?? 'unknown',
+      head_commit: sha,
+    };
+  }
+}
+
+const healths: Record<string, PullRequestState['health_status']> = {
+  success: 'healthy',
+  failed: 'failing',
+  canceled: 'failing',
+};

@@ -1,0 +1,16 @@
+import { GitError } from './git.ts';
+import { type GitHost, type HostConfig, placeOfRepository } from './git-host.ts';
+import { Github } from './github.ts';
+import { Gitlab } from './gitlab.ts';
+import type { Repository } from './repository-cache.ts';
+
+/** Throws GitError for a server without pull requests, or without a token for it. */
+export function hostOf(config: HostConfig, { repo_url, secret }: Repository): GitHost {
+  const place = placeOfRepository(config, repo_url);
+  if (place === undefined)
+    throw new GitError(
+      'the repository’s server is not known to have pull requests (SERVICE_REPOSITORY_APIS)',
+      null,
+    );
+  return place.provider === 'github' ? new Github(config, place, secret) : new Gitlab(config, place, secret);
+}

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  createSecret,
+  findIssue,
+  findWorkspace,
+  listWorkspaceActions,
+  listWorkProducts,
+  openWorkspace,
+  requestWorkspaceAction,
+  storeWorkspaceState,
+  systemActor,
+} from '@acp/core';
+import { type Database, schema, transaction } from '@acp/db';
+import { loadConfig, newId, Vault } from '@acp/kernel';
+import { LocalStorage } from '@acp/storage';
+import * as kit from '@acp/testkit';
+import type { FakeGithubPulls, GitServer } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import { actOnWorkspace } from './act-on-workspace.ts';
+import { type WorkspaceSources, workspaceSources } from './sources.ts';
+import { watchPullRequests } from './watch-pull-requests.ts';
+
+const TOKEN = 'correct-horse-battery';
+const { signal } = new AbortController();
+
+let database: Database;
+let folder: string;
+let server: GitServer;
+let github: FakeGithubPulls;
+let sources: WorkspaceSources;
+
+beforeAll(async () => {
+  database = await kit.databaseWithQueue();
+  folder = await mkdtemp('/var/tmp/pull-requests-test-');
+  server = await kit.startGitServer({ 'a.txt': 'a\n' }, { password: TOKEN });
+  github = await kit.startFakeGithubPulls(
+    async (branch) => server.git('rev-parse', branch),
+    async (base, head) => void (await server.git('update-ref', `refs/heads/${base}`, `refs/heads/${head}`)),
+  );
+  await mkdir(path.join(folder, 'home'));
+  const config = loadConfig({
+    SERVICE_HOME: path.join(folder, 'home'),
+    SERVICE_REPOSITORY_HOSTS: server.host,
+    SERVICE_REPOSITORY_APIS: `${server.host}=github:${github.url}`,
+  });
+  sources = workspaceSources({
+    config,
+    database,
+    logger: kit.testLogger(),
+    storage: new LocalStorage(path.join(folder, 'storage')),
+    vault: new Vault(Buffer.alloc(32, 1)),
+  });
+});
+beforeEach(() => {
+  github.pulls.length = 0;
+  github.reviews.length = 0;
+  github.checks.length = 0;
+});
+afterAll(async () => {
+  await Promise.all([server.close(), github.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** An issue on whose branch somebody has worked; its commit is in nobody's repository but the server's, under no branch. */
+async function stage() {
+  const { db: tx } = database;
+  const company = await kit.createCompany(tx);
+  const human = kit.actors.user(await kit.createUser(tx), { [company.id]: 'admin' });
+  const agent = await kit.createAgent(tx, company);
+  await transaction(database, async (t) =>
+    createSecret(t, human, company.id, { name: 'TOKEN', value: TOKEN }, sources.vault),
+  );
+  const settings = { repo_url: server.url, repo_secret: 'TOKEN' };
+  const [project] = await tx
+    .insert(schema.projects)
+    .values({ company_id: company.id, name: 'Shop', ...settings })
+    .returning();
+  const issue = await kit.createIssue(tx, company, { title: `Fix ${newId()}`, project_id: project!.id });
+  const row = (await findIssue(tx, issue.id))!;
+  const { workspace } = (await openWorkspace(tx, { issue_id: issue.id, agent_id: agent.id }))!;
+  const base_commit = await server.git('rev-parse', 'main');
+  const commit = async (text: string) => {
+    // As a fetched bundle would have it: in the cache, under the workspace's own names.
+    const name = `work-${newId()}`;
+    const sha = await server.commit(name, { 'a.txt': text });
+    const remote = { company_id: company.id, repo_url: settings.repo_url, secret: TOKEN };
+    await sources.cache.fetched(remote, { max_age_ms: 0, tolerant: false, signal });
+    await server.git('update-ref', '-d', `refs/heads/${name}`);
+    const [run] = await tx
+      .insert(schema.heartbeat_runs)
+      .values({ company_id: company.id, agent_id: agent.id, wake_reason: 'manual', adapter_type: 'llm' })
+      .returning();
+    const before = (await findWorkspace(tx, issue))!;
+    const counts = {
+      file_count: 1,
+      additions: 1,
+      deletions: 1,
+      commit_count: 1,
+      size_bytes: 1,
+      truncated: false,
+    };
+    await transaction(database, async (t) =>
+      storeWorkspaceState(t, systemActor('tests'), before, run!.id, {
+        base_commit,
+        head_commit: sha,
+        work_commit: sha,
+        ...counts,
+        files: [],
+        run_files: [],
+        commits: [],
+        place: 'here',
+      }),
+    );
+    return sha;
+  };
+  const act = async (kind: 'push' | 'open_pull_request' | 'merge', input: Record<string, unknown> = {}) => {
+    const { id } = await transaction(database, async (t) =>
+      requestWorkspaceAction(t, human, row, kind, input),
+    );
+    await actOnWorkspace(sources, id, signal);
+    return (await listWorkspaceActions(tx, row, {})).items[0]!;
+  };
+  const product = async () => (await listWorkProducts(tx, row, {})).items[0];
+  const look = async () => {
+    await tx.update(schema.pull_requests).set({ next_look_at: new Date(0) });
+    await watchPullRequests(sources, signal);
+  };
+  return {
+    human,
+    issue: row,
+    project: project!,
+    branch: workspace.branch!,
+    commit,
+    act,
+    product,
+    look,
+  };
+}
+
+describe('a branch', () => {
+  it('is pushed as it was stored last, with the secret, and again after it was written anew', async () => {
+    const s = await stage();
+    for (const text of ['b\n', 'c\n']) {
+      const sha = await s.commit(text);
+      expect(await s.act('push')).toMatchObject({ kind: 'push', status: 'done', error: null });
+      expect(await server.git('rev-parse', s.branch)).toBe(sha);
+      expect(await findWorkspace(database.db, s.issue)).toMatchObject({ pushed_commit: sha });
+    }
+    expect(server.asked.filter((header) => header.startsWith('Basic ')).length).toBeGreaterThan(0);
+  });
+
+  it('that somebody else has pushed to is not overwritten', async () => {
+    const s = await stage();
+    await s.commit('b\n');
+    await s.act('push');
+    const theirs = await server.commit(s.branch, { 'b.txt': 'theirs\n' });
+    await s.commit('c\n');
+    expect(await s.act('push')).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('stale info'),
+    });
+    expect(await server.git('rev-parse', s.branch)).toBe(theirs);
+  });
+
+  it('without a commit, or with an act under way, is refused; a wrong secret is said without it', async () => {
+    const s = await stage();
+    await expect(s.act('push')).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'nothing is committed yet',
+    });
+    await s.commit('b\n');
+    const ask = async () =>
+      transaction(database, async (tx) => requestWorkspaceAction(tx, s.human, s.issue, 'push'));
+    const { id } = await ask();
+    await expect(ask()).rejects.toMatchObject({ kind: 'conflict' });
+    const value = sources.vault.seal('wrong-secret-1', 'elsewhere');
+    expect(value).not.toContain('wrong-secret-1');
+    await database.db
+      .update(schema.projects)
+      .set({ repo_secret: null })
+      .where(eq(schema.projects.id, s.project.id));
+    await actOnWorkspace(sources, id, signal);
+    const [action] = (await listWorkspaceActions(database.db, s.issue, {})).items;
+    expect(action).toMatchObject({ status: 'failed' });
+    expect(action!.error).toMatch(/Username|Authentication/);
+    // Done once: a job that comes again finds nothing to do.
+    await actOnWorkspace(sources, id, signal);
+    expect((await listWorkspaceActions(database.db, s.issue, {})).items).toEqual([action]);
+  });
+});
+
+describe('a pull request', () => {
+  it('is opened once, followed over reviews and checks, and its merge ends the issue', async () => {
+    const s = await stage();
+    const sha = await s.commit('b\n');
+    expect(await s.act('open_pull_request', { draft: true, body_markdown: 'Please.' })).toMatchObject({
+      status: 'done',
+      error: null,
+    });
+    expect(await s.act('open_pull_request')).toMatchObject({ status: 'done' });
+    expect(github.pulls).toMatchObject([{ head: s.branch, base: 'main', draft: true, body: 'Please.' }]);
+    expect(github.asked).toContain(`Bearer ${TOKEN}`);
+    expect(await s.product()).toMatchObject({
+      type: 'pull_request',
+      provider: 'github',
+      external_id: '7',
+      status: 'active',
+      review_state: 'pending',
+      metadata: { branch: s.branch, base_branch: 'main', head_commit: sha },
+    });
+    github.reviews.push({ state: 'CHANGES_REQUESTED', user: { login: 'mary' } });
+    github.checks.push({ name: 'build', status: 'completed', conclusion: 'failure' });
+    await s.look();
+    expect(await s.product()).toMatchObject({ review_state: 'changes_requested', health_status: 'failing' });
+    github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
+    github.checks[0]!.conclusion = 'success';
+    await s.look();
+    expect(await s.product()).toMatchObject({ review_state: 'approved', health_status: 'healthy' });
+    expect(await s.act('merge', { method: 'squash' })).toMatchObject({ status: 'done', error: null });
+    expect(await s.product()).toMatchObject({ status: 'merged' });
+    expect(await findIssue(database.db, s.issue.id)).toMatchObject({ status: 'done' });
+    expect(await server.git('rev-parse', 'main')).toBe(sha);
+    expect(github.complaints).toEqual([]);
+  });
+
+  it('that has fallen behind its branch is not merged, and one that is closed over there ends nothing', async () => {
+    const s = await stage();
+    await s.commit('d\n');
+    await s.act('open_pull_request');
+    await s.commit('e\n');
+    expect(await s.act('merge')).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('push it first'),
+    });
+    github.pulls[0]!.state = 'closed';
+    await s.look();
+    expect(await s.product()).toMatchObject({ status: 'closed' });
+    expect(await findIssue(database.db, s.issue.id)).toMatchObject({ status: 'todo' });
+    expect(await s.act('merge')).toMatchObject({ status: 'failed', error: 'there is no open pull request' });
+    expect(github.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+/** Looks at open pull requests every now and then: what becomes of them over there becomes of their work products. */
+import {
+  claimDuePullRequests,
+  notePullRequest,
+  notePullRequestFailure,
+  pullRequestSecret,
+  type PullRequestRow,
+} from '@acp/core';
+import { transaction } from '@acp/db';
+import { hostOf } from './host-of.ts';
+import { remoteOf } from './run-workspace.ts';
+import type { WorkspaceSources } from './sources.ts';
+
+const BATCH = 20;
+const AT_ONCE = 4;
+
+export async function watchPullRequests(sources: WorkspaceSources, signal: AbortSignal): Promise<void> {
+  const due = await claimDuePullRequests(sources.database.db, BATCH);
+  const next = async (): Promise<void> => {
+    for (let row = due.pop(); row !== undefined && !signal.aborted; row = due.pop())
+      await lookAt(sources, row, signal);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+}
+
+async function lookAt(sources: WorkspaceSources, row: PullRequestRow, signal: AbortSignal): Promise<void> {
+  const { config, database, logger } = sources;
+  try {
+    const found = await pullRequestSecret(database.db, row);
+    const remote = found && (await remoteOf(sources, { workspace: found.workspace, project: found }));
+    if (remote === undefined || remote === null) throw new Error('its repository is gone');
+    const seen = await hostOf(config, remote).look(row.number, signal);
+    await transaction(database, async (tx) => notePullRequest(tx, row, seen));
+  } catch (err) {
+    if (signal.aborted) return;
+    logger.warn('a pull request could not be looked at', {
+      work_product_id: row.work_product_id,
+      error: err,
+    });
+    await notePullRequestFailure(database.db, row);
+  }
+}

@@ -1,0 +1,87 @@
+/** What people have done with a workspace's branch: push it, open a pull request, merge that. A scheduler does it. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Name, Nullable, OneOf, PageQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
+
+export const workspaceActionKinds = ['push', 'open_pull_request', 'merge'] as const;
+export type WorkspaceActionKind = (typeof workspaceActionKinds)[number];
+
+export const WorkspaceAction = Type.Object({
+  id: Uuid,
+  workspace_id: Uuid,
+  kind: OneOf(workspaceActionKinds),
+  status: OneOf(['queued', 'running', 'done', 'failed']),
+  error: Nullable(Type.String()),
+  created_by_user_id: Nullable(Uuid),
+  created_at: Timestamp,
+  finished_at: Nullable(Timestamp),
+});
+export type WorkspaceAction = Static<typeof WorkspaceAction>;
+
+export const OpenPullRequest = Type.Object({
+  /** The issue's identifier and title unless told. */
+  title: Type.Optional(Name),
+  body_markdown: Type.Optional(Nullable(Text)),
+  draft: Type.Optional(Type.Boolean()),
+});
+export type OpenPullRequest = Static<typeof OpenPullRequest>;
+
+export const MergePullRequest = Type.Object({
+  method: Type.Optional(OneOf(['merge', 'squash', 'rebase'])),
+});
+export type MergePullRequest = Static<typeof MergePullRequest>;
+
+const onWorkspace = {
+  auth: BEARER,
+  scope: { by: 'issue', param: 'issueId' },
+  role: 'member',
+} as const;
+const act = {
+  ...onWorkspace,
+  method: 'POST',
+  // What leaves the house is for people to decide; the project may have each run pushed.
+  people_only: true,
+  body_optional: true,
+  response: WorkspaceAction,
+  status: 201,
+  tx: 'write',
+} as const;
+
+export const workspaceActionEndpoints = {
+  list: endpoint({
+    ...onWorkspace,
+    id: 'workspace-actions.list',
+    method: 'GET',
+    path: '/api/issues/{issueId}/workspace/actions',
+    role: 'viewer',
+    query: Type.Object(PageQuery),
+    response: Type.Array(WorkspaceAction),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'What people have had done with the workspace, newest first.',
+  }),
+  push: endpoint({
+    ...act,
+    id: 'workspace-actions.push',
+    path: '/api/issues/{issueId}/workspace/push',
+    body: Type.Object({}),
+    doc: 'Pushes the branch. What others have pushed to it meanwhile is not overwritten: the act then fails. 409 while another act is under way.',
+  }),
+  openPullRequest: endpoint({
+    ...act,
+    id: 'workspace-actions.open-pull-request',
+    path: '/api/issues/{issueId}/workspace/pull-request',
+    body: OpenPullRequest,
+    example: { draft: true },
+    doc: 'Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product, whose state is followed.',
+  }),
+  merge: endpoint({
+    ...act,
+    id: 'workspace-actions.merge',
+    path: '/api/issues/{issueId}/workspace/merge',
+    body: MergePullRequest,
+    example: { method: 'squash' },
+    doc: 'Merges the open pull request as it was pushed last. The issue is then done, if its project says so.',
+  }),
+};

@@ -1,0 +1,192 @@
+import type { Actor, WorkspaceAction, WorkspaceActionKind } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { enqueue, enqueueMany } from '@acp/queue';
+import { and, eq, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges, systemActor } from '../activity/index.ts';
+import { findIssue, type IssueRow } from '../issues/index.ts';
+import { type WorkspaceRow, workspaceChange, workspaceOf } from './present.ts';
+
+const { workspace_actions: actions, workspaces } = schema;
+
+export type WorkspaceActionRow = typeof actions.$inferSelect;
+
+/** No act takes longer; a scheduler that died over one has let go of it by then. */
+const LEASE = sql`now() + interval '20 minutes'`;
+const ATTEMPTS = 3;
+
+/** Newest first. @throws notFound without a workspace, invalid for a bad cursor */
+export async function listWorkspaceActions(
+  tx: Tx,
+  issue: IssueRow,
+  query: PageRequest,
+): Promise<Page<WorkspaceAction>> {
+  const workspace = await workspaceOf(tx, issue);
+  const page = newestFirst(actions.created_at, actions.id, query, 50);
+  const rows = tx
+    .select()
+    .from(actions)
+    .where(and(eq(actions.workspace_id, workspace.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+}
+
+/** @throws notFound without a workspace, conflict where there is nothing to act on or another act is under way */
+export async function requestWorkspaceAction(
+  tx: Tx,
+  actor: Actor,
+  issue: IssueRow,
+  kind: WorkspaceActionKind,
+  input: Record<string, unknown> = {},
+): Promise<WorkspaceAction> {
+  const workspace = await workspaceOf(tx, issue);
+  assertActable(workspace);
+  const { company_id } = issue;
+  const created_by_user_id = actorColumns(actor).user_id;
+  try {
+    const [row] = await tx
+      .insert(actions)
+      .values({ company_id, workspace_id: workspace.id, kind, input, created_by_user_id })
+      .returning();
+    await enqueue(tx, 'act-on-workspace', { action_id: row!.id });
+    const entity = { type: 'workspace', id: workspace.id };
+    await recordChanges(tx, actor, [workspaceChange(issue, `workspace.${kind}_requested`, entity, input)]);
+    return present(row!);
+  } catch (err) {
+    if (isUniqueViolation(err, 'workspace_actions_live'))
+      throw conflict('another act on the workspace is under way');
+    throw err;
+  }
+}
+
+/** The same for a project that has each run pushed; nothing where an act is under way, which the next run makes up for. */
+export async function pushAfterRun(
+  tx: Tx,
+  { id: workspace_id, company_id }: Pick<WorkspaceRow, 'id' | 'company_id'>,
+): Promise<void> {
+  const [row] = await tx
+    .insert(actions)
+    .values({ company_id, workspace_id, kind: 'push' })
+    .onConflictDoNothing()
+    .returning();
+  if (row !== undefined) await enqueue(tx, 'act-on-workspace', { action_id: row.id });
+}
+
+function assertActable({ kind, head_commit, base_commit, version }: WorkspaceRow): void {
+  if (kind !== 'repository') throw conflict('the workspace has no repository');
+  if (version === 0 || head_commit === null || head_commit === base_commit)
+    throw conflict('nothing is committed yet');
+}
+
+/** What a scheduler does an act with. */
+export interface ClaimedAction {
+  action: WorkspaceActionRow;
+  workspace: WorkspaceRow;
+  issue: { identifier: string; title: string };
+  project: {
+    repo_url: string | null;
+    repo_secret: string | null;
+    close_on_merge: boolean;
+  } | null;
+  bundle: { storage_key: string; size_bytes: number; version: number } | null;
+}
+
+/** Undefined where it is done, gone, or in other hands. */
+export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<ClaimedAction | undefined> {
+  const [action] = await tx
+    .update(actions)
+    .set({ status: 'running', lease_expires_at: LEASE, attempts: sql`${actions.attempts} + 1` })
+    .where(
+      and(
+        eq(actions.id, action_id),
+        sql`(${actions.status} = 'queued' or (${actions.status} = 'running' and ${actions.lease_expires_at} < now()))`,
+      ),
+    )
+    .returning();
+  if (action === undefined) return undefined;
+  const { rows } = await tx.execute<{
+    issue: ClaimedAction['issue'];
+    project: ClaimedAction['project'];
+    bundle: ClaimedAction['bundle'];
+  }>(sql`
+    select jsonb_build_object('identifier', i.identifier, 'title', i.title) as issue,
+      case when p.id is not null then jsonb_build_object('repo_url', p.repo_url, 'repo_secret', p.repo_secret,
+        'close_on_merge', p.close_on_merge) end as project,
+      case when b.workspace_id is not null then jsonb_build_object('storage_key', b.storage_key,
+        'size_bytes', b.size_bytes, 'version', b.version) end as bundle
+    from workspaces w join issues i on i.id = w.issue_id
+      left join projects p on p.id = w.project_id and p.deleted_at is null
+      left join workspace_bundles b on b.workspace_id = w.id
+    where w.id = ${action.workspace_id}`);
+  const [workspace] = await tx.select().from(workspaces).where(eq(workspaces.id, action.workspace_id));
+  if (rows[0] === undefined || workspace === undefined) return undefined;
+  return { action, workspace, ...rows[0] };
+}
+
+/** @param error null: it was done */
+export async function finishWorkspaceAction(
+  tx: Tx,
+  { id, workspace_id, kind, attempts }: WorkspaceActionRow,
+  error: string | null,
+): Promise<void> {
+  const [row] = await tx
+    .update(actions)
+    .set({
+      status: error === null ? 'done' : 'failed',
+      error,
+      lease_expires_at: null,
+      finished_at: sql`now()`,
+    })
+    .where(and(eq(actions.id, id), eq(actions.status, 'running'), eq(actions.attempts, attempts)))
+    .returning();
+  const [workspace] = await tx.select().from(workspaces).where(eq(workspaces.id, workspace_id));
+  const issue = workspace && (await findIssue(tx, workspace.issue_id));
+  if (row === undefined || issue === undefined) return;
+  const entity = { type: 'workspace', id: workspace_id };
+  const act = error === null ? `workspace.${kind}_done` : `workspace.${kind}_failed`;
+  const details = error === null ? {} : { error };
+  await recordChanges(tx, systemActor('workspaces'), [workspaceChange(issue, act, entity, details)]);
+}
+
+/** After a push. */
+export async function notePushed(tx: Tx, workspace_id: string, commit: string): Promise<void> {
+  await tx
+    .update(workspaces)
+    .set({ pushed_commit: commit, pushed_at: sql`now()`, updated_at: sql`now()` })
+    .where(eq(workspaces.id, workspace_id));
+}
+
+/** Acts whose job was lost, or whose scheduler was; given up after some attempts. @returns how many were offered again */
+export async function sweepWorkspaceActions(tx: Tx): Promise<number> {
+  await tx
+    .update(actions)
+    .set({ status: 'failed', error: 'it was begun several times and never ended', finished_at: sql`now()` })
+    .where(
+      sql`${actions.status} = 'running' and ${actions.lease_expires_at} < now() and ${actions.attempts} >= ${ATTEMPTS}`,
+    );
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    select id from workspace_actions
+    where (status = 'queued' and created_at < now() - interval '1 minute') or (status = 'running' and lease_expires_at < now())
+    order by created_at limit 100 for update skip locked`);
+  if (rows.length > 0)
+    await enqueueMany(
+      tx,
+      'act-on-workspace',
+      rows.map(({ id }) => ({ action_id: id })),
+    );
+  return rows.length;
+}
+
+function present(row: WorkspaceActionRow): WorkspaceAction {
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    kind: row.kind as WorkspaceAction['kind'],
+    status: row.status as WorkspaceAction['status'],
+    error: row.error,
+    created_by_user_id: row.created_by_user_id,
+    created_at: row.created_at,
+    finished_at: row.finished_at,
+  };
+}

@@ -1,0 +1,182 @@
+import type { UpdateWorkProduct, WorkProduct } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { and, eq, sql } from 'drizzle-orm';
+import { recordChanges, systemActor } from '../activity/index.ts';
+import { findIssue, updateIssue } from '../issues/index.ts';
+import { createWorkProduct, findWorkProduct, updateWorkProduct } from '../work-products/index.ts';
+import { type WorkspaceRow, workspaceChange } from './present.ts';
+
+const { issues, projects, pull_requests, workspaces } = schema;
+
+/** As its host tells it. */
+export interface PullRequestState {
+  number: number;
+  url: string;
+  title: string;
+  state: 'open' | 'merged' | 'closed';
+  review_state: WorkProduct['review_state'];
+  health_status: NonNullable<WorkProduct['health_status']>;
+  head_commit: string | null;
+}
+
+export interface PullRequestPlace {
+  provider: string;
+  api_url: string;
+  repository: string;
+}
+
+export type PullRequestRow = typeof pull_requests.$inferSelect;
+
+const director = systemActor('workspaces');
+
+/** The workspace's open one. */
+export async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(pull_requests)
+    .where(and(eq(pull_requests.workspace_id, workspace_id), eq(pull_requests.open, true)))
+    .orderBy(sql`${pull_requests.created_at} desc`)
+    .limit(1);
+  return row;
+}
+
+/** Writes down a pull request that was opened, or found: once, however often it is told. */
+export async function keepPullRequest(
+  tx: Tx,
+  workspace: WorkspaceRow,
+  { provider, api_url, repository }: PullRequestPlace,
+  state: PullRequestState,
+): Promise<void> {
+  const issue = await findIssue(tx, workspace.issue_id);
+  if (issue === undefined) return;
+  const known = await openPullRequestOf(tx, workspace.id);
+  if (known?.number === state.number && known.repository === repository) return;
+  const product = await createWorkProduct(tx, director, issue, {
+    type: 'pull_request',
+    provider,
+    external_id: String(state.number),
+    title: state.title,
+    url: state.url,
+    status: 'active',
+    review_state: state.review_state,
+    health_status: state.health_status,
+    is_primary: true,
+    metadata: {
+      branch: workspace.branch,
+      base_branch: workspace.base_branch,
+      head_commit: state.head_commit,
+      repository,
+    },
+  });
+  const { company_id, id: workspace_id } = workspace;
+  const place = { provider, api_url, repository, number: state.number };
+  await tx.insert(pull_requests).values({ work_product_id: product.id, workspace_id, company_id, ...place });
+}
+
+/** Those that are due, which nobody else looks at for a while then. */
+export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullRequestRow[]> {
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    update pull_requests set next_look_at = now() + interval '5 minutes'
+    where work_product_id in (
+      select work_product_id from pull_requests where open and next_look_at <= now()
+      order by next_look_at limit ${limit} for update skip locked)
+    returning work_product_id as id`);
+  if (rows.length === 0) return [];
+  return tx
+    .select()
+    .from(pull_requests)
+    .where(sql`${pull_requests.work_product_id} in ${rows.map(({ id }) => id)}`);
+}
+
+/** What a look needs beside the row. */
+export async function pullRequestSecret(
+  tx: Tx,
+  { workspace_id }: PullRequestRow,
+): Promise<{ workspace: WorkspaceRow; repo_secret: string | null; repo_url: string | null } | undefined> {
+  const [row] = await tx
+    .select({ workspace: workspaces, repo_secret: projects.repo_secret, repo_url: projects.repo_url })
+    .from(workspaces)
+    .leftJoin(projects, eq(projects.id, workspaces.project_id))
+    .where(eq(workspaces.id, workspace_id));
+  return row;
+}
+
+/**
+ * What a look has shown: the work product follows, and a merge ends the issue, if its project says so. Nothing is written
+ * where nothing has changed. The next look is the sooner the newer the last change is.
+ */
+export async function notePullRequest(tx: Tx, row: PullRequestRow, seen: PullRequestState): Promise<void> {
+  const open = seen.state === 'open';
+  const product = await findWorkProduct(tx, row.work_product_id);
+  if (product === undefined) {
+    // In the trash with its issue: nobody asks.
+    await tx
+      .update(pull_requests)
+      .set({ next_look_at: sql`now() + interval '1 hour'` })
+      .where(eq(pull_requests.work_product_id, row.work_product_id));
+    return;
+  }
+  const status = ({ open: 'active', merged: 'merged', closed: 'closed' } as const)[seen.state];
+  const wanted: UpdateWorkProduct = {
+    status,
+    review_state: seen.review_state,
+    health_status: seen.health_status,
+    title: seen.title,
+  };
+  const changed = Object.entries(wanted).some(([field, value]) => Reflect.get(product, field) !== value);
+  await tx
+    .update(pull_requests)
+    .set({
+      open,
+      failures: 0,
+      next_look_at: changed
+        ? sql`now() + interval '1 minute'`
+        : sql`now() + least(interval '15 minutes', greatest(interval '1 minute', (now() - ${product.updated_at}::timestamptz) / 10))`,
+    })
+    .where(eq(pull_requests.work_product_id, row.work_product_id));
+  if (!changed) return;
+  await updateWorkProduct(tx, director, product, wanted);
+  if (seen.review_state === 'approved' || seen.review_state === 'changes_requested')
+    await tx
+      .update(workspaces)
+      .set({ review_state: seen.review_state, updated_at: sql`now()` })
+      .where(eq(workspaces.id, row.workspace_id));
+  if (seen.state === 'merged') await closeMerged(tx, row);
+}
+
+async function closeMerged(tx: Tx, { workspace_id }: PullRequestRow): Promise<void> {
+  const [found] = await tx
+    .select({ issue_id: workspaces.issue_id, close_on_merge: projects.close_on_merge })
+    .from(workspaces)
+    .innerJoin(issues, eq(issues.id, workspaces.issue_id))
+    .leftJoin(projects, eq(projects.id, workspaces.project_id))
+    .where(eq(workspaces.id, workspace_id));
+  const issue = found && (await findIssue(tx, found.issue_id));
+  if (issue === undefined) return;
+  const entity = { type: 'workspace', id: workspace_id };
+  await recordChanges(tx, director, [workspaceChange(issue, 'workspace.merged', entity)]);
+  const over = issue.status === 'done' || issue.status === 'cancelled';
+  if (found?.close_on_merge !== false && !over) await updateIssue(tx, director, issue, { status: 'done' });
+}
+
+/** The host did not answer, or not as it should. */
+export async function notePullRequestFailure(tx: Tx, { work_product_id }: PullRequestRow): Promise<void> {
+  await tx
+    .update(pull_requests)
+    .set({
+      failures: sql`${pull_requests.failures} + 1`,
+      next_look_at: sql`now() + least(interval '6 hours', interval '1 minute' * power(2, least(${pull_requests.failures}, 10)))`,
+    })
+    .where(eq(pull_requests.work_product_id, work_product_id));
+}
+
+/** Somebody has acted on it: it is looked at now. */
+export async function lookSoon(
+  tx: Tx,
+  { work_product_id }: Pick<PullRequestRow, 'work_product_id'>,
+): Promise<void> {
+  await tx
+    .update(pull_requests)
+    .set({ next_look_at: sql`now()` })
+    .where(eq(pull_requests.work_product_id, work_product_id));
+}
