@@ -123,7 +123,6 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'councils.convene': 404,
   'issues.change': 400,
   // Its author's, or an admin's.
-  'review-comments.delete': ({ kind, role }) => (kind === 'user' && role === 'member' ? 403 : undefined),
   // Nobody compiles, and nothing is being compiled.
   'compiled-index.compile': 409,
   'compiled-index.cancel': 409,
@@ -134,6 +133,7 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'issues.release': 403,
   'approvals.resubmit': 403,
   'comments.update': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
+  'review-comments.delete': ({ role }) => (role === 'admin' ? undefined : 403),
   'comments.delete': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
   // Its agent alone.
   'a2a.call': ({ kind }) => (kind === 'agent' ? undefined : 404),

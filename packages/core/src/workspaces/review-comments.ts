@@ -126,10 +126,11 @@ export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewC
   await recordChanges(tx, actor, [changeOf(issue, row, 'deleted')]);
 }
 
+/** A key without a person behind it is nobody's author: it could be any. */
 function isAuthor(actor: Actor, { author_user_id, author_agent_id }: ReviewCommentRow): boolean {
   const { user_id, agent_id } = actorColumns(actor);
   if (agent_id !== null) return agent_id === author_agent_id;
-  return author_agent_id === null && user_id === author_user_id;
+  return user_id !== null && author_agent_id === null && user_id === author_user_id;
 }
 
 async function authorName(tx: Tx, { author_user_id: id }: ReviewCommentRow): Promise<string | null> {
