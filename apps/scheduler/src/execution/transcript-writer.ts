@@ -11,24 +11,31 @@ const REST_MS = 10;
 export class TranscriptWriter {
   readonly #database: Database;
   readonly #batches: Batches<RunEventBatch, boolean>;
+  /** First words: they do not wait for what many others are saying. */
+  readonly #awaited: Batches<RunEventBatch, boolean>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#batches = new Batches({
+    const options = {
       most: MOST_RUNS,
-      rest_ms: REST_MS,
       tries_alone: isRefusal,
-      perform: async (batches) => {
+      perform: async (batches: RunEventBatch[]) => {
         const items = await storeManyRunEvents(database.db, batches);
         this.#tell(items);
         return items.map((item) => item !== undefined);
       },
-    });
+    };
+    this.#batches = new Batches({ ...options, rest_ms: REST_MS });
+    this.#awaited = new Batches(options);
   }
 
-  /** One after the other of each run. @returns false: the run is not ours any more, and nothing was written */
-  async store(batch: RunEventBatch): Promise<boolean> {
-    if (await this.#batches.add(batch)) return true;
+  /**
+   * One after the other of each run.
+   * @param awaited somebody waits for it
+   * @returns false: the run is not ours any more, and nothing was written
+   */
+  async store(batch: RunEventBatch, awaited: boolean): Promise<boolean> {
+    if (await (awaited ? this.#awaited : this.#batches).add(batch)) return true;
     const item = await storeRunEvents(this.#database.db, batch);
     this.#tell([item]);
     return item !== undefined;

@@ -36,6 +36,8 @@ export class Transcript {
   #text = '';
   /** Nothing of the text has been stored yet. */
   #first = true;
+  /** Such text is in what is stored next. */
+  #hurry = false;
   #stream: ScrubberStream;
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due, as `performance.now()` has it. */
@@ -53,6 +55,7 @@ export class Transcript {
     this.#text += this.#stream.push(text);
     if (this.#set.awaited === true && this.#first && this.#text !== '') {
       this.#first = false;
+      this.#hurry = true;
       this.#schedule(FIRST_FLUSH_MS);
     } else this.#schedule(FLUSH_MS);
     if (this.#text.length >= FLUSH_CHARACTERS) await this.flush();
@@ -104,8 +107,10 @@ export class Transcript {
     if (events.length === 0) return;
     const { writer, held, logger } = this.#set;
     const batch = { lease: held, first_seq, events };
+    const awaited = this.#hurry;
+    this.#hurry = false;
     try {
-      if (!(await persist(held, logger, async () => writer.store(batch)))) held.stop('lost');
+      if (!(await persist(held, logger, async () => writer.store(batch, awaited)))) held.stop('lost');
     } catch (err) {
       if (err instanceof RunStopped) return;
       // A transcript with a gap is better than a run that fails for its transcript.

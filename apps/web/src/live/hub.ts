@@ -9,7 +9,6 @@ import {
   replayFloor,
   lastSequence,
   listEventsAfter,
-  listTranscriptRanges,
   type TranscriptEntry,
   type TranscriptRange,
 } from '@acp/core';
@@ -28,6 +27,7 @@ import {
 import { parseRanges } from './ranges.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type StreamCounters, StreamMetrics } from './stream-metrics.ts';
+import { TranscriptRelay } from './transcript-relay.ts';
 
 interface HubOptions {
   database: Database;
@@ -62,11 +62,11 @@ export class LiveHub {
   #reading = false;
   /** Numbers of events that nobody wanted: they are counted when somebody asks, or before they are forgotten. */
   #unread: { after: number; up_to: number }[] = [];
-  #ranges: TranscriptRange[] = [];
-  #readingRanges = false;
+  readonly #transcripts: TranscriptRelay;
 
   constructor(options: HubOptions) {
     this.#options = options;
+    this.#transcripts = new TranscriptRelay({ ...options, onEntry: (entry) => this.#relay(entry) });
     const { listener } = options;
     this.#off = [
       listener.on('events', (items) => this.#announce(items)),
@@ -255,31 +255,16 @@ export class LiveHub {
   #queueRanges(items: readonly string[]): void {
     if (this.#subscribers.size === 0) return;
     // What nobody looks at is not read.
-    this.#ranges.push(...parseRanges(items).filter((range) => this.#subscribers.wants(audienceOf(range))));
-    if (this.#ranges.length > 0 && !this.#readingRanges) void this.#readRanges();
+    this.#transcripts.add(parseRanges(items).filter((range) => this.#subscribers.wants(audienceOf(range))));
   }
 
-  async #readRanges(): Promise<void> {
-    this.#readingRanges = true;
-    try {
-      while (this.#ranges.length > 0) {
-        const entries = await listTranscriptRanges(this.#options.database.db, this.#ranges.splice(0, PAGE));
-        for (const entry of entries) {
-          const frames = transcriptFrames(entry);
-          for (const subscriber of this.#subscribers.of(audienceOf(entry))) {
-            if (!subscriber.mayFollow(entry)) continue;
-            if (subscriber.sink.entry) subscriber.sink.entry(entry);
-            else subscriber.sendUnnumbered(frames);
-            this.#dropIfSlow(subscriber);
-          }
-        }
-      }
-    } catch (error) {
-      // Clients fill the gap from the events routes.
-      this.#ranges = [];
-      this.#options.logger.warn('a transcript could not be read for the live stream', { error });
-    } finally {
-      this.#readingRanges = false;
+  #relay(entry: TranscriptEntry): void {
+    let frames: ReturnType<typeof transcriptFrames> | undefined;
+    for (const subscriber of this.#subscribers.of(audienceOf(entry))) {
+      if (!subscriber.mayFollow(entry)) continue;
+      if (subscriber.sink.entry) subscriber.sink.entry(entry);
+      else subscriber.sendUnnumbered((frames ??= transcriptFrames(entry)));
+      this.#dropIfSlow(subscriber);
     }
   }
 
