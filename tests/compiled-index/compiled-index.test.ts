@@ -162,6 +162,10 @@ describe('the compiled index', () => {
     // What agents read is as it was, until the draft is promoted.
     expect(await told(set)).toContain('June. (its source has changed since)');
     await promote(set, 2);
+    expect((await now(set)).history.map(({ status, statement_count: count }) => [status, count])).toEqual([
+      ['promoted', 2],
+      ['superseded', 0],
+    ]);
     const text = (await told(set))!;
     expect(text.match(/^- [^[]*/gm)).toEqual(['- The lawn is blue. ', '- Roses bloom in July. ']);
     await expect(compile(set)).rejects.toMatchObject({
@@ -195,9 +199,10 @@ describe('the compiled index', () => {
       .set({ deleted_at: sql`now()` })
       .where(eq(schema.issues.id, parent.id));
     expect(await told(set)).toBeNull();
-    expect((await now(set)).promoted?.statements[0]?.sources[0]).toMatchObject({
-      state: 'gone',
-      title: null,
+    const [masked] = (await now(set)).promoted!.statements;
+    expect(masked).toMatchObject({
+      text: '(Its source is gone.)',
+      sources: [{ state: 'gone', title: null }],
     });
   });
 

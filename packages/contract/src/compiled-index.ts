@@ -48,6 +48,7 @@ const outline = {
   /** Portions of sources that are read, each by a run. */
   batches: Type.Integer(),
   batches_done: Type.Integer(),
+  /** 0 of versions that are over: their statements are deleted. */
   statement_count: Type.Integer(),
   error: Nullable(Type.String()),
   /** What holds it up at the moment. */

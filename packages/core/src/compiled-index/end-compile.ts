@@ -1,17 +1,18 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, cutText } from '@acp/kernel';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, notInArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { cancelRuns } from '../runs/index.ts';
 import { COMPILE } from './compile-proposal.ts';
 import { indexChange, type IndexRow } from './read-index.ts';
 
-const { compiled_indexes, compiled_sources } = schema;
+const { compiled_indexes, compiled_sources, compiled_statements } = schema;
 const scheduler = systemActor('scheduler');
 
 // In bytes.
 const ERROR = 2000;
+const kept = ['compiling', 'draft', 'promoted'] as const;
 /** Versions of a company that are over; older ones go. */
 const KEPT = 10;
 
@@ -88,7 +89,19 @@ async function forgetRead(tx: Tx, index_id: string): Promise<void> {
   await tx.delete(compiled_sources).where(eq(compiled_sources.index_id, index_id));
 }
 
+/** Of versions that are over only the outline stays, and that for a while: what they said may be deleted by now. */
 async function forgetOld(tx: Tx, company_id: string): Promise<void> {
+  await tx.delete(compiled_statements).where(
+    inArray(
+      compiled_statements.index_id,
+      tx
+        .select({ id: compiled_indexes.id })
+        .from(compiled_indexes)
+        .where(
+          and(eq(compiled_indexes.company_id, company_id), notInArray(compiled_indexes.status, [...kept])),
+        ),
+    ),
+  );
   await tx.execute(sql`
     delete from compiled_indexes where id in (
       select id from compiled_indexes where company_id = ${company_id} and status not in ('compiling', 'draft', 'promoted')

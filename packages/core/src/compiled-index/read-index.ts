@@ -112,12 +112,13 @@ export async function readStatements(
     where t.index_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(index_ids)}::jsonb))
     order by t.index_id, min(t.ordinal) over (partition by t.index_id, lower(t.topic)), t.ordinal, t.id`);
   const statements = Map.groupBy(rows, ({ index_id }) => index_id);
-  return new Map(
-    [...statements].map(([index_id, own]) => [
-      index_id,
-      own.map(({ id, topic, text, sources }) => ({ id, topic, text, sources })),
-    ]),
-  );
+  return new Map([...statements].map(([index_id, own]) => [index_id, own.map(masked)]));
+}
+
+/** What a source said that is gone is nobody's to read any more, whatever else the statement rests on. */
+function masked({ id, topic, text, sources }: CompiledStatement): CompiledStatement {
+  const gone = sources.some(({ state: now }) => now === 'gone');
+  return { id, topic, text: gone ? '(Its source is gone.)' : text, sources };
 }
 
 /** Sources as they are now, which no version has read so; `s` is the row of `knowledge_sources`. */

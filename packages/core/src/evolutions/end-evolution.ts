@@ -1,7 +1,7 @@
 import { type Actor, permits } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { activatePrompt, addEvolvedPrompt, findAgent, type AgentRow } from '../agents/index.ts';
 import { cancelRuns } from '../runs/index.ts';
@@ -9,7 +9,7 @@ import { PROMOTION_MARGIN, winnerOf } from './front.ts';
 import { evolutionChange, type EvolutionRow, readParts, scoredOf } from './read-evolutions.ts';
 import { EVOLUTION_STEP } from './step-proposal.ts';
 
-const { prompt_evolutions } = schema;
+const { evolution_steps, prompt_evolutions } = schema;
 const scheduler = systemActor('scheduler');
 
 // In bytes.
@@ -36,6 +36,11 @@ export async function endEvolution(
     })
     .where(eq(prompt_evolutions.id, id))
     .returning();
+  // Scores and feedback stay. What was said stands in the transcripts, for as long as those are kept.
+  await tx
+    .update(evolution_steps)
+    .set({ text: null })
+    .where(and(eq(evolution_steps.evolution_id, id), eq(evolution_steps.kind, 'rollout')));
   const calledOff = await cancelRuns(
     tx,
     sql`r.subject_id = ${id} and r.kind = ${EVOLUTION_STEP}`,

@@ -51,8 +51,8 @@ export function indexPart(view: IndexView): Html {
               html`<li>
                 !${status(version.status)}
                 <span class="grow"
-                  >Version ${version.version}, ${version.statement_count}
-                  statements!${when(version.error, (error) => html`: ${error}`)}</span
+                  >Version
+                  ${version.version}!${when(version.statement_count, (count) => html`, ${count} statements`)}!${when(version.error, (error) => html`: ${error}`)}</span
                 >
                 <span class="soft small">!${timeAgo(version.created_at)}</span>
               </li>`,
