@@ -4001,6 +4001,21 @@ export interface Operations {
     answer: Found[];
   };
   /**
+   * GitHub-flavoured Markdown as HTML that is safe to show, with links to the company’s issues and agents.
+   */
+  'markdown.render': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: {
+      text: string;
+    };
+    answer: {
+      html: string;
+    };
+  };
+  /**
    * What the live stream published, sent and dropped, by company, since the start of the answering process.
    */
   'admin.sse-metrics': {
@@ -7466,6 +7481,7 @@ export const routes = {
   'portability.download': ['GET', "/api/companies/{companyId}/export", false],
   'portability.import': ['POST', "/api/companies/import", true],
   'search.find': ['GET', "/api/companies/{companyId}/search", false],
+  'markdown.render': ['POST', "/api/companies/{companyId}/markdown", false],
   'admin.sse-metrics': ['GET', "/api/admin/sse-metrics", false],
   'alerts.list': ['GET', "/api/admin/alerts", false],
   'alerts.list-of-company': ['GET', "/api/companies/{companyId}/alerts", false],

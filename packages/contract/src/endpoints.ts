@@ -30,6 +30,7 @@ import { knowledgeEndpoints } from './knowledge.ts';
 import { licenseEndpoints } from './license.ts';
 import { logoEndpoints } from './logo.ts';
 import { mcpEndpoints } from './mcp.ts';
+import { markdownEndpoints } from './markdown.ts';
 import { mcpServerEndpoints } from './mcp-servers.ts';
 import { noteEndpoints } from './notes.ts';
 import { pluginEndpoints } from './plugin-endpoints.ts';
@@ -105,6 +106,7 @@ export const endpoints: readonly EndpointRow[] = [
   viewEndpoints,
   portabilityEndpoints,
   searchEndpoints,
+  markdownEndpoints,
   adminEndpoints,
   alertEndpoints,
   trashEndpoints,

@@ -34,6 +34,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   labels: 'Words by which issues are found.',
   live: 'What happens, as it happens.',
   logo: 'The company’s picture.',
+  markdown: 'Texts as pages show them.',
   mcp: 'The Model Context Protocol.',
   'mcp-servers': 'Outside MCP servers, whose tools the company’s agents call.',
   notes: 'What is known: notes, findings, memories.',

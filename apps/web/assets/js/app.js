@@ -12,6 +12,35 @@ document.addEventListener('submit', (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 
+// Acts whose effect comes back by the live stream: the page stays where it is.
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.dataset.quiet === undefined) return;
+  event.preventDefault();
+  void fetch(form.action, { method: 'POST', headers: { 'HX-Request': 'true' } })
+    .then(({ ok }) => ok || form.submit())
+    .catch(() => form.submit());
+});
+
+// Code is copied by a button that stands in its corner while one is there.
+document.addEventListener('pointerover', ({ target }) => {
+  const code = target.closest?.('.markdown pre');
+  if (!code || code.querySelector('[data-copy]')) return;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'quiet small copy-code';
+  button.dataset.copy = '';
+  button.textContent = 'Copy';
+  button.addEventListener('click', () => void copy(code, button));
+  code.append(button);
+  code.addEventListener('pointerleave', () => button.remove(), { once: true });
+});
+
+async function copy(code, button) {
+  await navigator.clipboard.writeText(code.querySelector('code')?.textContent ?? '');
+  button.textContent = 'Copied';
+}
+
 document.addEventListener('change', (event) => {
   event.target.closest('form[data-autosubmit]')?.requestSubmit();
 });
@@ -40,6 +69,7 @@ const shows = (selector) => document.querySelector(selector) !== null;
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
+if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
 startFolded();
@@ -49,3 +79,5 @@ startTranscripts(document);
 startLiveParts();
 const { company, cursor } = document.body.dataset;
 if (company) startLive(company, Number(cursor));
+// Keys and clicks are listened to from here on.
+document.documentElement.dataset.script = 'ready';

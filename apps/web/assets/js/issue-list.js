@@ -29,7 +29,7 @@ function edit(list, cell) {
   const field = template.content.firstElementChild.cloneNode(true);
   const row = cell.closest('tr');
   field.value = cell.dataset.value;
-  field.setAttribute('aria-label', cell.getAttribute('aria-label'));
+  field.setAttribute('aria-label', cell.dataset.name);
   cell.replaceWith(field);
   field.focus();
   let sent = false;

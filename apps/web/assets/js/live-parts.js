@@ -16,6 +16,7 @@ export function startLiveParts() {
   document.addEventListener('htmx:before:swap', ({ target }) => keepState(target));
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
+    nameAgain(target);
     startTranscripts(target);
   });
 }
@@ -38,8 +39,26 @@ function renew(part) {
     part.addEventListener('focusout', () => renewLater(part), { once: true });
     return;
   }
+  // Nor what was typed and left for a moment: it is renewed when the form is sent or emptied.
+  if (
+    [...part.querySelectorAll('textarea, input:not([type=checkbox], [type=radio], [type=hidden])')].some(
+      (field) => field.value !== field.defaultValue,
+    )
+  ) {
+    part.addEventListener('focusout', () => renewLater(part), { once: true });
+    return;
+  }
   // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
   void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
+}
+
+/** The page is called what its issue is called now. */
+function nameAgain(part) {
+  const name = part.querySelector('[data-heading]')?.dataset.heading;
+  const heading = document.querySelector('h1');
+  if (!name || !heading || heading.textContent === name) return;
+  document.title = document.title.replace(heading.textContent, () => name);
+  heading.textContent = name;
 }
 
 // What the reader has unfolded stays unfolded, and the focus stays where it was.

@@ -45,6 +45,7 @@ import { securityRoutes } from './security/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
+import { markdownRoutes } from './markdown/routes.ts';
 import { searchRoutes } from './search/routes.ts';
 import { viewRoutes } from './views/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -93,6 +94,7 @@ export const apiRoutes: readonly Route[] = [
   inboxRoutes,
   viewRoutes,
   searchRoutes,
+  markdownRoutes,
   alertRoutes,
   portabilityRoutes,
   trashRoutes,

@@ -29,6 +29,7 @@ import { boardRoutes } from './issues/board-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { backupRoutes } from './backups/backup-routes.ts';
 import { securityRoutes } from './identity/security-routes.ts';
+import { commentRoutes } from './issues/comment-routes.ts';
 import { issueListRoutes } from './issues/list-routes.ts';
 import { viewRoutes } from './issues/view-routes.ts';
 import { issueRoutes } from './issues/issue-routes.ts';
@@ -79,6 +80,7 @@ export const uiPages: readonly UiRoute[] = [
   agentSettingsRoutes,
   boardRoutes,
   issueListRoutes,
+  commentRoutes,
   viewRoutes,
   searchRoutes,
   issueRoutes,

@@ -9,7 +9,7 @@ import { oauthRouter } from '../oauth/router.ts';
 import { createProviders } from '../oauth/providers.ts';
 import { inviteRouter } from './invite-router.ts';
 import { assetsRouter } from './kit/assets.ts';
-import { MarkdownRenderer } from './kit/markdown-renderer.ts';
+import { sharedTexts } from './kit/markdown-renderer.ts';
 import { mountUi } from './kit/mount-ui.ts';
 import { uiPages } from './pages.ts';
 import { signInRouter } from './sign-in-router.ts';
@@ -41,8 +41,9 @@ export function uiRouter(deps: UiDependencies): Router {
   router.use(oauthRouter({ config, database, logger, providers }));
   router.use(inviteRouter({ config, database, credentials, providers: links }));
 
-  const texts = new MarkdownRenderer();
-  router.use(mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts }));
+  router.use(
+    mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts: sharedTexts }),
+  );
   router.use(unknownPage(credentials));
   return router;
 }

@@ -55,7 +55,11 @@ export function issueBody(view: IssueView): Html {
   return html`!${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
-        !${formError(view.error)} !${description(view)} !${children(view)}
+        !${formError(view.error)}
+        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
+          !${description(view)}
+        </div>
+        !${children(view)}
         <div data-live="issue:${issue.id} agents" data-source="/issues/${issue.id}/part/subagents">
           !${subagentTree(view.subagents)}
         </div>
@@ -92,11 +96,15 @@ export function issueBody(view: IssueView): Html {
     </div>`;
 }
 
-function description({ issue, can_write }: IssueView): Html {
+export function description({ issue, can_write }: Pick<IssueView, 'issue' | 'can_write'>): Html {
   const text = issue.body_markdown
     ? markdown(issue.body_markdown)
     : html`<p class="soft">No description.</p>`;
-  return html`<section class="card" aria-label="Description">
+  return html`<section
+    class="card"
+    aria-label="Description"
+    data-heading="${issue.identifier} ${issue.title}"
+  >
     !${text}
     !${when(
       can_write,
@@ -147,11 +155,22 @@ function relationWords({ relation_type: type, direction }: RelatedIssue): string
   return blocks ? 'blocked by this' : 'blocks this';
 }
 
-/** The newest run with its transcript, open while it runs. */
+const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
+  agents.find(({ id }) => id === agent_id)?.name ?? 'an agent';
+
+const runLine = (run: Run, agents: readonly Agent[]): Html =>
+  html`<li>
+    !${status(run.status)}
+    <a class="grow" href="/runs/${run.id}">${nameOf(run, agents)}, ${run.wake_reason}</a>
+    <span class="soft small">!${timeAgo(run.created_at)}</span>
+    !${when(run.cost_usd > 0, () => money(run.cost_usd))}
+  </li>`;
+
+/** The newest run with its transcript, open while it runs, and those before it. */
 export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'events' | 'agents'>): Html {
-  const [run] = runs;
+  const [run, ...older] = runs;
   if (!run) return '';
-  const name = agents.find(({ id }) => id === run.agent_id)?.name ?? 'an agent';
+  const name = nameOf(run, agents);
   const live = run.status === 'running' || run.status === 'queued';
   return html`<section class="card run" aria-label="Newest run">
     <div class="comment-head">
@@ -166,6 +185,16 @@ export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'even
       <summary>Transcript</summary>
       !${transcript(run, events)}
     </details>
+    !${when(
+      older.length > 0,
+      () =>
+        html`<details data-fold="older-runs">
+          <summary>${older.length} earlier ${older.length === 1 ? 'run' : 'runs'}</summary>
+          <ul class="list">
+            !${each(older, (earlier) => runLine(earlier, agents))}
+          </ul>
+        </details>`,
+    )}
   </section>`;
 }
 
@@ -216,18 +245,32 @@ export function propertiesPart({
     !${when(can_write && issue.assignee_agent_id, () => postButton(`/issues/${issue.id}/trigger`, 'Run the assignee', { class: 'quiet small' }))}`;
 }
 
+/** In sight wherever one reads. Names and issues complete themselves, files are dropped, Ctrl-Enter sends. */
 function commentForm({ issue, draft }: IssueView): Html {
-  return html`<form class="card comment-form" method="post" action="/issues/${issue.id}/comments">
-    !${textarea({
-      name: 'body_markdown',
-      id: 'comment',
-      label: 'Comment',
-      value: draft,
-      rows: 4,
-      required: true,
-      hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway.',
-    })}
+  return html`<form
+    class="card comment-form"
+    method="post"
+    action="/issues/${issue.id}/comments"
+    data-composer
+    data-files="/api/issues/${issue.id}/attachments"
+    data-preview="/companies/${issue.company_id}/preview"
+  >
+    <text-expander keys="@ #">
+      !${textarea({
+        name: 'body_markdown',
+        id: 'comment',
+        label: 'Comment',
+        value: draft,
+        rows: 2,
+        required: true,
+        hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway. # finds an issue, files can be dropped.',
+      })}
+    </text-expander>
+    <div class="preview" data-preview-place hidden></div>
     !${when(issue.status === 'blocked', () => html`<label class="check"><input type="checkbox" name="resume_after" value="on" /> <span>and resume the work</span></label>`)}
     <button>Comment</button>
+    <button type="button" class="quiet" data-show-preview data-script-only aria-pressed="false">
+      Preview
+    </button>
   </form>`;
 }

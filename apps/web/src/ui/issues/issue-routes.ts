@@ -30,7 +30,7 @@ import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { councilsPart } from '../councils/council-pages.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
-import { issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
+import { description, issueBody, type IssueView, propertiesPart, runPart } from './issue-page.ts';
 import { newIssueBody } from './new-issue-page.ts';
 import { timeline } from './timeline.ts';
 
@@ -69,6 +69,8 @@ async function loadView(context: IssueContext, failure: Failure = {}): Promise<I
     events,
     timeline: {
       issue_id: issue.id,
+      company_id,
+      user,
       comments: comments.items,
       earlier: comments.next_cursor,
       activity,
@@ -109,6 +111,7 @@ const parts: Record<string, (view: IssueView) => Html> = {
   run: runPart,
   properties: propertiesPart,
   changes: ({ workspace }) => changesCard(workspace),
+  description,
   subagents: ({ subagents }) => subagentTree(subagents),
   councils: ({ issue, councils, agents, can_write }) =>
     councils === null ? '' : councilsPart(issue, councils, agents, can_write),

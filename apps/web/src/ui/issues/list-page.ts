@@ -169,9 +169,11 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
           class="cell"
           data-edit="${field}"
           data-value="${value ?? ''}"
-          aria-label="${words(field.replace(/_id$|_agent_id$/, ''))} of ${issue.identifier}"
+          data-name="${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}"
         >
-          !${shown}
+          !${shown}<span class="sr-only"
+            >, ${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}</span
+          >
         </button>`
       : shown;
   const named = (id: string | null): string => (id === null ? '' : (names.get(id) ?? ''));

@@ -1,14 +1,14 @@
 /** Comments and activity of an issue in one line of time. */
-import type { ActivityEntry } from '@acp/contract';
+import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
-import { foldedText } from '../kit/folded-text.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { markdown } from '../kit/markdown.ts';
-import { avatar, postButton } from '../kit/parts.ts';
+import { commentEntry } from './comment-entry.ts';
 
 export interface TimelineView {
   issue_id: string;
+  company_id: string;
+  user: UserActor;
   comments: readonly OutlinedComment[];
   /** Of the comments before these; null where there are none. */
   earlier: string | null;
@@ -23,39 +23,53 @@ const SAID_BY_COMMENTS = new Set(['comment.created', 'issue.commented']);
 
 export function timeline(view: TimelineView): Html {
   const entries = [
-    ...view.comments.map((comment) => ({ at: comment.created_at, html: commentEntry(comment, view) })),
+    ...view.comments.map((comment) => ({
+      at: comment.created_at,
+      html: commentEntry(comment, view),
+      comment: true,
+    })),
     ...view.activity
       .filter(({ action }) => !SAID_BY_COMMENTS.has(action))
-      .map((entry) => ({ at: entry.created_at, html: activityEntry(entry) })),
+      .map((entry) => ({ at: entry.created_at, html: activityEntry(entry), comment: false })),
   ].toSorted((a, b) => new Date(a.at).getTime() - new Date(b.at).getTime());
   return html`!${when(view.earlier, (cursor) => html`<p><a href="/issues/${view.issue_id}?before=${encodeURIComponent(cursor)}">Earlier comments</a></p>`)}
     <ol class="timeline">
-      !${each(entries, (entry) => entry.html)}
+      !${each(stretches(entries), stretch)}
     </ol>`;
 }
 
-function commentEntry(comment: OutlinedComment, view: TimelineView): Html {
-  const name = comment.author_agent_id
-    ? (view.agents.get(comment.author_agent_id) ?? 'an agent')
-    : (comment.author_user_name ?? 'somebody');
-  const pin = `/issues/${view.issue_id}/comments/${comment.id}/pin`;
-  return html`<li class="comment" id="comment-${comment.id}" !${comment.is_pinned ? ' data-pinned' : ''}>
-    !${avatar(name)}
-    <div class="comment-body">
-      <div class="comment-head">
-        <strong>${name}</strong> <span class="soft small">!${timeAgo(comment.created_at)}</span>
-        !${when(comment.is_pinned, () => html`<span class="status">pinned</span>`)}
-        <span class="grow"></span>
-        !${when(view.can_write, () => postButton(pin, comment.is_pinned ? 'Unpin' : 'Pin', { class: 'link small' }))}
-      </div>
-      !${textOf(comment, view.issue_id)}
-    </div>
-  </li>`;
+interface Entry {
+  html: Html;
+  comment: boolean;
 }
 
-function textOf({ id, body_markdown: text, length }: OutlinedComment, issue_id: string): Html {
-  const source = `/issues/${issue_id}/comments/${id}`;
-  return text === null ? foldedText(source, length) : markdown(text, source);
+/** Comments one by one; what happened between them together. */
+function stretches(entries: readonly Entry[]): Entry[][] {
+  const found: Entry[][] = [];
+  for (const entry of entries) {
+    const last = found.at(-1);
+    if (last && !entry.comment && !last[0]!.comment) last.push(entry);
+    else found.push([entry]);
+  }
+  return found;
+}
+
+/** So much between two comments is shown; of more only the newest, the rest is folded. */
+const SHOWN = 3;
+
+function stretch(entries: readonly Entry[]): Html {
+  const folded = entries.slice(0, Math.max(0, entries.length - SHOWN));
+  const shown = each(entries.slice(folded.length), (entry) => entry.html);
+  if (folded.length < 2) return each(entries, (entry) => entry.html);
+  return html`<li class="activity-fold">
+      <details>
+        <summary>${folded.length} earlier changes</summary>
+        <ol class="timeline">
+          !${each(folded, (entry) => entry.html)}
+        </ol>
+      </details>
+    </li>
+    !${shown}`;
 }
 
 function activityEntry(entry: ActivityEntry): Html {

@@ -13,6 +13,10 @@ import { type RequestHandler, type Response, Router } from 'express';
 const folder = resolve(import.meta.dirname, '../../../assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
 const combobox = fileURLToPath(import.meta.resolve('@github/combobox-nav'));
+const expander = join(
+  dirname(fileURLToPath(import.meta.resolve('@github/text-expander-element'))),
+  'bundle.js',
+);
 const htmx = join(dirname(fileURLToPath(import.meta.resolve('htmx.org'))), 'htmx.min.js');
 
 /** Of addresses without the digest: browsers ask again after a while and mostly hear that nothing has changed. */
@@ -68,6 +72,7 @@ function readAssets(): ReadonlyMap<string, Asset> {
     ['htmx.js', readFileSync(htmx, 'utf8')],
     // Chats are rendered while they stream; what stays is the server's.
     ['markdown-it.js', readFileSync(markdownIt, 'utf8')],
+    ['text-expander.js', readFileSync(expander, 'utf8')],
     ['combobox-nav.js', readFileSync(combobox, 'utf8')],
     ...scripts
       .toSorted()

@@ -1,8 +1,10 @@
 /** What becomes of the texts of a page (markdown.ts): within bounds for the page as a whole, and off the loop. */
 import { createHash } from 'node:crypto';
 import { foldedText } from './folded-text.ts';
+import type { Tx } from '@acp/db';
 import { html, type Html } from './html.ts';
 import { type MarkedText, splitAtTexts } from './markdown.ts';
+import { resolveReferences } from './references.ts';
 import { renderMarkdown } from './render-markdown.ts';
 import { type Rendered, TextThread } from './text-thread.ts';
 
@@ -23,20 +25,27 @@ export class MarkdownRenderer {
   readonly #rendered = new Map<string, Html | null>();
   #size = 0;
 
-  /** The page as it is sent. */
-  async finish(page: Html): Promise<Html> {
+  /**
+   * The page as it is sent.
+   * @param about the company whose issues and agents its texts may name
+   */
+  async finish(page: Html, about?: { tx: Tx; company_id: string }): Promise<Html> {
     const { pieces, texts } = splitAtTexts(page);
     if (texts.length === 0) return page;
     const shown = atOnce(texts);
     const all = [...shown].reduce((sum, at) => sum + texts[at]!.text.length, 0);
     const wait = AbortSignal.timeout(PAGE_WAIT_MS);
-    const places = await Promise.all(
-      texts.map(async (text, at) => {
-        if (!shown.has(at)) return folded(text);
-        return (await this.#render(text.text, all <= INLINE_LIMIT, wait)) ?? aside(text);
-      }),
+    // The shortest are begun first: none of them waits for a long one that fills the page's time.
+    const begun = new Map(
+      [...shown]
+        .toSorted((a, b) => texts[a]!.text.length - texts[b]!.text.length)
+        .map((at) => [at, this.#render(texts[at]!.text, all <= INLINE_LIMIT, wait)]),
     );
-    return pieces.map((piece, at) => piece + (places[at] ?? '')).join('');
+    const places = await Promise.all(
+      texts.map(async (text, at) => (shown.has(at) ? ((await begun.get(at)) ?? aside(text)) : folded(text))),
+    );
+    const whole = pieces.map((piece, at) => piece + (places[at] ?? '')).join('');
+    return about ? resolveReferences(about.tx, about.company_id, whole) : whole;
   }
 
   /** Null: not within the bounds, or not yet. */
@@ -67,6 +76,9 @@ export class MarkdownRenderer {
     return rendered;
   }
 }
+
+/** Of the process: what one page has rendered the next one finds. */
+export const sharedTexts = new MarkdownRenderer();
 
 const aborted = async (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '@acp/testkit';
 import { MarkdownRenderer } from './markdown-renderer.ts';
 import { markdown } from './markdown.ts';
 import { type Rendered, TextThread } from './text-thread.ts';
@@ -39,6 +40,29 @@ describe('markdown', () => {
   });
 });
 
+describe('Markdown as GitHub has it', () => {
+  it('has tables with their sides, boxes of tasks, struck words and code in colours', () => {
+    const table = renderMarkdown('| a | b |\n|---|--:|\n| 1 | 2 |');
+    expect(table).toContain('<th class="align-right">b</th>');
+    const tasks = renderMarkdown('- [x] written\n- [ ] read\n- [y] neither');
+    expect(tasks.match(/<li class="task"><input type="checkbox" disabled/g)).toHaveLength(2);
+    expect(tasks).toContain('<li>[y] neither</li>');
+    expect(renderMarkdown('~~gone~~')).toContain('<s>gone</s>');
+    const code = renderMarkdown('```js\nconst x = "<b>";\n```');
+    expect(code).toContain('<span class="hljs-keyword">const</span>');
+    expect(code).toContain('&lt;b&gt;');
+    expect(renderMarkdown('```nolanguage\nconst\n```')).not.toContain('hljs');
+  });
+
+  it('makes links of what looks like a name outside of code, links and addresses', () => {
+    const named = renderMarkdown(
+      'ABC-12 and @Ada-Byron, `ABC-13`, a@b.de, [ABC-14](https://x.example), x/ABC-15',
+    );
+    const names = [...named.matchAll(/class="ref" href="([^"]*)"/g)].map(([, href]) => href);
+    expect(names).toEqual(['/refs/ABC-12', '/refs/%40Ada-Byron']);
+  });
+});
+
 describe('the texts of a page', () => {
   const finish = async (page: string) => new MarkdownRenderer().finish(page);
   const marks = (length: number) => '- a\n'.repeat(length / 4);
@@ -68,7 +92,13 @@ describe('the texts of a page', () => {
 
   it('beyond what a page shows are folded, the longest first, behind a link to each', async () => {
     const texts = Array.from({ length: 30 }, (_each, at) => markdown(marks(180_000), `/long/${at}`));
-    const page = await finish(`${texts.join('')}${markdown('short', '/short')}${markdown('no *page*')}`);
+    const renderer = new MarkdownRenderer();
+    // A page waits for a while only, and a busy machine takes long to start the thread: it runs already.
+    const first = markdown('*once* '.repeat(2000));
+    await waitFor(async () => (await renderer.finish(first)).includes('<em>'), { what: 'the thread' });
+    const page = await renderer.finish(
+      `${texts.join('')}${markdown('short', '/short')}${markdown('no *page*')}`,
+    );
     expect(page).toContain('<p>short</p>');
     expect(page).toContain('<em>page</em>');
     expect(page).toContain('data-text="/long/0"');

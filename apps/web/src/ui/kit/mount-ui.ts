@@ -63,6 +63,6 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
 
 async function serve(route: UiRoute, context: UiContext, deps: PageDependencies): Promise<void> {
   if (route.kind === 'action') return performAction(route, context, deps);
-  const text = await deps.texts.finish(await route.render(context));
+  const text = await deps.texts.finish(await route.render(context), context);
   await sendPage(context.request, context.response, text);
 }

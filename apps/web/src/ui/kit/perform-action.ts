@@ -37,7 +37,7 @@ export async function performAction(
     const { text } = await perform(deps.database, call);
     const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
     if (next.startsWith('/')) redirectTo(next, context);
-    else response.type('html').send(await deps.texts.finish(next));
+    else response.type('html').send(await deps.texts.finish(next, context));
   } catch (error) {
     await sent.discard();
     const { status, message } = userFacingError(error, request, deps.logger);

@@ -1,0 +1,160 @@
+// Whoever writes: names and issues that complete themselves, files that are dropped, a preview, comments that are quoted.
+import { toast } from './toasts.js';
+
+const MOST_OFFERED = 6;
+const WAIT_MS = 100;
+let asked = 0;
+
+export async function startComposers() {
+  // It defines its element by itself.
+  await import('./text-expander.js');
+  for (const composer of document.querySelectorAll('[data-composer]')) start(composer);
+  document.addEventListener('click', (event) => {
+    const quote = event.target.closest('[data-quote]');
+    if (quote) quoteComment(quote.closest('.comment'));
+    const edit = event.target.closest('[data-edit-comment]');
+    if (edit && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      void editInPlace(edit);
+    }
+  });
+}
+
+function start(composer) {
+  const field = composer.querySelector('textarea');
+  const { files, preview } = composer.dataset;
+  const expander = composer.querySelector('text-expander');
+  expander?.addEventListener('text-expander-change', ({ detail }) => {
+    detail.provide(offers(detail.key, detail.text));
+  });
+  expander?.addEventListener('text-expander-value', ({ detail }) => {
+    detail.value = detail.item.dataset.value;
+  });
+  if (files) takeFiles(field, files);
+  if (preview) startPreview(composer, field, preview);
+}
+
+/** Agents for `@`, issues for `#`; asked of the same search as the palette. */
+async function offers(key, text) {
+  const { company } = document.body.dataset;
+  const kind = key === '@' ? 'agent' : 'issue';
+  if (text.trim() === '') return { matched: false };
+  // Whoever types on asks for something else.
+  const turn = (asked += 1);
+  await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+  if (turn !== asked) return { matched: false };
+  const answer = await fetch(`/api/companies/${company}/search?${new URLSearchParams({ q: text })}`);
+  if (!answer.ok) return { matched: false };
+  const found = (await answer.json()).filter((each) => each.kind === kind).slice(0, MOST_OFFERED);
+  const list = document.createElement('ul');
+  list.className = 'offers';
+  list.setAttribute('role', 'listbox');
+  for (const { id, title, detail } of found) {
+    const item = document.createElement('li');
+    item.setAttribute('role', 'option');
+    item.id = `offer-${id}`;
+    // A name of several words is written with hyphens: so it ends where it ends.
+    item.dataset.value = kind === 'agent' ? `@${title.replaceAll(/\s+/g, '-')}` : detail;
+    item.textContent = kind === 'agent' ? `${title} (${detail})` : `${detail} ${title}`;
+    list.append(item);
+  }
+  return { matched: found.length > 0, fragment: list };
+}
+
+function takeFiles(field, path) {
+  const take = (event, list) => {
+    const files = [...(list?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void Promise.all(files.map((file) => attach(field, path, file)));
+  };
+  field.addEventListener('paste', (event) => take(event, event.clipboardData));
+  field.addEventListener('drop', (event) => take(event, event.dataTransfer));
+  field.addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
+}
+
+/** A mark stands in the text while the file is on its way, then the link to it. */
+async function attach(field, path, file) {
+  const mark = `[${file.name} is being attached …]()`;
+  insert(field, mark);
+  const body = new FormData();
+  body.append('file', file, file.name);
+  const answer = await fetch(path, { method: 'POST', body }).catch(() => null);
+  let link = '';
+  if (answer?.ok) {
+    const { id, filename } = await answer.json();
+    const name = filename.replaceAll(/[[\]]/g, '');
+    link = `${file.type.startsWith('image/') ? '!' : ''}[${name}](/api/attachments/${id}/download)`;
+  } else {
+    const told = await answer?.json().catch(() => null);
+    toast(`${file.name} could not be attached${told?.error ? `: ${told.error}` : ''}`);
+  }
+  field.value = field.value.replace(mark, () => link);
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+function insert(field, text) {
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, 'end');
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+/** What it will look like, by the server's renderer. */
+function startPreview(composer, field, path) {
+  const button = composer.querySelector('[data-show-preview]');
+  const place = composer.querySelector('[data-preview-place]');
+  if (!button || !place) return;
+  button.addEventListener('click', async () => {
+    const showing = !place.hidden;
+    if (!showing) {
+      const answer = await fetch(path, {
+        method: 'POST',
+        headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ body_markdown: field.value }),
+      }).catch(() => null);
+      if (!answer?.ok) return toast('There is no preview of that');
+      place.innerHTML = await answer.text();
+    }
+    place.hidden = showing;
+    field.closest('.field').hidden = !showing;
+    button.textContent = showing ? 'Preview' : 'Write on';
+    button.setAttribute('aria-pressed', String(!showing));
+    if (showing) field.focus();
+    return undefined;
+  });
+}
+
+function quoteComment(comment) {
+  const field = document.querySelector('[data-composer] textarea');
+  if (!field) return;
+  const selected = getSelection();
+  const text = comment.contains(selected.anchorNode) ? selected.toString() : '';
+  const said = text.trim() || comment.querySelector('[data-comment-text]').innerText.trim();
+  const quoted = said.split('\n').map((line) => `> ${line}`);
+  const before = field.value === '' || field.value.endsWith('\n\n') ? '' : '\n\n';
+  field.setSelectionRange(field.value.length, field.value.length);
+  insert(field, `${before}${quoted.join('\n')}\n\n`);
+  field.focus();
+}
+
+/** The form in the place of the text; without script it has a page of its own. */
+async function editInPlace(link) {
+  const place = link.closest('.comment-body').querySelector('[data-comment-text]');
+  const answer = await fetch(link.href, { headers: { 'HX-Request': 'true' } }).catch(() => null);
+  if (!answer?.ok) return location.assign(link.href);
+  const before = [...place.childNodes];
+  place.innerHTML = await answer.text();
+  const field = place.querySelector('textarea');
+  const cancel = document.createElement('button');
+  cancel.type = 'button';
+  cancel.className = 'quiet';
+  cancel.textContent = 'Cancel';
+  cancel.addEventListener('click', () => {
+    place.replaceChildren(...before);
+    link.focus();
+  });
+  place.querySelector('form').append(' ', cancel);
+  field.focus();
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
+
+/** Agents and issues beyond are no links in texts; nobody reads as many. */
+const MOST = 2000;
+
+export interface CompanyNames {
+  /** Ids of agents by name in lower case, hyphens for spaces. */
+  agents: ReadonlyMap<string, string>;
+  /** By identifier. */
+  issues: ReadonlyMap<string, { id: string; title: string; status: string }>;
+}
+
+/** What texts may name: the agents, and those of the issues that are asked for. One statement. */
+export async function companyNames(
+  tx: Tx,
+  company_id: string,
+  identifiers: readonly string[],
+): Promise<CompanyNames> {
+  const asked = identifiers.slice(0, MOST);
+  const numbers = asked.map((identifier) => Number(identifier.slice(identifier.lastIndexOf('-') + 1)));
+  const { rows } = await tx.execute<Row>(sql`
+    (select 'agent' as kind, a.id, a.name, '' as title, '' as status from agents a
+      where a.company_id = ${company_id} and a.deleted_at is null limit ${MOST})
+    union all
+    (select 'issue', i.id, i.identifier, i.title, i.status from issues i
+      where i.company_id = ${company_id} and i.issue_number = any(${sql.param(numbers)}::int[])
+        and i.identifier = any(${sql.param(asked)}::text[]) and ${notTrashed('i')})`);
+  const of = (kind: Row['kind']): Row[] => rows.filter((row) => row.kind === kind);
+  return {
+    agents: new Map(of('agent').map(({ name, id }) => [name.toLowerCase().replaceAll(/\s+/g, '-'), id])),
+    issues: new Map(of('issue').map(({ name, id, title, status }) => [name, { id, title, status }])),
+  };
+}
+
+interface Row extends Record<string, unknown> {
+  kind: 'agent' | 'issue';
+  id: string;
+  name: string;
+  title: string;
+  status: string;
+}

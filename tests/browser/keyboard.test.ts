@@ -1,0 +1,123 @@
+/** What a hand on the keyboard does: finding, lists, the composer. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createAgent, createIssue, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { Browser, Page } from 'playwright-core';
+import { type Cast, createCast, sessionOf } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+
+inBrowser(`the keyboard alone${without}`, () => {
+  let server: Server;
+  let browser: Browser;
+  let page: Page;
+  let cast: Cast;
+  let issues: string;
+
+  beforeAll(async () => {
+    const { app, database } = await startPages();
+    cast = await createCast(database);
+    issues = `/companies/${cast.company_id}/issues`;
+    await transaction(database, async (tx) => {
+      const director = systemActor('tests');
+      await createAgent(tx, director, cast.company_id, { name: 'Grace Hopper' });
+      for (const title of ['Bind the books', 'Order paper', 'Sweep the shop'])
+        await createIssue(tx, director, cast.company_id, { title, status: 'backlog', priority: 'low' });
+    });
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, baseURL: origin });
+    const value = sessionOf(cast.admin);
+    await context.addCookies([{ name: 'service_session', value, url: origin }]);
+    page = await context.newPage();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  const ready = async (): Promise<unknown> =>
+    page.waitForSelector('[data-script=ready]', { state: 'attached' });
+  const open = async (path: string): Promise<void> => {
+    await page.goto(path);
+    await ready();
+  };
+  const press = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+
+  it('finds an issue by two words from anywhere, and goes there', async () => {
+    await open(`/companies/${cast.company_id}`);
+    await press('Control+k');
+    await page.keyboard.type('order pap');
+    await page.waitForSelector('.palette [data-found] [role=option]');
+    expect(await seriousFaults(page)).toEqual([]);
+    await press('Enter');
+    await page.waitForURL(/\/issues\//);
+    expect(await page.textContent('h1')).toContain('Order paper');
+  });
+
+  it('goes to the issues, chooses two of them, and changes both with the way back', async () => {
+    await ready();
+    await press('g', 'i');
+    await page.waitForURL(/\/issues$/);
+    await open(`${issues}?sort=title&q=o`);
+    await press('j', 'x', 'j', 'x');
+    expect(await page.textContent('[data-chosen]')).toBe('2 chosen');
+    expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
+    await page.selectOption('#f-bulk-priority', 'critical');
+    await page.focus('[data-bulk] button:not(.danger)');
+    await press('Enter');
+    await page.waitForSelector('[data-toast]');
+    expect(await page.locator('td [data-priority=critical]').count()).toBe(2);
+    // What the address shows again is the list.
+    expect(new URL(page.url()).pathname).toBe(issues);
+    await page.focus('[data-toast] form button');
+    await press('Enter');
+    await page.waitForSelector('[data-toast]:has-text("as before")');
+    expect(await page.locator('td [data-priority=critical]').count()).toBe(0);
+  });
+
+  it('changes one property of the row that has the focus, in its place', async () => {
+    await open(`${issues}?sort=title`);
+    await press('j', 'p');
+    await page.waitForSelector('td select');
+    await page.selectOption('td select', 'high');
+    await page.waitForSelector('tbody tr:first-child [data-priority=high]');
+    expect(await page.locator('td [data-priority=high]').count()).toBe(1);
+  });
+
+  it('completes names while one writes, shows what it will look like, and sends it', async () => {
+    await press('j', 'Enter');
+    await page.waitForURL(/\/issues\/[0-9a-f-]{36}/);
+    await ready();
+    await page.focus('#f-comment');
+    await page.keyboard.type('Ask @gra', { delay: 20 });
+    await page.waitForSelector('.offers [role=option]');
+    await press('Enter');
+    await page.keyboard.type('**now**');
+    expect(await page.inputValue('#f-comment')).toBe('Ask @Grace-Hopper **now**');
+    await page.focus('[data-show-preview]');
+    await press('Enter');
+    await page.waitForSelector('[data-preview-place] strong');
+    expect(await page.getAttribute('[data-preview-place] a.ref', 'href')).toMatch(/^\/agents\//);
+    await press('Enter', 'Control+Enter');
+    await page.waitForSelector('.comment strong:has-text("now")');
+  });
+
+  it('does nothing by letters once they are switched off', async () => {
+    await press('Escape');
+    await open(`/companies/${cast.company_id}/keys`);
+    await page.focus('[data-single-keys]');
+    await press('Space', 'g', 'i', 'c');
+    expect(new URL(page.url()).pathname).toBe(`/companies/${cast.company_id}/keys`);
+    await open(`/companies/${cast.company_id}/keys`);
+    expect(await page.isChecked('[data-single-keys]')).toBe(false);
+  });
+});
