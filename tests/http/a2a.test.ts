@@ -266,6 +266,8 @@ describe('a message', () => {
     const rest = await post(rpc('tasks/list', { contextId: first.contextId, pageSize: 1, pageToken }));
     expect(rest.result).toMatchObject({ tasks: [{ id: first.id }], nextPageToken: '' });
     const done = await post(rpc('ListTasks', { contextId: first.contextId, status: 'TASK_STATE_COMPLETED' }));
+    // The size of a page is that of what is in it.
+    expect([done.result.pageSize, rest.result.pageSize]).toEqual([1, 1]);
     expect(done.result.tasks).toMatchObject([{ id: first.id, status: { state: 'TASK_STATE_COMPLETED' } }]);
   });
 
@@ -320,9 +322,9 @@ describe('a message', () => {
 describe('refusals', () => {
   it.each([
     ['no JSON', '{', 400, -32700],
-    ['a batch', [rpc('tasks/get')], 400, -32600],
-    ['another version of JSON-RPC', { jsonrpc: '1.0', id: 1, method: 'tasks/get' }, 400, -32600],
-    ['no id', { jsonrpc: '2.0', method: 'tasks/get', params: { id: 'x' } }, 400, -32600],
+    ['a batch', [rpc('tasks/get')], 200, -32600],
+    ['another version of JSON-RPC', { jsonrpc: '1.0', id: 1, method: 'tasks/get' }, 200, -32600],
+    ['no id', { jsonrpc: '2.0', method: 'tasks/get', params: { id: 'x' } }, 200, -32600],
     ['an unknown method', rpc('tasks/destroy'), 200, -32601],
     ['a method named like a property', rpc('constructor'), 200, -32601],
     ['a task without an id', rpc('tasks/get'), 200, -32602],
@@ -363,6 +365,8 @@ describe('refusals', () => {
     ['an extended card', rpc('GetExtendedAgentCard'), 200, -32007],
     ['a state that is none', rpc('ListTasks', { status: 'TASK_STATE_GONE' }), 200, -32602],
     ['a token that is none', rpc('ListTasks', { pageToken: 'x' }), 200, -32602],
+    ['a page of nothing', rpc('ListTasks', { pageSize: 0 }), 200, -32602],
+    ['a time that is none', rpc('ListTasks', { statusTimestampAfter: '-1' }), 200, -32602],
   ])('%s', async (_what, body, status, code) => {
     const answer = await post(body);
     expect([answer.status, answer.error?.code]).toEqual([status, code]);

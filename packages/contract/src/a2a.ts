@@ -100,7 +100,7 @@ export const A2aNamesTask = Type.Object({
 export const A2aListTasks = Type.Object({
   contextId: Type.Optional(Nullable(Id)),
   status: Type.Optional(Nullable(Type.String({ maxLength: 50 }))),
-  pageSize: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 100 }))),
+  pageSize: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 100 }))),
   pageToken: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   historyLength: HistoryLength,
   statusTimestampAfter: Type.Optional(Nullable(Type.String({ maxLength: 50 }))),

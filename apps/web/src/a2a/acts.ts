@@ -50,7 +50,8 @@ export async function listAll(caller: A2aCaller, params: Params, dialect: Dialec
   return {
     tasks: shown.map((each) => writeTask(writer, each)),
     nextPageToken: next_cursor ?? '',
-    pageSize: query.limit,
+    // Of this page, as the test kit of the protocol reads it.
+    pageSize: shown.length,
     totalSize: total,
   };
 }

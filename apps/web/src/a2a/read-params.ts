@@ -109,6 +109,14 @@ export function readTaskId(params: Params): { id: string; history_length: number
 }
 
 const DEFAULT_PAGE = 50;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Nothing but RFC 3339: on its own a Date takes `-1` for a year. */
+function readInstant(text: string): Date {
+  const instant = new Date(INSTANT.test(text) ? text : Number.NaN);
+  if (Number.isNaN(instant.getTime())) throw invalid('params.statusTimestampAfter is no timestamp');
+  return instant;
+}
 
 export function readTaskQuery(params: Params): TaskQuery & { history_length: number; artifacts: boolean } {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } =
@@ -116,14 +124,12 @@ export function readTaskQuery(params: Params): TaskQuery & { history_length: num
   const state = status && status !== 'TASK_STATE_UNSPECIFIED' ? stateNamed(status) : undefined;
   if (status && status !== 'TASK_STATE_UNSPECIFIED' && state === undefined)
     throw invalid('params.status is no state');
-  const after = statusTimestampAfter ? new Date(statusTimestampAfter) : undefined;
-  if (after !== undefined && Number.isNaN(after.getTime()))
-    throw invalid('params.statusTimestampAfter is no timestamp');
+  const after = statusTimestampAfter ? readInstant(statusTimestampAfter) : undefined;
   return {
     context_id: contextId || undefined,
     state,
     changed_after: after,
-    limit: pageSize || DEFAULT_PAGE,
+    limit: pageSize ?? DEFAULT_PAGE,
     cursor: pageToken || undefined,
     history_length: historyLength ?? 0,
     artifacts: includeArtifacts ?? false,

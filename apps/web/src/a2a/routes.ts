@@ -48,11 +48,17 @@ export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
         await dispatch(caller, message, method, wait_sec * 1000);
       } catch (error) {
         if (method?.act === 'stream' || method?.act === 'subscribe') endStream(request, response, error);
-        else sendRpcError(response, error, body);
+        else sendRpcError(response, inAnswer(error), body);
       }
     }),
   ];
 }
+
+/** Here an error of the protocol is an answer like any other, in its HTTP status, too: clients read no other body. */
+const inAnswer = (error: unknown): unknown =>
+  error instanceof RpcError && error.status === 400
+    ? new RpcError(error.code, error.message, { data: error.data })
+    : error;
 
 const placeOf = ({ public_url, vault }: Services): Place => ({ public_url, pushes: vault.available });
 
