@@ -127,6 +127,20 @@ inBrowser(`the pages in a real browser${without}`, () => {
     }
   });
 
+  it('mints a key for a client, and tries a tool with it, as the client would', async () => {
+    await page.goto(`${service.url}/companies/${company}/connect`);
+    await page.getByRole('button', { name: 'Mint a key' }).click();
+    const form = page.locator('[data-try-tool]');
+    // What the key may call is offered.
+    await form.locator('option[value="list_issues"]').waitFor({ state: 'attached' });
+    await form.getByRole('button', { name: 'Call' }).click();
+    await form.locator('[data-try-answer]').getByText('"items"').waitFor();
+    await form.locator('[name=tool]').fill('no_such_tool');
+    await form.getByRole('button', { name: 'Call' }).click();
+    await form.getByText('there is no tool').waitFor();
+    expect(await form.locator('[data-try-answer]').isHidden()).toBe(true);
+  });
+
   it('has met no script error and nothing that the policy refused', () => {
     expect(complaints).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { formError, input, notice, postButton, select, status } from '../kit/par
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { boundFacts } from '../plugins/state-parts.ts';
+import { boundTable } from '../plugins/state-parts.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
@@ -69,7 +69,7 @@ function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html
       ({ sandbox, bounds, plugins }) =>
         html`<h3>${plugins} in ${sandbox ?? 'an unknown sandbox'}</h3>
           !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
-          <dl class="facts">!${when(bounds, boundFacts)}</dl>`,
+          !${when(bounds, boundTable)}`,
     )}
   </section>`;
 }

@@ -1,5 +1,5 @@
 /** What was asked of a peer: the work it was given, and each call. */
-import type { Peer, PeerCall, PeerDelegation } from '@acp/contract';
+import { endedTaskStates, type Peer, type PeerCall, type PeerDelegation } from '@acp/contract';
 import { listDelegations, listPeerCalls, presentPeer } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { count, money, timeAgo } from '../kit/format.ts';
@@ -47,7 +47,8 @@ const delegationColumns: Column<PeerDelegation>[] = [
   {
     label: 'State',
     cell: ({ state, followed }) =>
-      html`!${status(state)} !${when(!followed, () => html`<span class="soft small">followed no more</span>`)}`,
+      html`!${status(state)}
+      !${when(!followed && !endedTaskStates.includes(state), () => html`<span class="soft small">followed no more</span>`)}`,
   },
   {
     label: 'Cost',

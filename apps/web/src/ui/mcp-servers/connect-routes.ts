@@ -1,9 +1,10 @@
 import { boardUserKeyEndpoints } from '@acp/contract';
+import { assetPath } from '../kit/assets.ts';
 import { requireCompany } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { formError, input, select, shownOnce } from '../kit/parts.ts';
+import { formError, input, select, shownOnce, textarea } from '../kit/parts.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { roleChoices } from '../access/access-frame.ts';
 import { clientConfigurations } from './client-configurations.ts';
@@ -38,6 +39,7 @@ async function clientsPage(
       <p class="soft">Streamable HTTP; every version of the protocol from 2024-11-05 to 2026-07-28.</p>
     </section>
     !${isAdmin(context) ? keyForm(tab, error, form) : html`<p class="soft">An admin of the company mints a key for you; agents have keys of their own.</p>`}
+    !${tryForm(company_id, key)}
     !${each(
       configurations,
       ({ title, hint, text }) =>
@@ -49,6 +51,23 @@ async function clientsPage(
     )}`;
   return connectPage(context, { title: 'Connect', tab, body });
 }
+
+/** By the page's script, with the key alone, as any client does it: without script there is no form. */
+const tryForm = (company_id: string, key: string | null): Html =>
+  html`<form class="card" hidden data-try-tool="/mcp/${company_id}" autocomplete="off">
+      <h2>Try a tool</h2>
+      <p class="soft">It is called as your client would call it, with all that it does.</p>
+      <div class="row">
+        !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Stays in this page' })}
+        !${input({ name: 'tool', id: 'try-tool', label: 'Tool', required: true, value: 'list_issues', list: 'try-tools' })}
+      </div>
+      <datalist id="try-tools"></datalist>
+      !${textarea({ name: 'input', id: 'try-input', label: 'Arguments', mono: true, rows: 3, value: '{}', hint: 'A JSON object' })}
+      <button>Call</button>
+      <p class="error" role="alert" data-try-error hidden></p>
+      <pre class="wrapped" tabindex="0" aria-label="Answer" data-try-answer hidden></pre>
+    </form>
+    <script src="${assetPath('try-tool.js')}" type="module"></script>`;
 
 function keyForm(path: string, error: string | null, form: FormValues | null): Html {
   const errors = new FieldErrors(error, ['label', 'role', 'expires_in_days']);

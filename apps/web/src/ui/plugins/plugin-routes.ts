@@ -3,7 +3,7 @@ import { pluginHealth, presentPlugin } from '@acp/core';
 import { html, type Html, when } from '../kit/html.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { byPlugin, isAdmin, listPath, type PluginContext, pluginPage } from './plugin-frame.ts';
-import { approvalCard, errorCard, runActs, stateFacts } from './state-parts.ts';
+import { approvalCard, boundsCard, errorCard, runActs, stateFacts } from './state-parts.ts';
 import { readSettings, settingsPage } from './settings-page.ts';
 
 const viewer = { scope: byPlugin, role: 'viewer' } as const;
@@ -17,7 +17,7 @@ async function statePart(context: PluginContext): Promise<Html> {
     <div>
       !${errorCard(plugin)}
       !${when(plugin.description, (text) => html`<section class="card"><p>${text}</p></section>`)}
-      !${approvalCard(plugin, admin)}
+      !${approvalCard(plugin, admin)}!${boundsCard(health)}
     </div>
     <aside class="card">!${stateFacts(plugin, health)}!${when(admin, () => runActs(plugin))}</aside>
   </div>`;

@@ -4,6 +4,7 @@ import { boundWords } from '@acp/kernel';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
 
 /** What each capability lets a plugin do, for whoever is about to allow it. */
 const meanings: Readonly<Record<string, string>> = {
@@ -46,7 +47,6 @@ export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
       <dd>${health.recent_crashes} in five minutes</dd>
       <dt>Sandbox</dt>
       <dd>!${sandboxOf(plugin)}</dd>
-      !${when(health.bounds, boundFacts)}
       <dt>Version</dt>
       <dd>${version ?? '–'}</dd>
       <dt>Slug</dt>
@@ -68,18 +68,27 @@ function sandboxOf({ sandbox }: Plugin): Html {
   return html`${sandbox}`;
 }
 
+const boundColumns: Column<PluginBound>[] = [
+  { label: 'Bound', cell: ({ bound }) => html`${boundWords.bound[bound]}` },
+  { label: 'At most', cell: ({ limit }) => html`${limit}` },
+  {
+    label: 'Held by',
+    cell: ({ held_by }) =>
+      html`!${when(held_by === 'nothing', () => status('warn'))} ${boundWords.held_by[held_by]}`,
+  },
+];
+
 /** What holds each bound of a running process, by name. */
-export const boundFacts = (bounds: readonly PluginBound[]): Html =>
-  each(
+export const boundTable = (bounds: readonly PluginBound[]): Html => table('Bounds', boundColumns, bounds);
+
+export const boundsCard = ({ bounds }: PluginHealth): Html =>
+  when(
     bounds,
-    ({ bound, held_by, limit }) =>
-      html`<dt>${boundWords.bound[bound]}</dt>
-        <dd>
-          ${limit}
-          <span class="soft small">
-            !${held_by === 'nothing' ? html`!${status('warn')} held by nothing` : html`held by ${boundWords.held_by[held_by]}`}
-          </span>
-        </dd>`,
+    (held) =>
+      html`<section class="card">
+        <h2>Bounds</h2>
+        !${boundTable(held)}
+      </section>`,
   );
 
 /** Why it does not run, with the end of its standard error. */
