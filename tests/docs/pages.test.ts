@@ -59,7 +59,7 @@ describe.each(pages)('%s', (page) => {
   it('names commands that there are', () => {
     const run = [...content.matchAll(/npm run ([a-z][\w:-]*)/g)].map(([, script]) => script!);
     expect(run.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
-    const words = [...content.matchAll(/(?:npm run ctl --|`ctl) ([a-z]+(?:[ ][a-z]+(?:-[a-z]+)*)?)/g)].map(
+    const words = [...content.matchAll(/(?:npm run ctl --|`ctl) ([a-z-]+(?:[ ][a-z]+(?:-[a-z]+)*)?)/g)].map(
       ([, command]) => command!,
     );
     expect(words.filter((each) => !commands.has(each) && !commands.has(each.split(' ')[0]!))).toEqual([]);

@@ -1,1 +1,2 @@
-export { nouns, parseCommand } from './run-ctl.ts';
+export { nouns } from './nouns.ts';
+export { parseCommand } from './run-ctl.ts';

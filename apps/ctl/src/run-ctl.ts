@@ -5,28 +5,7 @@ import { openInstanceDatabase } from '@acp/embedded-postgres';
 import { ConfigError, createLogger, loadConfig, ServiceError } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
-import { companies } from './nouns/companies.ts';
-import { db } from './nouns/db.ts';
-import { doctor } from './nouns/doctor.ts';
-import { keys } from './nouns/keys.ts';
-import { license } from './nouns/license.ts';
-import { runs } from './nouns/runs.ts';
-import { secrets } from './nouns/secrets.ts';
-import { users } from './nouns/users.ts';
-import { workers } from './nouns/workers.ts';
-
-/** One file per noun; a noun with the verb '' takes none. */
-export const nouns: Record<string, Record<string, Command>> = {
-  users,
-  companies,
-  keys,
-  license,
-  runs,
-  workers,
-  secrets,
-  db,
-  doctor,
-};
+import { nouns } from './nouns.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -2,6 +2,7 @@
  * Backups: one file with database, storage and homes. Knows files and connections; which backups there are, when one is
  * due and how long it is kept is the business of core.
  */
+export { ArchiveWriter } from './archive-writer.ts';
 export { makeBackup } from './make-backup.ts';
 export type { BackupSources, BackupTarget, MadeBackup } from './make-backup.ts';
 export { restoreBackup } from './restore-backup.ts';

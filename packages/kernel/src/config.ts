@@ -138,6 +138,10 @@ function textOf(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }
 
+/** A variable's text; undefined where it is unset or blank. */
+export const environmentText = (name: string, env: Environment = process.env): string | undefined =>
+  textOf(env, name);
+
 function readOne(schema: VariableSchema, text: string | undefined): unknown {
   const fallback = () => {
     if (schema.default === undefined) return null;

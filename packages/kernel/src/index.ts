@@ -103,3 +103,5 @@ export { usedPercent } from './disk-usage.ts';
 export { startTelemetry } from './start-telemetry.ts';
 export { currentTraceparent, installTracing, isTracing, measure, openSpan, traced } from './tracing.ts';
 export type { OpenSpan, SpanOptions, TraceAttributes, TraceSpan, Tracing } from './tracing.ts';
+export { describeConfig } from './describe-config.ts';
+export type { DescribedVariable } from './describe-config.ts';

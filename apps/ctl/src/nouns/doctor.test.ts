@@ -74,6 +74,7 @@ describe('doctor', () => {
       'rate limit',
       'connections',
       'encryption key',
+      'alert channels',
     ]);
     expect(text).toContain('FAIL  environment: unknown: SERVICE_HSOT\n      mend: correct the spelling');
     expect(text).toContain('mend: raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
@@ -129,11 +130,9 @@ describe('doctor', () => {
         expect.stringMatching(/^0 of \d+ migrations applied, 0 unknown$/),
         'run `npm run ctl -- db migrate`, or start the service',
       ],
-      ...['sign-in', 'encryption key', 'schedulers', 'storage'].map((check) => [
-        check,
-        'not checked',
-        'mend schema first',
-      ]),
+      ...['sign-in', 'encryption key', 'schedulers', 'storage', 'backups', 'license', 'alerts'].map(
+        (check) => [check, 'not checked', 'mend schema first'],
+      ),
     ]);
   });
 

@@ -1,0 +1,48 @@
+import type { CommandContext } from '../command.ts';
+import { databaseChecks } from './database-checks.ts';
+import { type Check, type Finding, type Verdict, wrong } from './finding.ts';
+import { machineChecks } from './machine-checks.ts';
+import { operationsChecks } from './operations-checks.ts';
+import { storageCheck } from './storage-check.ts';
+
+/** In the order in which they are told; a check comes after those that it names. */
+const checks: Record<string, Check> = {
+  ...machineChecks,
+  ...databaseChecks,
+  storage: storageCheck,
+  ...operationsChecks,
+};
+
+/** What every check finds, in the order of the table. */
+export async function findings(context: CommandContext): Promise<Finding[]> {
+  const found = new Map<string, Promise<Finding>>();
+  for (const [name, check] of Object.entries(checks)) {
+    const before = (check.after ?? []).map((each) => found.get(each)!);
+    found.set(name, find(name, check, before, context));
+  }
+  return Promise.all(found.values());
+}
+
+async function find(
+  name: string,
+  check: Check,
+  before: readonly Promise<Finding>[],
+  context: CommandContext,
+): Promise<Finding> {
+  const missing = (await Promise.all(before)).find(({ ok }) => !ok);
+  const verdict = missing === undefined ? await runCheck(check, context) : notChecked(missing);
+  return { check: name, ...verdict };
+}
+
+const notChecked = ({ check }: Finding): Verdict => wrong('not checked', `mend ${check} first`);
+
+/** A check that throws is a finding too: what it threw is the detail. */
+async function runCheck(check: Check, context: CommandContext): Promise<Verdict> {
+  try {
+    return await check.run(context);
+  } catch (error) {
+    // The driver's error is the cause of drizzle's, whose message is the statement.
+    const source = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return wrong(source instanceof Error ? source.message : String(source), check.mend);
+  }
+}
