@@ -122,7 +122,6 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   // The agents and the issue of their examples are nobody's.
   'councils.convene': 404,
   'issues.change': 400,
-  // Its author's, or an admin's.
   // Nobody compiles, and nothing is being compiled.
   'compiled-index.compile': 409,
   'compiled-index.cancel': 409,

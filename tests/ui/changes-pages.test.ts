@@ -54,6 +54,8 @@ beforeEach(async () => {
       base_branch: 'main',
       head_commit: 'a'.repeat(40),
       work_commit: 'a'.repeat(40),
+      base_commit: 'b'.repeat(40),
+      version: 1,
       last_run_id: run_id,
       file_count: 2,
       commit_count: 1,
@@ -151,6 +153,20 @@ describe('the changes of an issue', () => {
     expect(wakeups).toHaveLength(1);
     await member.post(`${changes}/review`, { verdict: 'approve', body_markdown: '' });
     expect((await member.get(changes)).text).toContain('data-status="approved"');
+  });
+
+  it('are pushed, and made a pull request, by a form; one act at a time', async () => {
+    const member = Browser.of(app, cast.member);
+    expect((await member.get(changes)).text).toContain(`action="${changes}/pull-request"`);
+    const asked = await member.post(`${changes}/pull-request`, { title: 'Totals', draft: 'on' });
+    expect(asked.headers.location).toBe(changes);
+    const { text } = await member.get(changes);
+    expect(text).toContain('open pull request');
+    expect(text).not.toContain(`action="${changes}/push"`);
+    expect((await member.post(`${changes}/push`)).text).toContain(
+      'another act on the workspace is under way',
+    );
+    expect((await Browser.of(app, cast.viewer).post(`${changes}/push`)).status).toBe(403);
   });
 
   it('of one run stand on a page of their own, to which the run leads', async () => {

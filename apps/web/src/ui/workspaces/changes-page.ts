@@ -4,6 +4,7 @@ import { count, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
+import { actsPart, type ActsView } from './acts.ts';
 import { anchorOf, changedLines, diffFiles, type DiffView, fileAddress, remark } from './diff.ts';
 
 export interface ChangesView {
@@ -14,6 +15,7 @@ export interface ChangesView {
   files: readonly WorkspaceFile[];
   commits: readonly WorkspaceCommit[];
   diff: DiffView;
+  acts: ActsView;
   /** The run whose changes alone are shown. */
   run_id: string | null;
   /** The file that is shown alone. */
@@ -49,7 +51,7 @@ export function changesBody(view: ChangesView): Html {
           data-live="issue:${workspace.issue_id}"
           data-source="${here}/state?shown=${workspace.last_run_id ?? ''}"
         >
-          !${workspaceState(workspace)}
+          !${workspaceState(workspace, view.acts)}
         </div>`,
     )}
     !${when(whole && view.commits.length > 0, () => commitList(view.commits, workspace.commit_count))}
@@ -65,7 +67,11 @@ export function changesBody(view: ChangesView): Html {
 }
 
 /** A fragment of its own, so that it is true while the page is open. @param shown the run whose changes the page shows */
-export function workspaceState(workspace: Workspace, shown = workspace.last_run_id ?? ''): Html {
+export function workspaceState(
+  workspace: Workspace,
+  acts: ActsView,
+  shown = workspace.last_run_id ?? '',
+): Html {
   const { branch, base_branch, kind, error, pushed_at, pushed_commit, head_commit } = workspace;
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
@@ -80,7 +86,8 @@ export function workspaceState(workspace: Workspace, shown = workspace.last_run_
       !${kind === 'repository' ? fact('Pushed', html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
       !${when(workspace.has_uncommitted, () => fact('Not committed', 'some of it; a push commits it'))}
       !${when(workspace.state === 'removed', () => fact('Folder', html`removed !${timeAgo(workspace.removed_at)}`))}
-    </dl>`;
+    </dl>
+    !${actsPart(workspace, acts)}`;
 }
 
 function checkPart({ check_status, check_output, checked_at }: Workspace): Html {

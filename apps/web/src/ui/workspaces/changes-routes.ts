@@ -1,4 +1,4 @@
-import { workspaceEndpoints as rows } from '@acp/contract';
+import { workspaceActionEndpoints as acts, workspaceEndpoints as rows } from '@acp/contract';
 import {
   findWorkspace,
   listAgents,
@@ -6,6 +6,8 @@ import {
   listCommits,
   listDiffs,
   listReviewComments,
+  listWorkProducts,
+  listWorkspaceActions,
   presentWorkspace,
 } from '@acp/core';
 import { isUuid } from '@acp/kernel';
@@ -15,6 +17,7 @@ import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { issueTabs } from '../issues/issue-tabs.ts';
+import type { ActsView } from './acts.ts';
 import { changesBody, type ChangesView, nothingYet, workspaceState } from './changes-page.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -52,6 +55,18 @@ function queryOf({ run_id, path, cursor, split }: Wanted): string {
   if (cursor !== undefined) params.set('cursor', cursor);
   if (split) params.set('view', 'split');
   return params.size === 0 ? '' : `?${params.toString()}`;
+}
+
+/** Of acts the newest is told: those before it are told by what came of them. */
+async function actsOf(context: IssueContext): Promise<ActsView> {
+  const { tx, subject } = context;
+  const { items: actions } = await listWorkspaceActions(tx, subject, { limit: 1 });
+  const { items: products } = await listWorkProducts(tx, subject, { limit: 200 });
+  return {
+    actions,
+    pull_requests: products.filter(({ type }) => type === 'pull_request'),
+    can_write: mayWrite(context),
+  };
 }
 
 type Failure = Partial<Pick<ChangesView, 'error' | 'draft'>>;
@@ -95,6 +110,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
       can_write: mayWrite(context),
       frozen: run_id !== null,
     },
+    acts: await actsOf(context),
     run_id,
     path,
     next_cursor: diffs.next_cursor,
@@ -121,6 +137,8 @@ async function changesPage(context: IssueContext, failure: Failure = {}): Promis
 const failed = (context: IssueContext, error: string, form: FormValues): Promise<Html> =>
   changesPage(context, { error, draft: form.has('verdict') ? form.text('body_markdown') : '' });
 
+const back = ({ subject }: IssueContext): string => `/issues/${subject.id}/changes`;
+
 const again = (issue_id: string, query: UiContext['query'], anchor = ''): string =>
   `/issues/${issue_id}/changes${queryOf(wantedOf(query))}${anchor}`;
 
@@ -128,7 +146,8 @@ export const changesRoutes: UiRoute[] = [
   page('/issues/{issueId}/changes', { scope: byIssue, role: 'viewer' }, (c) => changesPage(c)),
   page('/issues/{issueId}/changes/state', { scope: byIssue, role: 'viewer' }, async (c) => {
     const workspace = await findWorkspace(c.tx, c.subject);
-    return workspace === undefined ? '' : workspaceState(presentWorkspace(workspace), c.query.shown ?? '');
+    if (workspace === undefined) return '';
+    return workspaceState(presentWorkspace(workspace), await actsOf(c), c.query.shown ?? '');
   }),
   action('/issues/{issueId}/changes/review', rows.review, {
     read: (form) => ({
@@ -136,6 +155,21 @@ export const changesRoutes: UiRoute[] = [
       body_markdown: form.cleared('body_markdown'),
     }),
     next: (c, _, form) => `/issues/${c.subject.id}/changes?done=${form.text('verdict')}`,
+    failed,
+  }),
+  action('/issues/{issueId}/changes/push', acts.push, { read: () => ({}), next: back, failed }),
+  action('/issues/{issueId}/changes/pull-request', acts.openPullRequest, {
+    read: (form) => ({
+      title: form.given('title'),
+      body_markdown: form.cleared('body_markdown'),
+      draft: form.checked('draft'),
+    }),
+    next: back,
+    failed,
+  }),
+  action('/issues/{issueId}/changes/merge', acts.merge, {
+    read: (form) => ({ method: form.given('method') as 'merge' | undefined }),
+    next: back,
     failed,
   }),
   action('/issues/{issueId}/review-comments', rows.createComment, {
