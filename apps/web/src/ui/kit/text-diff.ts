@@ -64,6 +64,6 @@ const alike = (a: string, b: string): boolean => a.trimEnd() === b.trimEnd();
 
 export function textDiff(before: string, after: string): Html {
   const shown = { same: 'span', added: 'ins', removed: 'del' } as const;
-  return html`<pre class="diff">
+  return html`<pre class="text-diff">
 !${each(diffPieces(before, after), ({ text, change }) => `<${shown[change]}>${html`${text}`}</${shown[change]}>`)}</pre>`;
 }
