@@ -11,7 +11,7 @@ import { assembleTree, copies, isInContext } from './image-tree.ts';
 const instructions = readDockerfile();
 const only = (name: string) => instructions.filter((each) => each.name === name).map(({ text }) => text);
 /** Not loaded but served; the page's assets are asked for below. */
-const forBrowsers = new Set(['htmx.org']);
+const forBrowsers = new Set(['htmx.org', '@github/text-expander-element']);
 const json = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[];
 
 /** On a busy machine a start may have to wait for connections: its first fetches are repeated. */
@@ -100,6 +100,10 @@ describe('the image’s content', () => {
       env: {},
     });
     expect([stdout, stderr]).toEqual(['', '']);
+  });
+
+  it('brings the ready-made companies along', () => {
+    expect(globSync('examples/companies/*.json', { cwd: tree })).toHaveLength(3);
   });
 
   describe('started by its command in the environment of compose', () => {

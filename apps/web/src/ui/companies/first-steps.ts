@@ -110,13 +110,13 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
 };
 
 function teams(company_id: string, templates: readonly CompanyTemplate[]): Html {
-  return html`<h3>Or a ready-made team</h3>
+  return html`<p>Or a ready-made team:</p>
     <div class="tiles">
       !${each(
         templates,
         ({ slug, name, description }) =>
           html`<form class="card" method="post" action="/companies/${company_id}/first-team">
-            <h4>${name}</h4>
+            <h3>${name}</h3>
             <p class="soft">${description}</p>
             <input type="hidden" name="template" value="${slug}" />
             <button>Hire the team</button>
