@@ -112,6 +112,7 @@ export const sliceOrder = [
   'inbox',
   'views',
   'search',
+  'figures',
   'portability',
   'admin',
   'backups',

@@ -4016,6 +4016,28 @@ export interface Operations {
     };
   };
   /**
+   * Runs, failures, finished issues and spending of the last 14 days, each of them, the oldest first.
+   */
+  'figures.days': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: DayFigures[];
+  };
+  /**
+   * How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on.
+   */
+  'figures.agents': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: AgentFigures[];
+  };
+  /**
    * What the live stream published, sent and dropped, by company, since the start of the answering process.
    */
   'admin.sse-metrics': {
@@ -7092,6 +7114,31 @@ export interface Found {
   status: string;
   url: string;
 }
+export interface DayFigures {
+  day: string;
+  runs: number;
+  succeeded: number;
+  failed: number;
+  issues_done: number;
+  cost_usd: number;
+}
+export interface AgentFigures {
+  agent_id: string;
+  last_run_id: string | null;
+  last_run_at: string | null;
+  last_status: ('queued' | 'running' | 'succeeded' | 'failed' | 'cancelled') | null;
+  ended: number;
+  succeeded: number;
+  runs: {
+    status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+    cost_usd: number;
+  }[];
+  current_issue: {
+    id: string;
+    identifier: string;
+    title: string;
+  } | null;
+}
 export interface StreamMetrics {
   streams: number;
   companies: Record<string, object>;
@@ -7482,6 +7529,8 @@ export const routes = {
   'portability.import': ['POST', "/api/companies/import", true],
   'search.find': ['GET', "/api/companies/{companyId}/search", false],
   'markdown.render': ['POST', "/api/companies/{companyId}/markdown", false],
+  'figures.days': ['GET', "/api/companies/{companyId}/figures/days", false],
+  'figures.agents': ['GET', "/api/companies/{companyId}/figures/agents", false],
   'admin.sse-metrics': ['GET', "/api/admin/sse-metrics", false],
   'alerts.list': ['GET', "/api/admin/alerts", false],
   'alerts.list-of-company': ['GET', "/api/companies/{companyId}/alerts", false],

@@ -21,6 +21,7 @@ import { docsEndpoints } from './docs-endpoints.ts';
 import { documentEndpoints } from './documents.ts';
 import type { EndpointRow } from './endpoint.ts';
 import { federationEndpoints, pushEndpoints } from './federation.ts';
+import { figureEndpoints } from './figures.ts';
 import { goalEndpoints } from './goals.ts';
 import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
@@ -107,6 +108,7 @@ export const endpoints: readonly EndpointRow[] = [
   portabilityEndpoints,
   searchEndpoints,
   markdownEndpoints,
+  figureEndpoints,
   adminEndpoints,
   alertEndpoints,
   trashEndpoints,

@@ -23,6 +23,7 @@ export * from './tools.ts';
 export * from './trash.ts';
 export * from './views.ts';
 export * from './search.ts';
+export * from './figures.ts';
 export * from './markdown.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';

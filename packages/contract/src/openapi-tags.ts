@@ -20,6 +20,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'execution-decisions': 'Why an agent went which way.',
   'compiled-index': 'What is known, on one page that agents read.',
   evolutions: 'Prompts that are improved on finished work.',
+  figures: 'How a company and its agents do.',
   goals: 'What the company wants, from the whole down to the task.',
   security: 'The security log: sign-ins, refusals, uses of keys.',
   'second-factors': 'Authenticator apps, passkeys and recovery codes.',

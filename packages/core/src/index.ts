@@ -44,6 +44,7 @@ export * from './inbox/index.ts';
 export * from './views/index.ts';
 export * from './portability/index.ts';
 export * from './search/index.ts';
+export * from './figures/index.ts';
 export * from './admin/index.ts';
 export * from './backups/index.ts';
 export * from './health/index.ts';

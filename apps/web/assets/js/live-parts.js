@@ -5,6 +5,7 @@ const WAIT_MS = 150;
 const due = new Map();
 
 export function startLiveParts() {
+  countInTitle();
   document.addEventListener('live', ({ detail }) => {
     for (const part of document.querySelectorAll('[data-live]')) {
       if (part.dataset.live.split(' ').some((topic) => detail.topics.includes(topic))) renewLater(part);
@@ -17,6 +18,7 @@ export function startLiveParts() {
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
     nameAgain(target);
+    countInTitle();
     startTranscripts(target);
   });
 }
@@ -59,6 +61,16 @@ function nameAgain(part) {
   if (!name || !heading || heading.textContent === name) return;
   document.title = document.title.replace(heading.textContent, () => name);
   heading.textContent = name;
+}
+
+/** What waits stands ahead of the page's name, where tabs are told apart. */
+function countInTitle() {
+  const waits = [...document.querySelectorAll('.sections .count')].reduce(
+    (sum, { textContent }) => sum + Number(textContent),
+    0,
+  );
+  const name = document.title.replace(/^\(\d+\) /, '');
+  document.title = waits > 0 ? `(${waits}) ${name}` : name;
 }
 
 // What the reader has unfolded stays unfolded, and the focus stays where it was.

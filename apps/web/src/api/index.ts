@@ -46,6 +46,7 @@ import { settingsRoutes } from './settings/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { trashRoutes } from './trash/routes.ts';
 import { markdownRoutes } from './markdown/routes.ts';
+import { figureRoutes } from './figures/routes.ts';
 import { searchRoutes } from './search/routes.ts';
 import { viewRoutes } from './views/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -94,6 +95,7 @@ export const apiRoutes: readonly Route[] = [
   inboxRoutes,
   viewRoutes,
   searchRoutes,
+  figureRoutes,
   markdownRoutes,
   alertRoutes,
   portabilityRoutes,

@@ -28,44 +28,25 @@ import {
   tabs,
   textarea,
 } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
+import { agentTable, chosen, type AgentLine, type AgentsFilter, filterForm } from './agent-list.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 
 type AgentsView = 'list' | 'chart';
 
-const agentColumns: Column<Agent>[] = [
-  {
-    label: 'Name',
-    cell: ({ id, name }) => html`!${avatar(name)} <a href="/agents/${id}">${name}</a>`,
-  },
-  { label: 'Role', cell: ({ role, title }) => html`${title ?? role}` },
-  { label: 'State', cell: (agent) => status(agent.status) },
-  { label: 'Adapter', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
-  { label: 'Model', cell: ({ model }) => html`${model ?? 'the default'}` },
-  {
-    label: 'Heartbeat',
-    cell: ({ heartbeat_enabled: on, heartbeat_interval_sec: sec }) => html`${on ? `every ${sec} s` : 'off'}`,
-  },
-];
-
-/** The agents by name, or who reports to whom. */
-export function agentsPart(agents: readonly Agent[], view: AgentsView): Html {
-  if (view === 'chart') return html`<div class="org scroll-x" tabindex="0">!${agentTree(agents)}</div>`;
-  return table(
-    'Agents',
-    agentColumns,
-    agents.toSorted((a, b) => a.name.localeCompare(b.name)),
-  );
+/** The agents as the filter has them, or who reports to whom. */
+export function agentsPart(lines: readonly AgentLine[], view: AgentsView, filter: AgentsFilter): Html {
+  if (view === 'list') return agentTable(chosen(lines, filter));
+  return html`<div class="org scroll-x" tabindex="0">!${agentTree(lines.map(({ agent }) => agent))}</div>`;
 }
 
 export function agentsBody(
   company_id: string,
-  agents: readonly Agent[],
+  lines: readonly AgentLine[],
   view: AgentsView,
-  can_write: boolean,
+  { filter, query, can_write }: { filter: AgentsFilter; query: string; can_write: boolean },
 ): Html {
-  if (agents.length === 0) {
+  if (lines.length === 0) {
     const hint = can_write
       ? html`<a href="/companies/${company_id}/agents/new">Hire the first one</a>: a name and a role are
           enough.`
@@ -78,9 +59,9 @@ export function agentsBody(
     { label: 'List', path },
     { label: 'Org chart', path: chart },
   ];
-  const here = view === 'chart' ? chart : path;
-  return html`!${tabs('Agents', views, here)}
-    <div class="card" data-live="agents" data-source="${here}">!${agentsPart(agents, view)}</div>`;
+  const source = query === '' ? path : `${path}?${query}`;
+  return html`!${tabs('Agents', views, view === 'chart' ? chart : path)}!${when(view === 'list', () => filterForm(path, filter))}
+    <div class="card" data-live="agents" data-source="${source}">!${agentsPart(lines, view, filter)}</div>`;
 }
 
 /** Who reports to whom, as a list of lists; who reports to nobody stands at the left. */

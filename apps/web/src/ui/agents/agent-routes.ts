@@ -1,5 +1,6 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
+  agentFigures,
   budgetUsage,
   listAgentKeys,
   listAgents,
@@ -9,6 +10,7 @@ import {
   presentAgent,
   runtimeState,
   spendOfAgent,
+  summarizeCosts,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
@@ -19,6 +21,7 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { workingAgents } from '../subagents/working-agents.ts';
+import { type AgentLine, readFilter } from './agent-list.ts';
 import { agentTabs } from './settings-pages.ts';
 import { agentBody, agentForm, agentsBody, agentsPart, type AgentView, statePart } from './agent-pages.ts';
 
@@ -110,19 +113,39 @@ const readAgent = (form: FormValues) => ({
 const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
 const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, { error });
 
+/** All that work, with how they do and what they cost since the month began. */
+async function agentLines({ tx, user, company_id }: UiContext): Promise<AgentLine[]> {
+  const { agents } = await listAgents(tx, user, { company_id });
+  const figures = new Map((await agentFigures(tx, company_id)).map((each) => [each.agent_id, each]));
+  const now = new Date();
+  const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
+  const { groups } = await summarizeCosts(tx, company_id, { from, group_by: 'agent' });
+  const spent = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
+  return workingAgents(agents).map((agent) => ({
+    agent,
+    figures: figures.get(agent.id),
+    spent: spent.get(agent.id) ?? 0,
+  }));
+}
+
 export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { tx, user, company_id, fragment, query } = context;
-    const { agents: all } = await listAgents(tx, user, { company_id });
-    const agents = workingAgents(all);
+    const { user, company_id, fragment, query } = context;
+    const lines = await agentLines(context);
     const view = query.view === 'chart' ? 'chart' : 'list';
-    if (fragment) return agentsPart(agents, view);
+    const filter = readFilter(query);
+    if (fragment) return agentsPart(lines, view, filter);
     const can_write = roleIn(user, company_id) !== 'viewer';
     return companyPage(context, {
       title: 'Agents',
       active: listPath(company_id),
+      wide: true,
       actions: can_write ? html`<a class="button" href="${listPath(company_id)}/new">Hire an agent</a>` : '',
-      body: agentsBody(company_id, agents, view, can_write),
+      body: agentsBody(company_id, lines, view, {
+        filter,
+        query: new URLSearchParams(query).toString(),
+        can_write,
+      }),
     });
   }),
   page('/companies/{companyId}/agents/new', { scope: byCompany, role: 'member' }, (c) =>

@@ -1,6 +1,7 @@
 import { activityLine } from '../activity/activity-line.ts';
-import type { ActivityEntry, Agent, Company, CompanyTemplate, Inbox, Run } from '@acp/contract';
+import type { ActivityEntry, Agent, Company, DayFigures, CompanyTemplate, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
+import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
@@ -78,6 +79,7 @@ export interface DashboardView {
   budgets: readonly IncidentLink[];
   spend: { today: number; month: number };
   activity: readonly ActivityEntry[];
+  days: readonly DayFigures[];
 }
 
 export function dashboardBody(view: DashboardView): Html {
@@ -88,10 +90,26 @@ export function dashboardBody(view: DashboardView): Html {
     </div>`;
 }
 
+/** One by one, or as a number where there are many. */
+function failures(
+  company_id: string,
+  agents: readonly Agent[],
+): { path: string; what: string; title: string }[] {
+  if (agents.length <= 3)
+    return agents.map(({ id, name }) => ({ path: `/agents/${id}`, what: 'failed', title: name }));
+  const path = `/companies/${company_id}/agents?state=error&sort=last_run`;
+  return [{ path, what: 'failed', title: `${agents.length} agents` }];
+}
+
+/** What failed comes first; of the rest so much is seen without scrolling. */
+const MOST_WAITING = 8;
+
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, live, inbox, budgets, spend, activity } = view;
+  const { company_id, steps, agents, live, inbox, budgets, spend, activity, days } = view;
+  const failing = agents.filter(({ status: state }) => state === 'error');
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
+    ...failures(company_id, failing),
     ...inbox.awaiting_input.map((issue) => ({
       path: `/issues/${issue.id}`,
       what: 'asks for input',
@@ -127,9 +145,12 @@ export function dashboardParts(view: DashboardView): Html {
           waiting.length === 0
             ? html`<p class="soft">Nothing.</p>`
             : html`<ul class="list">
-                  !${each(waiting, (item) => html`<li><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
+                  !${each(waiting.slice(0, MOST_WAITING), (item) => html`<li><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
                 </ul>
-                <p class="more"><a href="/companies/${company_id}/inbox">All in the inbox</a></p>`
+                <p class="more">
+                  <a href="/companies/${company_id}/inbox">All in the inbox</a
+                  >!${when(waiting.length > MOST_WAITING, () => html` <span class="soft small">and ${waiting.length - MOST_WAITING} more</span>`)}
+                </p>`
         }
       </section>
       <section class="card">
@@ -139,6 +160,7 @@ export function dashboardParts(view: DashboardView): Html {
         <p class="more"><a href="/companies/${company_id}/costs">By day, agent and model</a></p>
       </section>
     </div>
+    !${chartsPart(days)}
     <section class="card">
       <h2>Recent activity</h2>
       !${

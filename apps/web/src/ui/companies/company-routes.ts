@@ -1,5 +1,6 @@
 import { type Agent, agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
 import {
+  dayFigures,
   hasDefaultProvider,
   listActivity,
   listAgents,
@@ -79,6 +80,7 @@ async function loadDashboard(
       month: (await summarizeCosts(tx, company_id, { from: month })).total_usd,
     },
     activity: (await listActivity(tx, company_id, { limit: 20 })).items,
+    days: await dayFigures(tx, company_id),
   };
 }
 

@@ -11,6 +11,8 @@ interface Bar {
   /** What the column stands for, on hover. */
   title: string;
   value: number;
+  /** The part of it that went wrong, at the foot. */
+  bad?: number;
   /** The column that is still growing. */
   current?: boolean;
 }
@@ -18,7 +20,8 @@ interface Bar {
 /** Columns side by side; the figures themselves belong into a table next to it. */
 export function columnChart(label: string, bars: readonly Bar[]): Html {
   const most = Math.max(...bars.map(({ value }) => value));
-  const column = ({ title, value, current = false }: Bar, index: number): Html => {
+  const column = ({ title, value, bad = 0, current = false }: Bar, index: number): Html => {
+    const foot = bad > 0 ? Math.max(LEAST, (bad / most) * HEIGHT) : 0;
     const height = value > 0 ? Math.max(LEAST, (value / most) * HEIGHT) : 0;
     const x = index * COLUMN;
     return html`<g !${attributes({ class: current ? 'current' : null })}>
@@ -31,6 +34,7 @@ export function columnChart(label: string, bars: readonly Bar[]): Html {
         width="${COLUMN - 3}"
         height="${rounded(height)}"
       />
+      !${when(foot, (tall) => html`<rect class="bad" x="${x + 1.5}" y="${rounded(HEIGHT - tall)}" width="${COLUMN - 3}" height="${rounded(tall)}" />`)}
     </g>`;
   };
   return html`<svg
@@ -41,6 +45,30 @@ export function columnChart(label: string, bars: readonly Bar[]): Html {
     preserveAspectRatio="none"
   >
     !${each(bars, column)}
+  </svg>`;
+}
+
+/** The newest runs of an agent as small columns, in two strokes: what each cost, and which failed. */
+export function sparkline(label: string, runs: readonly { status: string; cost_usd: number }[]): Html {
+  if (runs.length === 0) return '';
+  const most = Math.max(...runs.map(({ cost_usd }) => cost_usd)) || 1;
+  const stroke = (failed: boolean): string =>
+    runs
+      .map(({ status, cost_usd }, at) =>
+        (status === 'failed') === failed
+          ? `M${at * COLUMN + COLUMN / 2},${HEIGHT}V${Math.round(HEIGHT - Math.max(LEAST * 4, (cost_usd / most) * HEIGHT))}`
+          : '',
+      )
+      .join('');
+  return html`<svg
+    class="sparkline"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 ${runs.length * COLUMN} ${HEIGHT}"
+    preserveAspectRatio="none"
+  >
+    <path class="bar" d="${stroke(false)}" />
+    <path class="bad" d="${stroke(true)}" />
   </svg>`;
 }
 

@@ -1,0 +1,114 @@
+/** The agents by name, or as the reader wants them: what each does, how it does, and what it costs. */
+import type { Agent, AgentFigures } from '@acp/contract';
+import { sparkline } from '../costs/figures.ts';
+import { money, timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { avatar, emptyState, input, select, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+const sorts = ['name', 'last_run', 'success', 'spent'] as const;
+type Sort = (typeof sorts)[number];
+
+export interface AgentsFilter {
+  q: string;
+  state: string;
+  sort: Sort;
+}
+
+export interface AgentLine {
+  agent: Agent;
+  figures: AgentFigures | undefined;
+  /** This month, in dollars. */
+  spent: number;
+}
+
+const states = ['working', 'error', 'paused'] as const;
+
+export function readFilter(query: Readonly<Record<string, string>>): AgentsFilter {
+  return {
+    q: (query.q ?? '').trim().slice(0, 200),
+    state: states.find((state) => state === query.state) ?? '',
+    sort: sorts.find((sort) => sort === query.sort) ?? 'name',
+  };
+}
+
+const has = (text: string | null, q: string): boolean => (text ?? '').toLowerCase().includes(q.toLowerCase());
+const shareOf = ({ figures }: AgentLine): number =>
+  figures && figures.ended > 0 ? figures.succeeded / figures.ended : -1;
+const lastOf = ({ figures }: AgentLine): number =>
+  figures?.last_run_at ? new Date(figures.last_run_at).getTime() : 0;
+
+/** What failed least often comes last: whoever sorts by it looks for what goes wrong. */
+const orders: Record<Sort, (a: AgentLine, b: AgentLine) => number> = {
+  name: (a, b) => a.agent.name.localeCompare(b.agent.name),
+  last_run: (a, b) => lastOf(b) - lastOf(a),
+  success: (a, b) => shareOf(a) - shareOf(b),
+  spent: (a, b) => b.spent - a.spent,
+};
+
+export function chosen(lines: readonly AgentLine[], { q, state, sort }: AgentsFilter): AgentLine[] {
+  return lines
+    .filter(({ agent }) => has(agent.name, q) || has(agent.role, q) || has(agent.title, q))
+    .filter(
+      ({ agent, figures }) =>
+        state === '' || (state === 'working' ? figures?.last_status === 'running' : agent.status === state),
+    )
+    .toSorted((a, b) => orders[sort](a, b) || orders.name(a, b));
+}
+
+export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html {
+  const choice = (value: string, label: string) => ({ value, label });
+  return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
+    !${input({ name: 'q', label: 'Name or role', type: 'search', value: q })}
+    !${select({ name: 'state', label: 'State', value: state, choices: [choice('', 'any'), choice('working', 'working'), choice('error', 'failed'), choice('paused', 'paused')] })}
+    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', 'name'), choice('last_run', 'ran last'), choice('success', 'fails most'), choice('spent', 'costs most')] })}
+    <button class="quiet">Filter</button>
+  </form>`;
+}
+
+export function agentTable(lines: readonly AgentLine[]): Html {
+  if (lines.length === 0) return emptyState('Nothing matches', html`No agent is like that.`);
+  return table('Agents', columns, lines);
+}
+
+const columns: Column<AgentLine>[] = [
+  {
+    label: 'Name',
+    cell: ({ agent: { id, name } }) =>
+      html`<span class="who">!${avatar(name)} <a href="/agents/${id}">${name}</a></span>`,
+  },
+  { label: 'Role', cell: ({ agent: { role, title } }) => html`${title ?? role}` },
+  { label: 'State', cell: ({ agent }) => status(agent.status) },
+  {
+    label: 'Works on',
+    cell: ({ figures }) =>
+      when(
+        figures?.current_issue,
+        ({ id, identifier, title }) => html`<a href="/issues/${id}" title="${title}">${identifier}</a>`,
+      ),
+  },
+  {
+    label: 'Last run',
+    cell: ({ figures }) =>
+      figures?.last_run_id
+        ? html`<a href="/runs/${figures.last_run_id}">!${timeAgo(figures.last_run_at)}</a>`
+        : html`<span class="soft">never</span>`,
+  },
+  {
+    label: 'Success',
+    kind: 'number',
+    cell: ({ figures }) =>
+      figures && figures.ended > 0
+        ? html`<span title="${figures.succeeded} of the last ${figures.ended}"
+            >${Math.round((100 * figures.succeeded) / figures.ended)} %</span
+          >`
+        : '',
+  },
+  {
+    label: 'Newest runs',
+    cell: ({ agent, figures }) =>
+      sparkline(`What the newest runs of ${agent.name} cost`, figures?.runs ?? []),
+  },
+  { label: 'This month', kind: 'number', cell: ({ spent }) => money(spent) },
+  { label: 'Model', cell: ({ agent: { model } }) => html`${model ?? 'the default'}` },
+];

@@ -1,0 +1,83 @@
+import type { AgentFigures, DayFigures } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
+
+/** Days of a chart, today included. */
+const DAYS = 14;
+/** Of an agent so many of its newest runs tell how it does: the same work for an agent of a week and one of years. */
+const NEWEST = 20;
+
+/** What came of each day's work, the oldest day first; days without any are zeros. In UTC. */
+export async function dayFigures(tx: Tx, company_id: string): Promise<DayFigures[]> {
+  const { rows } = await tx.execute<DayFigures & Record<string, unknown>>(sql`
+    with days as (
+      select generate_series(date_trunc('day', now() at time zone 'UTC') - make_interval(days => ${DAYS - 1}),
+        date_trunc('day', now() at time zone 'UTC'), '1 day') as day
+    ), since as (select min(day) at time zone 'UTC' as at from days
+    ), runs as (
+      select date_trunc('day', r.created_at at time zone 'UTC') as day, count(*) as runs,
+        count(*) filter (where r.status = 'succeeded') as succeeded,
+        count(*) filter (where r.status = 'failed') as failed
+      from heartbeat_runs r, since where r.company_id = ${company_id} and r.created_at >= since.at group by 1
+    ), ended as (
+      select date_trunc('day', i.updated_at at time zone 'UTC') as day, count(*) as done
+      from issues i, since
+      where i.company_id = ${company_id} and i.deleted_at is null and i.status = 'done' and i.updated_at >= since.at
+      group by 1
+    ), spent as (
+      select date_trunc('day', c.occurred_at at time zone 'UTC') as day, sum(c.cost_usd) as cost_usd
+      from cost_events c, since where c.company_id = ${company_id} and c.occurred_at >= since.at group by 1
+    )
+    select to_char(days.day, 'YYYY-MM-DD') as day, coalesce(runs, 0)::int as runs, coalesce(succeeded, 0)::int as succeeded,
+      coalesce(failed, 0)::int as failed, coalesce(done, 0)::int as issues_done, coalesce(cost_usd, 0)::float8 as cost_usd
+    from days left join runs using (day) left join ended using (day) left join spent using (day) order by days.day`);
+  return rows;
+}
+
+interface AgentRow extends Record<string, unknown> {
+  agent_id: string;
+  last_run_id: string | null;
+  last_run_at: string | null;
+  last_status: AgentFigures['last_status'];
+  ended: number;
+  succeeded: number;
+  runs: AgentFigures['runs'] | null;
+  current_id: string | null;
+  identifier: string | null;
+  title: string | null;
+}
+
+/** How each agent does, by its newest runs. Runs that are private to somebody count, and name no issue. */
+export async function agentFigures(tx: Tx, company_id: string): Promise<AgentFigures[]> {
+  const newestFirst = sql`order by r.created_at desc nulls last, r.id desc nulls last`;
+  const { rows } = await tx.execute<AgentRow>(sql`
+    select a.id as agent_id, newest.last_run_id, newest.last_run_at, newest.last_status,
+      newest.ended, newest.succeeded, newest.runs, i.id as current_id, i.identifier, i.title
+    from agents a
+    cross join lateral (
+      select (array_agg(r.id ${newestFirst}))[1] as last_run_id, max(r.created_at) as last_run_at,
+        (array_agg(r.status ${newestFirst}))[1] as last_status,
+        (array_agg(r.issue_id ${newestFirst})
+          filter (where r.status = 'running' and r.private_to_user_id is null))[1] as issue_id,
+        (count(*) filter (where r.status in ('succeeded', 'failed')))::int as ended,
+        (count(*) filter (where r.status = 'succeeded'))::int as succeeded,
+        jsonb_agg(jsonb_build_object('status', r.status, 'cost_usd', r.cost_usd::float8) order by r.created_at, r.id) as runs
+      from (select r.* from heartbeat_runs r where r.agent_id = a.id ${newestFirst} limit ${NEWEST}) r
+    ) newest
+    left join issues i on i.id = newest.issue_id and ${notTrashed('i')}
+    where a.company_id = ${company_id} and a.deleted_at is null`);
+  return rows.map(({ current_id, identifier, title, runs, last_run_at, ...row }) => ({
+    agent_id: row.agent_id,
+    last_run_id: row.last_run_id,
+    last_run_at: last_run_at === null ? null : new Date(last_run_at),
+    last_status: row.last_status,
+    ended: row.ended,
+    succeeded: row.succeeded,
+    runs: runs ?? [],
+    current_issue:
+      current_id === null || identifier === null || title === null
+        ? null
+        : { id: current_id, identifier, title },
+  }));
+}
