@@ -183,3 +183,43 @@ describe('the search', () => {
     expect(await told('The tapir tiles.')).toContain('use-the-tool');
   });
 });
+
+describe('files of an agent', () => {
+  it('are found once a person shares them, and no more when that ends or the agent lies in the trash', async () => {
+    const { id } = await createAgent(
+      fleet.kit.database.db,
+      { id: fleet.cast.company_id },
+      { name: 'Keeper' },
+    );
+    const put = async (name: string, text: string) => {
+      const form = new FormData();
+      form.append('file', new Blob([text], { type: 'text/markdown' }), name);
+      const path = `${fleet.url}/api/agents/${id}/files`;
+      expect((await fetch(path, { method: 'POST', headers: owner, body: form })).status).toBe(201);
+    };
+    await put('notes.md', 'The lighthouse key hangs behind the barometer.');
+    const share = async (files_as_knowledge: boolean, who = owner) =>
+      (await fleet.call('PATCH', `/api/agents/${id}`, who, { files_as_knowledge })).status;
+    // No agent decides on it, not even one that may change agents.
+    expect(await share(true, fleet.cast.agent.headers)).toBe(403);
+    expect((await search('barometer')).body).toEqual([]);
+    expect(await share(true)).toBe(200);
+    const [passage] = await found('barometer');
+    expect(passage).toMatchObject({
+      source_type: 'agent_file',
+      title: 'Keeper: notes.md',
+      url: `/agents/${id}/files`,
+    });
+    expect((await search('barometer', fleet.cast.stranger.headers)).status).toBe(404);
+    // One that comes later, and one in the place of another.
+    await put('notes.md', 'The key hangs under the doormat.');
+    expect((await search('barometer')).body).toEqual([]);
+    await found('doormat');
+    await fleet.call('DELETE', `/api/agents/${id}`, owner);
+    expect((await search('doormat')).body).toEqual([]);
+    await fleet.kit.database.pool.query('update agents set deleted_at = null where id = $1', [id]);
+    await found('doormat');
+    expect(await share(false)).toBe(200);
+    expect((await search('doormat')).body).toEqual([]);
+  });
+});

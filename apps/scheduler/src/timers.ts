@@ -53,7 +53,6 @@ import {
 import { type Listener, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
-import { compileDue } from './compile-due.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
@@ -63,6 +62,7 @@ import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-proc
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
 import { folderTimers } from './workspaces/folder-timers.ts';
 import { sweepStorage } from './sweep-storage.ts';
+import { knowledgeTimers } from './knowledge/knowledge-timers.ts';
 import { Timer } from './timer.ts';
 
 export interface TimerRow {
@@ -81,6 +81,7 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   ...folderTimers,
+  ...knowledgeTimers,
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
@@ -111,7 +112,6 @@ export const timerTable: readonly TimerRow[] = [
       await transaction(database, async (tx) => sweepEvolutions(tx));
     },
   },
-  { name: 'compiles', interval_sec: 15, work: compileDue },
   {
     name: 'promotions',
     interval_sec: 60,

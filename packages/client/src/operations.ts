@@ -4608,6 +4608,7 @@ export interface Agent {
   externally_available: boolean;
   blocked_notify_enabled: boolean;
   auto_extract_findings: boolean;
+  files_as_knowledge: boolean;
   parent_agent_id: string | null;
   subagent_depth: number;
   spawn_reason: string | null;
@@ -4693,6 +4694,7 @@ export interface UpdateAgent {
     | 'scout'
     | 'triage';
   status?: 'active' | 'paused' | 'idle' | 'running' | 'error' | 'pending_approval' | 'terminated';
+  files_as_knowledge?: boolean;
   home_dir?: string | null;
   reason?: string | null;
   title?: string | null;
@@ -5393,7 +5395,7 @@ export interface CreateSkill {
   company_wide?: boolean;
 }
 export interface KnowledgePassage {
-  source_type: 'note' | 'finding' | 'document' | 'attachment' | 'issue';
+  source_type: 'note' | 'finding' | 'document' | 'attachment' | 'issue' | 'agent_file';
   source_id: string;
   title: string;
   text: string;
@@ -5981,7 +5983,7 @@ export interface CompiledStatement {
   sources: StatementSource[];
 }
 export interface StatementSource {
-  source_type: ('note' | 'finding' | 'document' | 'attachment' | 'issue') | null;
+  source_type: ('note' | 'finding' | 'document' | 'attachment' | 'issue' | 'agent_file') | null;
   source_id: string | null;
   title: string | null;
   url: string | null;

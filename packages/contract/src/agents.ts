@@ -67,6 +67,8 @@ export const Agent = Type.Object({
   externally_available: Type.Boolean(),
   blocked_notify_enabled: Type.Boolean(),
   auto_extract_findings: Type.Boolean(),
+  /** What its files say is found by the search of knowledge. */
+  files_as_knowledge: Type.Boolean(),
   parent_agent_id: Nullable(Uuid),
   subagent_depth: Type.Integer(),
   spawn_reason: Nullable(Type.String()),
@@ -159,6 +161,8 @@ export const UpdateAgent = Patch({
   name: Name,
   role: OneOf(agentRoles),
   status: OneOf(agentStatuses),
+  /** Set by people alone. */
+  files_as_knowledge: Type.Boolean(),
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
   /** Why the configuration changes: kept with its revision. */
   reason: Nullable(Text),

@@ -3,8 +3,8 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { OneOf, Uuid } from './schema-kit.ts';
 
-/** `issue`: what came of a closed one. */
-export const knowledgeTypes = ['note', 'finding', 'document', 'attachment', 'issue'] as const;
+/** `issue`: what came of a closed one. `agent_file`: of an agent whose owner shares them. */
+export const knowledgeTypes = ['note', 'finding', 'document', 'attachment', 'issue', 'agent_file'] as const;
 
 export const KnowledgePassage = Type.Object({
   source_type: OneOf(knowledgeTypes),

@@ -160,6 +160,7 @@ export interface PluginEvents {
     externally_available: boolean;
     blocked_notify_enabled: boolean;
     auto_extract_findings: boolean;
+    files_as_knowledge: boolean;
     parent_agent_id: string | null;
     subagent_depth: number;
     spawn_reason: string | null;
@@ -204,6 +205,7 @@ export interface PluginEvents {
     externally_available: boolean;
     blocked_notify_enabled: boolean;
     auto_extract_findings: boolean;
+    files_as_knowledge: boolean;
     parent_agent_id: string | null;
     subagent_depth: number;
     spawn_reason: string | null;

@@ -1,8 +1,7 @@
-import { claimText, type ExtractedText, releaseText, storeAttachmentText, type TextSource } from '@acp/core';
+import { claimText, releaseText, storeAttachmentText } from '@acp/core';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
-import { LONGEST_INPUT_BYTES, LONGEST_OUTPUT_BYTES } from '../extraction/protocol.ts';
-import { extractText } from '../extraction/extract.ts';
+import { extractStored } from '../extraction/extract-stored.ts';
 
 type Context = Pick<SchedulerContext, 'config' | 'database' | 'storage'>;
 
@@ -18,23 +17,10 @@ export function extractTextJob(context: Context): JobHandler<'extract-text'> {
     if (source === undefined) return;
     last = source.company_id;
     try {
-      await storeAttachmentText(db, source.attachment_id, await read(context, source, signal));
+      await storeAttachmentText(db, source.attachment_id, await extractStored(context, source, signal));
     } catch (err) {
       await releaseText(db, source.attachment_id);
       throw err;
     }
   };
-}
-
-async function read(
-  { config, storage }: Context,
-  { kind, size_bytes, storage_key }: TextSource,
-  signal: AbortSignal,
-): Promise<ExtractedText> {
-  if (kind === null) return { status: 'none' };
-  const most = kind === 'plain' ? LONGEST_OUTPUT_BYTES : LONGEST_INPUT_BYTES;
-  const range = size_bytes > most ? { start: 0, end: most - 1 } : undefined;
-  const bytes = await storage.get(storage_key, range, signal);
-  if (bytes === undefined) return { status: 'failed', error: 'the file is missing' };
-  return extractText(kind, bytes, signal, { hidden: [config.home] });
 }

@@ -1,5 +1,5 @@
 /**
- * Owns `agent_files`. Invariants: a path is one of ordinary names; a row's bytes lie in the storage under its key, which
+ * Owns `agent_files` and `agent_file_texts`. Invariants: a path is one of ordinary names; a row's bytes lie in the storage under its key, which
  * is an orphan's before the row is there and after it is gone; the text of a skill stands in its row too.
  */
 export {
@@ -14,4 +14,6 @@ export {
   putFsSkill,
 } from './agent-files.ts';
 export type { AgentFileRow } from './agent-files.ts';
+export { claimFileText, releaseFileText, storeFileText } from './file-texts.ts';
+export type { FileTextSource } from './file-texts.ts';
 export { checkFilePath } from './paths.ts';

@@ -23,6 +23,7 @@ export function summarizeAgent(row: AgentRow): AgentSummary {
     externally_available: row.externally_available,
     blocked_notify_enabled: row.blocked_notify_enabled,
     auto_extract_findings: row.auto_extract_findings,
+    files_as_knowledge: row.files_as_knowledge,
     parent_agent_id: row.parent_agent_id,
     subagent_depth: row.subagent_depth,
     spawn_reason: row.spawn_reason,

@@ -7,7 +7,7 @@ import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
 import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
-import { assertMayChange } from './placement.ts';
+import { assertMayChange, assertMayInstruct } from './placement.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
 import { historyOf } from './revisions.ts';
@@ -39,6 +39,7 @@ export async function updateAgent(
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
   const before = await lockAgent(tx, agent.id);
   assertMayChange(actor, before, input, rules);
+  if (input.files_as_knowledge !== undefined) assertMayShare(actor, before);
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
     await assertMayWake(tx, before);
@@ -65,6 +66,12 @@ export async function updateAgent(
     ...below,
   ]);
   return presentAgent(row!);
+}
+
+/** What an agent's files say becomes the company's: a person's choice, and an admin's where the agent uses secrets. */
+function assertMayShare(actor: Actor, agent: AgentRow): void {
+  if (actor.kind === 'agent') throw forbidden('files_as_knowledge is for people to set');
+  assertMayInstruct(actor, agent);
 }
 
 /** Pauses; a run that is running goes on. Pausing again changes the reason. @throws conflict */

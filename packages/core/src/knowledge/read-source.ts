@@ -8,7 +8,7 @@ export interface SourceText {
   text: string;
 }
 
-export type SourceType = 'note' | 'document' | 'attachment' | 'issue';
+export type SourceType = 'note' | 'document' | 'attachment' | 'issue' | 'agent_file';
 
 /** One character more than is taken tells that there is more. */
 const MOST = LONGEST_SOURCE + 1;
@@ -28,6 +28,10 @@ const readers: Record<SourceType, (id: string) => SQL> = {
   attachment: (id) => sql`
     select f.filename as title, left(t.extracted_text, ${MOST}) as text
     from attachments f join attachment_texts t on t.attachment_id = f.id where f.id = ${id} and t.status = 'done'`,
+  agent_file: (id) => sql`
+    select a.name || ': ' || f.path as title, left(t.extracted_text, ${MOST}) as text
+    from agent_files f join agent_file_texts t on t.file_id = f.id join agents a on a.id = f.agent_id
+    where f.id = ${id} and t.status = 'done' and a.deleted_at is null`,
   issue: (id) => sql`
     select i.identifier || ': ' || i.title as title, concat_ws(E'\n\n',
       left(i.body_markdown, ${ISSUE_BODY}),

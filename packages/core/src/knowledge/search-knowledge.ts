@@ -160,6 +160,8 @@ interface StoredPassage extends Omit<KnowledgePassage, 'score' | 'url'>, Record<
   id: string;
   issue_id: string | null;
   document_key: string | null;
+  /** Whose file it is. */
+  agent_id: string | null;
 }
 
 const [, finding] = knowledgeTypes;
@@ -176,12 +178,13 @@ async function readPassages(
 ): Promise<StoredPassage[]> {
   const { rows } = await tx.execute<StoredPassage>(sql`
     select k.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
-      k.heading as title, k.text, s.issue_id, d.key as document_key
+      k.heading as title, k.text, s.issue_id, d.key as document_key, f.agent_id
     from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) with ordinality as found (id, place)
     join knowledge_chunks k on k.id = found.id::uuid
     join knowledge_sources s on s.id = k.source_key
     left join notes n on s.source_type = 'note' and n.id = s.source_id
     left join documents d on s.source_type = 'document' and d.id = s.source_id
+    left join agent_files f on s.source_type = 'agent_file' and f.id = s.source_id
     where s.company_id = ${company_id} and ${visible}
       and (s.source_type <> 'issue' or s.source_id is distinct from ${except_issue_id}::uuid)
     order by found.place`);
@@ -209,7 +212,8 @@ function bestOf(
 }
 
 /** Path of the page that shows the source. */
-function pageOf({ source_id, issue_id, source_type, document_key }: StoredPassage): string {
+function pageOf({ source_id, issue_id, source_type, document_key, agent_id }: StoredPassage): string {
+  if (agent_id !== null) return `/agents/${agent_id}/files`;
   if (issue_id === null) return `/notes/${source_id}`;
   if (document_key !== null) return `/issues/${issue_id}/documents/${encodeURIComponent(document_key)}`;
   return source_type === 'attachment' ? `/issues/${issue_id}/material` : `/issues/${issue_id}`;

@@ -40,6 +40,8 @@ export const agents = pgTable(
     externally_available: boolean().notNull().default(false),
     blocked_notify_enabled: boolean().notNull().default(false),
     auto_extract_findings: boolean().notNull().default(false),
+    /** What its files say is the company's to find. */
+    files_as_knowledge: boolean().notNull().default(false),
     parent_agent_id: uuid(),
     subagent_depth: integer().notNull().default(0),
     /** Of a sub-agent, from the root down to its parent: their budgets pay for it too. */

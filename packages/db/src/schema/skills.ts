@@ -66,3 +66,30 @@ export const agent_files = pgTable(
   },
   (t) => [uniqueIndex('agent_files_path').on(t.agent_id, t.kind, t.path)],
 );
+
+/**
+ * Texts of the files of agents with `files_as_knowledge`, for the search of knowledge. Triggers write the rows, a scheduler
+ * extracts the texts.
+ */
+export const agent_file_texts = pgTable(
+  'agent_file_texts',
+  {
+    file_id: uuid()
+      .primaryKey()
+      .references(() => agent_files.id, { onDelete: 'cascade' }),
+    company_id: uuid().notNull(),
+    agent_id: uuid().notNull(),
+    /** `pending`, `reading` (claimed by a scheduler), `done`, `none` (nothing to extract), `failed`. */
+    status: text().notNull().default('pending'),
+    /** Schedulers that ended while they read it. */
+    losses: integer().notNull().default(0),
+    extracted_text: text(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    index('agent_file_texts_agent').on(t.agent_id),
+    index('agent_file_texts_open')
+      .on(t.company_id, t.updated_at, t.file_id)
+      .where(sql`${t.status} in ('pending', 'reading')`),
+  ],
+);

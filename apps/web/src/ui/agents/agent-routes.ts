@@ -106,6 +106,9 @@ const readAgent = (form: FormValues) => ({
   system_prompt: form.cleared('system_prompt'),
   adapter_config: form.json('adapter_config'),
   heartbeat_enabled: form.checked('heartbeat_enabled'),
+  auto_extract_findings: form.has('auto_extract_findings')
+    ? form.checked('auto_extract_findings')
+    : undefined,
   externally_available: form.has('externally_available') ? form.checked('externally_available') : undefined,
   heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
 });

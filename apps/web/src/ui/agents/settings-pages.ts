@@ -120,13 +120,15 @@ interface FilesView {
   id: string;
   files: readonly AgentFile[];
   skills: readonly FsSkill[];
+  /** What they say is the company's to find. */
+  as_knowledge: boolean;
   can_write: boolean;
   error: string | null;
   /** What was typed of a skill or file that was refused. */
   typed: { slug: string; content: string; path: string };
 }
 
-export function filesBody({ id, files, skills, can_write, error, typed }: FilesView): Html {
+export function filesBody({ id, files, skills, as_knowledge, can_write, error, typed }: FilesView): Html {
   const here = `/agents/${id}/files`;
   const removal = (path: string, what: string): Html =>
     postButton(path, 'Delete', { class: 'link small', confirm: `Delete ${what}?` });
@@ -160,7 +162,7 @@ export function filesBody({ id, files, skills, can_write, error, typed }: FilesV
         there is kept.
       </p>
       !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
-      !${when(can_write, () => uploadForm(here, typed.path))}
+      !${when(can_write, () => uploadForm(here, typed.path))}!${when(can_write, () => knowledgeForm(here, as_knowledge))}
     </section>
     <section class="card">
       <h2>Skills of its own</h2>
@@ -169,6 +171,12 @@ export function filesBody({ id, files, skills, can_write, error, typed }: FilesV
       !${when(can_write, () => skillForm(id, typed))}
     </section>`;
 }
+
+const knowledgeForm = (here: string, as_knowledge: boolean): Html =>
+  html`<form method="post" action="${here}/knowledge">
+    !${checkbox({ name: 'files_as_knowledge', label: 'Everybody in the company, agents too, finds what these files say', checked: as_knowledge })}
+    <button class="quiet">Save</button>
+  </form>`;
 
 /** The path comes before the file: of an upload that breaks off it has been read. */
 const uploadForm = (action: string, path: string): Html =>

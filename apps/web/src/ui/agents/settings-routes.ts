@@ -34,6 +34,7 @@ const done: Record<string, string> = {
   permissions: 'The permissions hold from the agent’s next call on.',
   session: 'The next run begins a new session.',
   file: 'The file is stored.',
+  knowledge: 'Saved. What the files say is found, or found no more, in some seconds.',
   'file-deleted': 'The file is deleted.',
   skill: 'The skill is there.',
   'skill-deleted': 'The skill is deleted.',
@@ -74,6 +75,7 @@ async function filesPage(
     id: subject.id,
     files: (await listAgentFiles(tx, subject, { limit: 200 })).items,
     skills: (await listFsSkills(tx, subject, {})).items,
+    as_knowledge: subject.files_as_knowledge,
     can_write: mayWrite(context),
     error,
     typed: {
@@ -121,6 +123,11 @@ export const agentSettingsRoutes: UiRoute[] = [
   action('/agents/{agentId}/files', agentFileEndpoints.upload, {
     read: (form) => ({ path: form.given('path') }),
     next: (c) => files(c, 'file'),
+    failed: filesPage,
+  }),
+  action('/agents/{agentId}/files/knowledge', agentEndpoints.update, {
+    read: (form) => ({ files_as_knowledge: form.checked('files_as_knowledge') }),
+    next: (c) => files(c, 'knowledge'),
     failed: filesPage,
   }),
   action('/agents/{agentId}/files/delete', agentFileEndpoints.delete, {

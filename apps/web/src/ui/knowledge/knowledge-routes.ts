@@ -17,6 +17,7 @@ const label: Record<KnowledgePassage['source_type'], string> = {
   document: 'document',
   attachment: 'file',
   issue: 'closed issue',
+  agent_file: 'file of an agent',
 };
 
 async function knowledgePage(context: UiContext<'company'>): Promise<Html> {

@@ -1,0 +1,25 @@
+import { claimFileText, releaseFileText, storeFileText } from '@acp/core';
+import type { SchedulerContext } from '../context.ts';
+import { extractStored } from '../extraction/extract-stored.ts';
+
+/** Of one look: then the timer goes on with what else there is. */
+const AT_ONCE = 20;
+
+type Context = Pick<SchedulerContext, 'config' | 'database' | 'storage'>;
+
+/** Extracts what is wanted of the texts of agents' files, a company after the other. */
+export async function readFileTexts(context: Context, signal: AbortSignal): Promise<void> {
+  const { db } = context.database;
+  let last: string | null = null;
+  for (let count = 0; count < AT_ONCE && !signal.aborted; count += 1) {
+    const source = await claimFileText(db, last);
+    if (source === undefined) return;
+    last = source.company_id;
+    try {
+      await storeFileText(db, source.file_id, await extractStored(context, source, signal));
+    } catch (err) {
+      await releaseFileText(db, source.file_id);
+      throw err;
+    }
+  }
+}
