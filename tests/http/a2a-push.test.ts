@@ -145,6 +145,18 @@ it('a client is told of each change of its task, with its credentials, signed, i
       ['old', hook, ''],
     ]),
   );
+  // The name of the field as the definition of the protocol has it.
+  const spelt = await fetch(`${server.url}${path}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...cast.agent.headers },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'GetTaskPushNotificationConfig',
+      params: { task_id: id, id: 'old' },
+    }),
+  });
+  expect(await spelt.json()).toMatchObject({ result: { taskId: id, id: 'old', url: hook } });
   await v0.deleteTaskPushNotificationConfig({ id, pushNotificationConfigId: 'old' });
   const rest = (await v0.listTaskPushNotificationConfig({ id })) as {
     pushNotificationConfig: { id: string };

@@ -129,6 +129,8 @@ export type A2aPushConfig = Static<typeof A2aPushConfig>;
 export const A2aNamesPush = Type.Object({
   id: Type.Optional(Nullable(Id)),
   taskId: Type.Optional(Nullable(Id)),
+  /** As the protocol's own definition spells it, which parsers of its JSON take as well. */
+  task_id: Type.Optional(Nullable(Id)),
   pushNotificationConfigId: Type.Optional(Nullable(Id)),
 });
 
