@@ -4458,6 +4458,7 @@ export interface Invite {
 export interface CreateInvite {
   role: 'viewer' | 'member' | 'admin';
   expires_in_hours?: number;
+  email?: string | null;
 }
 export interface JoinRequest {
   id: string;

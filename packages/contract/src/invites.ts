@@ -4,6 +4,7 @@ import { companyRoles } from './actor.ts';
 import { Membership } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
+import { Email } from './identity.ts';
 import { KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Invite = Type.Object({
@@ -53,6 +54,8 @@ export const CreateInvite = Type.Object({
   role: OneOf(companyRoles),
   /** Ten years at most. */
   expires_in_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 87_600 })),
+  /** Gets the link by mail; 409 where no mail server is set up. */
+  email: Type.Optional(Nullable(Email)),
 });
 export const CreateJoinRequest = Type.Object({
   company_id: Uuid,

@@ -53,3 +53,4 @@ export { checkLogoHeader, deleteLogo, findLogo, findLogoImage, setLogo } from '.
 export type { LogoImage, NewLogo } from './logo.ts';
 export { readImageHeader } from './image-header.ts';
 export type { ImageHeader } from './image-header.ts';
+export { inviteByMail } from './invite-by-mail.ts';

@@ -2,6 +2,7 @@ import { inviteEndpoints as rows } from '@acp/contract';
 import {
   acceptInvite,
   createInvite,
+  inviteByMail,
   listInvites,
   listJoinRequests,
   requestToJoin,
@@ -17,7 +18,13 @@ export const inviteRoutes: Route[] = [
     const vault = roleIn(c.actor, c.company_id) === 'admin' ? c.services.vault : null;
     return paged(c, await listInvites(c.tx, c.company_id, c.query, vault));
   }),
-  handle(rows.create, (c) => createInvite(c.tx, c.actor, c.company_id, c.body, c.services.vault)),
+  handle(rows.create, (c) => {
+    const { email, ...invite } = c.body;
+    const { vault, alert_targets } = c.services;
+    return email
+      ? inviteByMail(c.tx, c.actor, c.company_id, { ...invite, email }, { vault, ...alert_targets })
+      : createInvite(c.tx, c.actor, c.company_id, invite, vault);
+  }),
   handle(rows.revoke, (c) => revokeInvite(c.tx, c.actor, c.company_id, c.params.inviteId!)),
   handle(rows.accept, (c) => acceptInvite(c.tx, requireUser(c.actor), c.params.token!)),
   handle(rows.listJoinRequests, async (c) => paged(c, await listJoinRequests(c.tx, c.company_id, c.query))),

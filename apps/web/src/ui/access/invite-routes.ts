@@ -27,7 +27,7 @@ async function invitesPage(
   form: FormValues | null = null,
   link: string | null = null,
 ): Promise<Html> {
-  const { tx, company_id, query } = context;
+  const { tx, company_id, query, services } = context;
   const admin = isAdmin(context);
   const { items, next_cursor } = await listInvites(tx, company_id, pageOf(query), null);
   const names = await userNames(
@@ -48,18 +48,19 @@ async function invitesPage(
         );
   const body = html`!${when(link, (url) => shownOnce('The link, shown this once. Give it to one person; whoever opens it joins.', url))}
   !${notice(query.done === 'revoked' ? 'The invite is taken back: its link opens nothing any more.' : null)}
-  !${when(admin, () => inviteForm(base, error, form))}!${list}`;
+  !${when(admin, () => inviteForm(base, services.alert_targets.mail, error, form))}!${list}`;
   return accessPage(context, '/invites', body);
 }
 
-function inviteForm(base: string, error: string | null, form: FormValues | null): Html {
-  const errors = new FieldErrors(error, ['role', 'expires_in_hours']);
+function inviteForm(base: string, mail: boolean, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, ['role', 'expires_in_hours', 'email']);
   return html`<form class="card" method="post" action="${base}">
     <h2>New invite</h2>
     !${formError(errors.general)}
     <div class="row">
       !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
       !${input({ name: 'expires_in_hours', label: 'Valid for hours', type: 'number', min: 1, value: form?.text('expires_in_hours') || 72, error: errors.of('expires_in_hours') })}
+      !${when(mail, () => input({ name: 'email', label: 'Send it to', type: 'email', value: form?.text('email') ?? '', hint: 'Empty: you hand the link over yourself', error: errors.of('email') }))}
       <button>Create a link</button>
     </div>
   </form>`;
@@ -137,7 +138,11 @@ export const inviteRoutes: UiRoute[] = [
   page('/companies/{companyId}/members/invites', { scope: byCompany, role: 'viewer' }, (c) => invitesPage(c)),
   // The link is shown in the answer itself and nowhere afterwards, so there is no redirect.
   action('/companies/{companyId}/members/invites', inviteEndpoints.create, {
-    read: (form) => ({ role: form.text('role'), expires_in_hours: form.number('expires_in_hours') }),
+    read: (form) => ({
+      role: form.text('role'),
+      expires_in_hours: form.number('expires_in_hours'),
+      email: form.given('email')?.trim(),
+    }),
     next: (c, { token }) => invitesPage(c, null, null, `${c.services.public_url}/invites/${token ?? ''}`),
     failed: invitesPage,
   }),

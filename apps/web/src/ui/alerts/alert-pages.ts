@@ -63,9 +63,18 @@ export function alertsPart(view: AlertsView): Html {
 const what: Column<Alert> = {
   label: 'What',
   cell: ({ message, mend, status: state }) =>
-    html`<span class="wraps">${message}</span
-      >!${when(state === 'firing', () => html`<p class="soft small wraps">${mend}</p>`)}`,
+    html`<div class="wraps">
+      <p>${message}</p>
+      !${when(state === 'firing', () => html`<p class="soft small">!${withCode(mend)}</p>`)}
+    </div>`,
 };
+
+/** What stands between backticks is a command. */
+const withCode = (text: string): Html =>
+  text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
+    .join('');
 
 const pastColumns: Column<Alert>[] = [
   { label: 'Level', cell: ({ level }) => status(level) },

@@ -1,0 +1,60 @@
+import type { Actor, CompanyRole, Invite } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, cutText, rateLimited, type Vault } from '@acp/kernel';
+import { and, count, eq, sql } from 'drizzle-orm';
+import { queueMessages } from '../messages/index.ts';
+import { createInvite } from './invites.ts';
+
+const { companies, invites } = schema;
+
+interface Mailing {
+  vault: Vault;
+  /** A mail server is set up. */
+  mail: boolean;
+  public_url: string;
+}
+
+/** Of a company, mailed or not: nobody makes an instance write to strangers without an end. */
+const MOST_A_DAY = 100;
+const HOUR_SEC = 3600;
+// A company's name is its admins' own text, in a mail of the operator's.
+const NAME_BYTES = 100;
+
+/**
+ * An invite whose link goes to an address. The mail lies sealed until it was sent.
+ * @throws conflict without a mail server, unavailable without an encryption key, rateLimited after 100 invites in a day
+ */
+export async function inviteByMail(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { email, ...input }: { role: CompanyRole; expires_in_hours?: number; email: string },
+  { vault, mail, public_url }: Mailing,
+): Promise<Invite> {
+  if (!mail) throw conflict('no mail server is set up: see SERVICE_SMTP_URL');
+  const lately = and(
+    eq(invites.company_id, company_id),
+    sql`${invites.created_at} > now() - interval '1 day'`,
+  );
+  const [made] = await tx.select({ number: count() }).from(invites).where(lately);
+  if (made!.number >= MOST_A_DAY) throw rateLimited('too many invites in a day', HOUR_SEC);
+  const invite = await createInvite(tx, actor, company_id, input, vault);
+  const [company] = await tx
+    .select({ name: companies.name })
+    .from(companies)
+    .where(eq(companies.id, company_id));
+  const name = cutText(company?.name ?? '', NAME_BYTES);
+  const body = [
+    `You are invited to join ${name} as ${input.role}.`,
+    `${public_url}/invites/${invite.token ?? ''}`,
+    `The link is good for one person, until ${new Date(invite.expires_at).toUTCString()}.`,
+    'If you did not expect this, you need do nothing.',
+  ].join('\n\n');
+  const subject = `Invitation to ${name}`;
+  await queueMessages(
+    tx,
+    [{ channel: 'mail', purpose: 'invite', recipient: email, subject, body: `${body}\n` }],
+    vault,
+  );
+  return invite;
+}
