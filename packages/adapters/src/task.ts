@@ -46,6 +46,8 @@ export interface ProgramSpec {
   cwd: string;
   /** The working folder where it does not lie in the home. */
   workspace?: ProgramWorkspace;
+  /** The workspace is there to be read, where walls can see to that. */
+  read_only?: boolean;
   /** `dev:ino` of the home, for who looks at it under another name. */
   home_identity?: string;
   /** Asked in front of every start: throws where the home's path leads to another folder by now. */

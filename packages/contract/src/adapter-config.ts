@@ -25,6 +25,12 @@ const full_context = Type.Boolean({
 const allow_dangerous_permissions = Type.Boolean({
   description: 'Lets the CLI act without asking for permission. Admins only.',
 });
+const permissions = Type.Unsafe<'read' | 'edit' | 'commands'>({
+  type: 'string',
+  enum: ['read', 'edit', 'commands'],
+  description:
+    'What the CLI does without being asked: read, edit files, or run commands too, which it may only where it is shut in. Default: commands where it is, else edit.',
+});
 // Never an option of the container engine: it stands among its arguments.
 const image = Type.String({
   maxLength: 500,
@@ -59,7 +65,7 @@ export const LlmConfig = Type.Partial(
   }),
 );
 export const CliConfig = Type.Partial(
-  Type.Object({ model, timeout_seconds, full_context, allow_dangerous_permissions }),
+  Type.Object({ model, timeout_seconds, full_context, permissions, allow_dangerous_permissions }),
 );
 export const CliSandboxConfig = Type.Partial(Type.Object({ ...CliConfig.properties, image }));
 export const DockerConfig = Type.Object({

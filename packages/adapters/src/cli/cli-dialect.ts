@@ -12,12 +12,16 @@ export interface CliDialect {
   longest_prompt: number;
 }
 
+/** What a CLI does without asking, each with what comes before; `all`: whatever it likes. */
+export type CliPermissions = 'read' | 'edit' | 'commands' | 'all';
+
 export interface CliCall {
   /** Null: the CLI's own choice. */
   model: string | null;
   resume: { id: string; totals: SessionTotals } | null;
-  /** Acts without asking, and without a sandbox of the CLI's own. */
-  dangerous: boolean;
+  permissions: CliPermissions;
+  /** It is shut in: there is no place for a sandbox of the CLI's own. */
+  walled: boolean;
   /** A folder for temporary files that no other agent shares. */
   temp_dir: string;
   prompt_length: number;

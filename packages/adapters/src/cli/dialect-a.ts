@@ -21,12 +21,19 @@ export const dialectA: CliDialect = {
     '--setting-sources=',
     '--strict-mcp-config',
     `--settings=${JSON.stringify({ env: switches(call) })}`,
-    call.dangerous ? '--dangerously-skip-permissions' : '--permission-mode=acceptEdits',
+    ...permissions[call.permissions],
     ...(call.model === null ? [] : [`--model=${call.model}`]),
     ...(call.resume === null ? [] : [`--resume=${call.resume.id}`]),
   ],
   reader: (call) => new ReaderA(call),
   longest_prompt: 2_000_000,
+};
+
+const permissions: Record<CliCall['permissions'], string[]> = {
+  read: ['--permission-mode=default', '--disallowedTools=Bash,Edit,Write,NotebookEdit'],
+  edit: ['--permission-mode=acceptEdits'],
+  commands: ['--permission-mode=acceptEdits', '--allowedTools=Bash'],
+  all: ['--dangerously-skip-permissions'],
 };
 
 function switches({ temp_dir, retries }: CliCall): Record<string, string> {

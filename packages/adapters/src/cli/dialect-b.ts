@@ -31,9 +31,12 @@ export const dialectB: CliDialect = {
   longest_prompt: 1_000_000,
 };
 
+// Its commands run in a sandbox of its own, which finds no place within another one: there the walls are what holds it.
 // The agent's own API of this service is reached over the network.
-function permissions({ dangerous }: CliCall): string[] {
-  if (dangerous) return ['--dangerously-bypass-approvals-and-sandbox'];
+function permissions({ permissions: wanted, walled }: CliCall): string[] {
+  if (wanted === 'all' || (walled && wanted !== 'edit'))
+    return ['--dangerously-bypass-approvals-and-sandbox'];
+  if (wanted === 'read') return ['--sandbox=read-only'];
   return ['--sandbox=workspace-write', '-c', 'sandbox_workspace_write.network_access=true'];
 }
 

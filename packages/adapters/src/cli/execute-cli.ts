@@ -6,7 +6,7 @@ import { runProgram, type ProgramCall, type ProgramEnd } from '../process/run-pr
 import { programCall } from '../process/program-call.ts';
 import { TimeLimit } from '../process/time-limit.ts';
 import type { AdapterEvent, AdapterTask, ProgramSpec } from '../task.ts';
-import type { CliCall, CliDialect, CliReader } from './cli-dialect.ts';
+import type { CliCall, CliDialect, CliPermissions, CliReader } from './cli-dialect.ts';
 
 /** Below the homes of all agents a name that no CLI uses. */
 const TEMP_FOLDER = '.service-tmp';
@@ -37,14 +37,16 @@ export async function* executeCli(
       const call: CliCall = {
         model: task.model.trim() === '' ? null : task.model,
         resume,
-        dangerous: isDangerous(task.adapter_config, program),
+        permissions: permissionsOf(task.adapter_config, program),
+        walled: program.container !== null || program.sandbox !== undefined,
         temp_dir: program.container === null ? join(program.home, TEMP_FOLDER) : '/tmp',
         prompt_length: prompt.length,
         retries: program.retries ?? RETRIES,
       };
       const reader = dialect.reader(call);
       const command = [...program.command, ...dialect.arguments(call)];
-      const called = programCall(program, command, prompt);
+      // Whatever the CLI makes of its switches, who may only read finds nothing to write to.
+      const called = programCall({ ...program, read_only: call.permissions === 'read' }, command, prompt);
       const end = yield* readProgram(called, reader, limit);
       for (const place of called.refused?.() ?? [])
         yield { kind: 'log', message: `the sandbox does not lead to ${place}` };
@@ -98,13 +100,20 @@ async function* readProgram(
   }
 }
 
-/** A container is the sandbox: there the CLI asks for nothing, unless its agent is told otherwise. */
-function isDangerous(config: unknown, { container }: ProgramSpec): boolean {
-  const told: unknown =
-    typeof config === 'object' && config !== null
-      ? Reflect.get(config, 'allow_dangerous_permissions')
-      : undefined;
-  return container === null ? told === true : told !== false;
+/**
+ * In a container the CLI asks for nothing, unless its agent is told otherwise. Within walls it runs commands; without any,
+ * only an admin's word lets it.
+ */
+export function permissionsOf(config: unknown, { container, sandbox }: ProgramSpec): CliPermissions {
+  const told = (key: string): unknown =>
+    typeof config === 'object' && config !== null ? Reflect.get(config, key) : undefined;
+  const dangerous = told('allow_dangerous_permissions');
+  const wanted = told('permissions');
+  const profile = wanted === 'read' || wanted === 'edit' || wanted === 'commands' ? wanted : undefined;
+  if (container !== null) return profile ?? (dangerous === false ? 'edit' : 'all');
+  if (dangerous === true) return 'all';
+  if (sandbox === undefined || dangerous === false) return profile === 'read' ? 'read' : 'edit';
+  return profile ?? 'commands';
 }
 
 /** Begins with a word: what begins with a slash would be a command of the CLI's own. */

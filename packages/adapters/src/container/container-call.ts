@@ -77,10 +77,10 @@ function creation({ program, container, run_id }: ContainerRun, variables: reado
 }
 
 /** Its parent is nobody's but the service's, so that no link can lie in its place. */
-function workspaceMounts({ workspace, home, cwd }: ProgramSpec): string[] {
+function workspaceMounts({ workspace, home, cwd, read_only }: ProgramSpec): string[] {
   if (workspace === undefined) return [`--workdir=${join(HOME, relative(home, cwd))}`];
   return [
-    `--volume=${mountable(workspace.path)}:${WORKSPACE}`,
+    `--volume=${mountable(workspace.path)}:${WORKSPACE}${read_only === true ? ':ro' : ''}`,
     ...workspace.readable.map((path) => `--volume=${mountable(path)}:${path}:ro`),
     `--workdir=${WORKSPACE}`,
   ];

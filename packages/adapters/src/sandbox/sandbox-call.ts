@@ -67,7 +67,9 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
           '--bind',
           program.home,
           program.home,
-          ...(workspace === undefined ? [] : ['--bind', workspace.path, workspace.path]),
+          ...(workspace === undefined
+            ? []
+            : [program.read_only === true ? '--ro-bind' : '--bind', workspace.path, workspace.path]),
           ...(workspace?.readable ?? []).flatMap((path) => ['--ro-bind', path, path]),
           '--remount-ro',
           '/',
