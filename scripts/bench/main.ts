@@ -18,6 +18,7 @@ import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
 import { benchTelemetry } from './telemetry.ts';
 import { benchWork } from './work.ts';
+import { benchWorkspaces } from './workspaces.ts';
 
 type Bench = (report: Report, options: BenchOptions) => Promise<void>;
 
@@ -33,6 +34,7 @@ const sections: Record<string, Bench> = {
   i: benchChats,
   j: benchKnowledge,
   l: benchTelemetry,
+  m: benchWorkspaces,
 };
 
 const { values } = parseArgs({

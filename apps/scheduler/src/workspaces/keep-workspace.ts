@@ -60,26 +60,25 @@ async function keep(
   { ok, author, check }: Kept,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, cache } = sources;
+  const { config } = sources;
+  if (repository === null) return;
   const { workspace, issue, project } = facts;
   const kind = workspace.kind === 'repository' ? 'repository' : 'folder';
   const from = workspace.base_commit ?? base?.commit ?? null;
-  const captured = await cache.alone(repository, async () =>
-    capture(
-      config,
-      place,
-      {
-        repository,
-        workspace_id: workspace.id,
-        kind,
-        base_commit: from,
-        head_commit: workspace.head_commit,
-        commit: ok || kind === 'folder',
-        message: `${issue.identifier}: ${issue.title}\n\nIssue: ${issue.identifier}\n`,
-        author,
-      },
-      { run_id: run.run_id, signal },
-    ),
+  const captured = await capture(
+    config,
+    place,
+    {
+      repository,
+      workspace_id: workspace.id,
+      kind,
+      base_commit: from,
+      head_commit: workspace.head_commit,
+      commit: ok || kind === 'folder',
+      message: `${issue.identifier}: ${issue.title}\n\nIssue: ${issue.identifier}\n`,
+      author,
+    },
+    { run_id: run.run_id, signal },
   );
   for (const path of captured.too_large.slice(0, 20))
     transcript.add('log', { message: `${path} is too large to be kept` });

@@ -10,7 +10,8 @@ export function programIn(
   { held, repository, env, facts: { issue, agent_name, workspace } }: RunWorkspace,
   author: { name: string; email: string },
 ): ProgramSpec {
-  const readable = workspace.kind === 'repository' ? [join(repository, 'objects')] : [];
+  const readable =
+    workspace.kind === 'repository' && repository !== null ? [join(repository, 'objects')] : [];
   const reserved = /^(SERVICE_|GIT_|HOME$|PATH$)/;
   return {
     ...program,

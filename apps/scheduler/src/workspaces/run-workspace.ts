@@ -9,7 +9,7 @@ import {
 } from '@acp/core';
 import type { WorkspaceFacts } from '@acp/core';
 import { transaction } from '@acp/db';
-import { ServiceError, UnsafePlace } from '@acp/kernel';
+import { findProgram, ServiceError, UnsafePlace } from '@acp/kernel';
 import type { HeldRun } from '../execution/held-run.ts';
 import { persist } from '../execution/persist.ts';
 import { RunFailure } from '../execution/run-failure.ts';
@@ -34,8 +34,8 @@ import type { WorkspaceSources } from './sources.ts';
 export interface RunWorkspace {
   facts: WorkspaceFacts;
   place: WorkspaceFolder;
-  /** Whose objects the folder leans on, or that holds its history. */
-  repository: string;
+  /** Whose objects the folder leans on, or that holds its history; null on a machine without git: nothing is followed. */
+  repository: string | null;
   remote: Repository | null;
   base: { branch: string; commit: string } | null;
   held: HeldFolder;
@@ -149,7 +149,11 @@ async function groundOf(
   signal: AbortSignal,
   tell: (message: string) => void,
 ): Promise<Pick<RunWorkspace, 'repository' | 'base'>> {
-  if (remote === null) return { repository: await ownHistory(place, signal), base: null };
+  if (remote === null) {
+    const repository = findProgram('git') === undefined ? null : await ownHistory(place, signal);
+    if (repository === null) tell('git is not installed: what changes in the folder is not followed');
+    return { repository, base: null };
+  }
   const max_age_ms = known ? FETCHED_MS : FETCHED_FOR_NEW_MS;
   const { folder, problem } = await cache.fetched(remote, { max_age_ms, tolerant: true, signal });
   if (problem !== null) tell(`the repository could not be fetched, an older state is used: ${problem}`);
@@ -173,8 +177,11 @@ async function makeTree(
     const left = await setAside(place);
     tell(`the folder was out of date: it is kept aside for some days as ${left ?? 'nothing'}`);
   }
-  if (workspace.version > 0) await restoreObjects(sources, facts, repository, signal);
-  if (base === null) await layOut(place, { repository, work: workspace.work_commit }, signal);
+  if (repository === null && workspace.version > 0)
+    throw new GitError('git is not installed, and the folder is to be made of what is stored', null);
+  if (repository !== null && workspace.version > 0) await restoreObjects(sources, facts, repository, signal);
+  if (base === null || repository === null)
+    await layOut(place, repository === null ? null : { repository, work: workspace.work_commit }, signal);
   else {
     const head = workspace.head_commit ?? base.commit;
     const { branch, repo_url } = workspace;

@@ -137,19 +137,26 @@ exec git interpret-trailers --in-place --if-exists doNothing --trailer "Issue: $
 `;
 }
 
-/** Makes the tree of a workspace without a repository; with `work`, of what its own history has. */
+/** Makes the tree of a workspace without a repository; of what its own history has, if that has anything. */
 export async function layOut(
   place: WorkspaceFolder,
-  { repository, work }: { repository: string; work: string | null },
+  from: { repository: string; work: string | null } | null,
   signal: AbortSignal,
 ): Promise<void> {
   await mkdir(place.folder, { recursive: true, mode: 0o700 });
   const made = join(place.folder, `made-${newId()}`);
   await mkdir(made, { mode: 0o700 });
   try {
-    if (work !== null) {
+    if (from !== null && from.work !== null) {
       const index = join(place.folder, `index-${newId()}`);
-      const args = [`--git-dir=${repository}`, `--work-tree=${made}`, 'read-tree', '--reset', '-u', work];
+      const args = [
+        `--git-dir=${from.repository}`,
+        `--work-tree=${made}`,
+        'read-tree',
+        '--reset',
+        '-u',
+        from.work,
+      ];
       await git({ cwd: made, args, env: { GIT_INDEX_FILE: index }, signal, timeout_ms: LOCAL_MS });
       await rm(index, { force: true });
     }
