@@ -53,7 +53,8 @@ export async function benchWorkspaces(report: Report, { smoke }: BenchOptions): 
     const { id: project_id } = await api('POST', `/api/companies/${company}/projects`, repository);
     const began = join(home, 'companies', company, 'agents', agent, 'began');
     const wakes = { first: [] as number[], again: [] as number[] };
-    for (let n = 0; n < (smoke ? 2 : 8); n += 1) {
+    const issues = smoke ? 2 : 8;
+    for (let n = 0; n < issues; n += 1) {
       const body = { title: `Issue ${n}`, project_id, status: 'todo' };
       const issue = await api('POST', `/api/companies/${company}/issues`, body);
       for (const kind of ['first', 'again'] as const) {
@@ -80,7 +81,7 @@ export async function benchWorkspaces(report: Report, { smoke }: BenchOptions): 
     };
     report.add({ ...again, aim: { at_most: 300 }, conditions });
     const { stdout } = await run('du', ['-sk', join(home, 'companies', company, 'workspaces')]);
-    const each = (Number(stdout.split('\t')[0]) * KILOBYTE) / wakes.first.length / KILOBYTE / KILOBYTE;
+    const each = Number(stdout.split('\t')[0]) / issues / KILOBYTE;
     report.add({
       name: 'disk per workspace',
       value: each,

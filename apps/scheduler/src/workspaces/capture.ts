@@ -138,27 +138,33 @@ function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Rec
 }
 
 /**
- * The index is a copy, so that what the agent has staged stays as it is. A `.git` that is gone or broken is done without: the
- * files are then compared with what is known.
+ * All that is asked of the agent's repository is what it stands at. The files are read by a repository of this one look, whose
+ * configuration is nobody's: a filter that the agent's names could keep them from being seen. Objects go to the agent's, so
+ * that it has the commit; the index is a copy, which knows which files have not changed. A `.git` that is gone or broken is done
+ * without: the files are then compared with what is known.
  */
 const SCRIPT = `
 set -u
 cd "$TREE" || exit 3
 dir=
-if [ "$KIND" = repository ] && git rev-parse -q --verify 'HEAD^{commit}' > /dev/null 2>&1; then
+head=
+if [ "$KIND" = repository ] && head=$(git rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null); then
   dir=$(git rev-parse --absolute-git-dir)
   cp "$dir/index" "$OUT/index" 2> /dev/null || :
 else
-  git init -q --bare "$OUT/own.git" || exit 3
-  printf '%s\\n' "$OBJECTS" > "$OUT/own.git/objects/info/alternates"
-  export GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE"
-  [ -z "$KNOWN" ] || git update-ref --no-deref HEAD "$KNOWN" || exit 3
+  head=$KNOWN
 fi
-head=$(git rev-parse -q --verify 'HEAD^{commit}') || head=
+git init -q --bare "$OUT/own.git" || exit 3
+[ -z "$dir" ] || export GIT_OBJECT_DIRECTORY="$dir/objects"
+export GIT_ALTERNATE_OBJECT_DIRECTORIES="$OBJECTS" GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE"
+git config core.bare false
+[ -z "$head" ] || git update-ref --no-deref HEAD "$head" || exit 3
 export GIT_INDEX_FILE="$OUT/index"
 find . -name .git -prune -o -type f -size "$LARGEST" -print 2> /dev/null | head -n 100 > "$OUT/large"
 { echo .; sed 's|^\\./|:(exclude,literal)|' "$OUT/large"; } | tr '\\n' '\\0' > "$OUT/paths"
-git add -A --ignore-errors --pathspec-from-file="$OUT/paths" --pathspec-file-nul > /dev/null 2>&1 || :
+git add -A --ignore-errors --pathspec-from-file="$OUT/paths" --pathspec-file-nul > "$OUT/add" 2>&1
+# What can't be read is left out; anything worse would store the files as they were, or as gone.
+[ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
 tree=$(git write-tree) || exit 4
 work=$head
 if [ -z "$head" ]; then
@@ -168,7 +174,7 @@ elif [ "$(git rev-parse "$head^{tree}")" != "$tree" ]; then
 fi
 if [ "$work" != "$head" ] && [ "$COMMIT" = yes ]; then
   if [ -n "$dir" ]; then
-    git update-ref -m 'what the run left' HEAD "$work" "$head" && cp "$OUT/index" "$dir/index" && head=$work
+    git --git-dir="$dir" update-ref -m 'what the run left' HEAD "$work" "$head" && cp "$OUT/index" "$dir/index" && head=$work
   else
     head=$work
   fi

@@ -278,6 +278,35 @@ describe('a run on an issue of a project with a repository', () => {
   });
 });
 
+describe('a folder that means no good', () => {
+  it('has no program run outside of its walls, shows nothing of another company, and is kept all the same', async () => {
+    const owned = path.join(folder, 'owned');
+    const other = await stage();
+    const theirs = path.join(folder, 'home', 'companies', other.company.id, 'repositories');
+    const evil = [
+      `printf '#!/bin/sh\\ntouch ${owned}\\n' > evil.sh; chmod +x evil.sh; cp evil.sh pre-commit`,
+      'for key in core.fsmonitor core.sshCommand diff.external filter.x.clean filter.x.process uploadpack.packObjectsHook',
+      'do git config $key "$PWD/evil.sh"; done',
+      'git config core.hooksPath "$PWD"; echo "*.bin filter=x" > .gitattributes; echo x > a.bin',
+      `ln -s ${theirs} theirs; ls ${theirs} > seen.txt 2>&1 || true`,
+      'mkfifo pipe; truncate -s 1T sparse; ln -s / root; mkdir -p $(printf "d/%.0s" $(seq 60))',
+      `for each in ${theirs}/*/objects; do echo $each >> .git/objects/info/alternates; done`,
+    ];
+    await start([{ sh: `[ "$EVIL" = yes ] || exit 0\n${evil.join('\n')}` }]);
+    await complete(other);
+    const set = await stage({ env: { EVIL: 'yes', LD_PRELOAD: '/nowhere/evil.so' } });
+    expect(await complete(set)).toMatchObject({ status: 'succeeded' });
+    await expect(readFile(owned)).rejects.toThrow('ENOENT');
+    expect(await readFile(path.join(set.tree(), 'seen.txt'), 'utf8')).toContain('No such file');
+    const { items } = await listDiffs(db.database.db, await workspaceOf(set), {});
+    const paths = items.map((file) => file.path);
+    expect(paths).toEqual(expect.arrayContaining(['evil.sh', 'seen.txt', 'theirs', 'root']));
+    expect(paths).not.toContain('sparse');
+    // A link is a line of text, wherever it leads.
+    expect(items.find((file) => file.path === 'root')?.patch).toContain('+/');
+  });
+});
+
 describe('a run on an issue without a repository', () => {
   it('has a folder of the issue’s own, whose files are followed all the same', async () => {
     const set = await stage({ repo_url: null, repo_secret: null });
