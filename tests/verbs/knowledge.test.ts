@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createNote, createSkill, promptFacts } from '@acp/core';
-import type { Database } from '@acp/db';
+import { type Database, transaction } from '@acp/db';
 import { LocalStorage } from '@acp/storage';
 import { createUser, databaseWithQueue } from '@acp/testkit';
 import { createScene, fenced, ok, refused, rowsOf as readRows, type Scene } from './scene.ts';
@@ -63,7 +63,9 @@ describe('verbs of notes', () => {
   it('see nothing of another company, and tell what is wrong', async () => {
     const set = await scene();
     const theirs = await scene();
-    const note = await createNote(database.db, theirs.run.actor, theirs.company.id, { title: 'Secret' });
+    const note = await transaction(database, async (tx) =>
+      createNote(tx, theirs.run.actor, theirs.company.id, { title: 'Secret' }),
+    );
     expect(await set.apply(`/get-note ${note.id}`)).toEqual(refused(`there is no note "${note.id}"`));
     expect(await set.apply('/get-note Secret')).toEqual(refused('there is no note "Secret"'));
     expect(await set.apply('/get-note')).toEqual(refused('the title or id of a note is missing'));
@@ -88,8 +90,10 @@ describe('a skill', () => {
     const { db } = database;
     const skill = { description: 'How we paint', body_markdown: 'Two coats.' };
     const actor = set.run.actor;
-    await createSkill(db, actor, set.company.id, { ...skill, name: 'Painting', company_wide: true });
-    await createSkill(db, actor, set.company.id, { ...skill, name: 'Plumbing' });
+    await transaction(database, async (tx) => {
+      await createSkill(tx, actor, set.company.id, { ...skill, name: 'Painting', company_wide: true });
+      await createSkill(tx, actor, set.company.id, { ...skill, name: 'Plumbing' });
+    });
     expect(await set.apply('/use-skill painting')).toEqual(
       ok('<skill name="Painting">\nTwo coats.\n</skill>', false),
     );

@@ -32,7 +32,7 @@ export async function openPool(
 export function openLinks(url: string, logger: Logger) {
   return {
     listener: createListener({ url, logger, application_name: 'scheduler-listener' }),
-    // The timer of what is due looks into the outbox every second, by the one statement for all of it.
+    // The timer of what is due looks into the outbox too, by its one statement for all of that.
     notifier: createNotifier({ url, logger, application_name: 'scheduler-notifier', poll_ms: 0 }),
   };
 }

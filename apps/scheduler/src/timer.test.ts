@@ -51,4 +51,44 @@ describe('a timer', () => {
     expect(at[2]! - at[1]!).toBeGreaterThan(60);
     expect(at[3]! - at[2]!).toBeGreaterThan(80);
   });
+
+  it('that rests while there is nothing to do ticks again at the next moment, when woken, and while something happens', async () => {
+    const counters = new TickCounters();
+    const ticks: number[] = [];
+    let idleMs = 60_000;
+    const timer = new Timer({
+      name: 'work',
+      interval_sec: 0.01,
+      rest_sec: 3600,
+      lively_ms: 50,
+      counters,
+      logger: quiet,
+      work: async () => {
+        ticks.push(performance.now());
+        return idleMs;
+      },
+    });
+    const rests = async (): Promise<void> => {
+      const count = ticks.length;
+      await waitFor(() => performance.now() - (ticks.at(-1) ?? Infinity) > 500 || ticks.length > count);
+      if (ticks.length > count) await rests();
+    };
+    timer.start();
+    await rests();
+    const rested = ticks.length;
+    timer.wake();
+    await waitFor(() => ticks.length > rested + 1, { what: 'more than the one tick of being woken' });
+    await rests();
+    // Something was there: it stays lively. Then a moment that is known.
+    idleMs = 0;
+    timer.wake();
+    const from = ticks.length;
+    await waitFor(() => ticks.length > from + 20);
+    idleMs = 700;
+    const told = performance.now();
+    await waitFor(() => ticks.length > 1 && ticks.at(-1)! - ticks.at(-2)! >= 700);
+    expect(ticks.filter((at) => at > told).length).toBeLessThan(40);
+    await timer.stop();
+    timer.wake();
+  });
 });

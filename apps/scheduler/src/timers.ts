@@ -16,28 +16,21 @@ import {
   deleteRunsBefore,
   deleteSecurityEventsBefore,
   deleteTaskWebhooksOfEnded,
-  dueWork,
   EVENTS_KEPT_DAYS,
   deleteUnapprovedWorkers,
   forgetJobRuns,
   forgetPluginEvents,
   getSetting,
   isBackupRunning,
-  LostRunNotEnded,
   noteOffline,
-  postponeLostRun,
   proposeFindings,
   purgeOutlived,
   purgeOutlivedSubagent,
-  releaseMissingTasks,
-  rollOverBudgets,
   SECURITY_EVENTS_KEPT_DAYS,
-  startDueHeartbeats,
   storeTicks,
   sweepBudgets,
   sweepCouncils,
   sweepEvolutions,
-  sweepLostRun,
   sweepPendingTexts,
   sweepQueuedRuns,
   sweepRemoteResults,
@@ -50,15 +43,14 @@ import {
   warnOfExpiringKeys,
   watchPromotions,
 } from '@acp/core';
-import { type Listener, transaction } from '@acp/db';
+import { type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext } from './context.ts';
-import { fireSchedules } from './fire-schedules.ts';
-import { endDueTasks } from './end-due-tasks.ts';
-import { killLeftovers, sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
+import { runDueWork } from './run-due-work.ts';
+import { sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
 import { folderTimers } from './workspaces/folder-timers.ts';
 import { sweepStorage } from './sweep-storage.ts';
@@ -68,16 +60,16 @@ import { Timer } from './timer.ts';
 export interface TimerRow {
   name: string;
   interval_sec: number;
-  work: (context: TimerContext, signal: AbortSignal) => Promise<void>;
+  rest_sec?: number;
+  work: (context: TimerContext, signal: AbortSignal) => Promise<number | void>;
 }
 
-const HEARTBEAT_BATCH = 500;
 const RUN_BATCH = 200;
 const EVENT_BATCH = 2000;
 
 export const timerTable: readonly TimerRow[] = [
-  // The only one that an idle instance feels: one statement a second for all that is due to the second.
-  { name: 'due-work', interval_sec: 1, work: runDueWork },
+  // One statement for all that is due to the second. Nothing that an idle instance feels: it rests until the next moment.
+  { name: 'due-work', interval_sec: 1, rest_sec: 30, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
   ...folderTimers,
@@ -201,65 +193,27 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
 ];
 
-export function startTimers(context: TimerContext, listener: Pick<Listener, 'onReconnect'>): Timer[] {
-  const { counters, logger } = context;
-  const timers = timerTable.map(
-    ({ work, ...row }) =>
-      new Timer({ ...row, counters, logger, work: async (signal) => work(context, signal) }),
-  );
+/** Of others' doings, what never makes anything due. */
+const unheard: readonly SignalChannel[] = ['transcripts', 'credentials'];
+
+export function startTimers(context: TimerContext, listener: Pick<Listener, 'on' | 'onReconnect'>): Timer[] {
+  const { config, counters, logger } = context;
+  const timers = timerTable.map(({ work, rest_sec, ...row }) => {
+    // A lease that somebody takes meanwhile lapses after that time at the earliest.
+    const rest = rest_sec && { rest_sec: Math.min(rest_sec, config.run_lease_sec) };
+    return new Timer({ ...row, ...rest, counters, logger, work: async (signal) => work(context, signal) });
+  });
   for (const timer of timers) timer.start();
-  // The database was away: answers to fetches of jobs may have been lost with the connections.
-  listener.onReconnect(() => void reofferLostJobs(context));
+  const wake = (): void => {
+    for (const timer of timers) timer.wake();
+  };
+  for (const channel of signalChannels) if (!unheard.includes(channel)) listener.on(channel, wake);
+  listener.onReconnect(() => {
+    wake();
+    // The database was away: answers to fetches of jobs may have been lost with the connections.
+    void reofferLostJobs(context);
+  });
   return timers;
-}
-
-async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<void> {
-  const due = await dueWork(context.database.db);
-  if (due.events) context.database.notifier?.push('events', ['']);
-  if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
-  if (due.heartbeats) await fireHeartbeats(context, signal);
-  if (due.missing_tasks) await transaction(context.database, async (tx) => releaseMissingTasks(tx));
-  if (due.remote_tasks) await endDueTasks(context, signal);
-  if (due.lost_runs) await sweepLostRuns(context, signal);
-  if (due.webhooks) context.webhooks.kick();
-  if (due.plugins) context.plugins.kick();
-  if (due.mcp_servers) await context.mcp_servers.kick();
-  if (due.peers) context.peers.kick();
-  if (due.knowledge) context.knowledge.kick();
-  if (due.messages) context.messages.kick();
-  if (due.schedules) await fireSchedules(context, signal);
-}
-
-/** One run a transaction: several schedulers share the work of a dead one. */
-async function sweepLostRuns({ config, database, logger }: TimerContext, signal: AbortSignal): Promise<void> {
-  const failures: LostRunNotEnded[] = [];
-  let ended = 0;
-  while (!signal.aborted) {
-    const except = failures.map(({ run_id }) => run_id);
-    try {
-      const lost = await transaction(database, async (tx) => sweepLostRun(tx, except));
-      if (lost === undefined) break;
-      ended += 1;
-      logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
-      await killLeftovers({ config, logger }, lost);
-    } catch (err) {
-      // However many can't be ended, they must not stand in the way of the others.
-      if (!(err instanceof LostRunNotEnded)) throw err;
-      failures.push(err);
-      await postponeLostRun(database.db, err.run_id);
-    }
-  }
-  // Who lost runs has died, and perhaps with jobs in its hands.
-  if (ended > 0) await reofferLostJobs({ database, logger });
-  if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} lost runs could not be ended`);
-}
-
-async function fireHeartbeats({ database }: TimerContext, signal: AbortSignal): Promise<void> {
-  let due = HEARTBEAT_BATCH;
-  while (due === HEARTBEAT_BATCH && !signal.aborted) {
-    due = await transaction(database, async (tx) => startDueHeartbeats(tx, HEARTBEAT_BATCH));
-  }
 }
 
 async function reportTicks(context: TimerContext): Promise<void> {

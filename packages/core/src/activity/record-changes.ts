@@ -47,7 +47,8 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     )
     insert into outbox (company_id, type, data)
     select company_id, event_type, data from change where event_type is not null order by index`);
-  if (changes.some((change) => change.event)) signal(tx, 'events', '');
+  // Schedulers rest: whatever changes may have become due.
+  signal(tx, changes.some((change) => change.event) ? 'events' : 'due', '');
   for (const { event, company_id } of changes)
     if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
 }

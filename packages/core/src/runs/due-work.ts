@@ -29,6 +29,8 @@ export interface DueWork {
   messages: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
+  /** Milliseconds to the next moment that is known by now; null where there is none. */
+  next_in_ms: number | null;
 }
 
 /** How long a worker's heartbeats may leave out a task that it has claimed (decisions 7.25). */
@@ -48,11 +50,34 @@ const nothing: DueWork = {
   knowledge: false,
   messages: false,
   events: false,
+  next_in_ms: null,
 };
 
+const midnight = sql`date_trunc('day', now(), 'UTC') + interval '1 day'`;
+
+/** The first moment ahead of each kind; budget windows end at midnight. */
+const nextMoment = sql`least(
+  (select min(next_heartbeat_at) from agents where next_heartbeat_at is not null and deleted_at is null
+    and status in ${wakeableAgentStatuses} and next_heartbeat_at > now()),
+  (select min(lease_expires_at) from heartbeat_runs where status = 'running' and lease_expires_at >= now()),
+  (select case when exists (select from budget_incidents where status = 'open') then ${midnight} end),
+  (select min(deadline) from remote_tasks where status in ('queued', 'claimed', 'cancel_requested')
+    and deadline >= now()),
+  (select min(missing_since) from remote_tasks where missing_since is not null and status = 'claimed'
+    and missing_since >= now() - make_interval(secs => ${MISSING_TASK_SEC})) + make_interval(secs => ${MISSING_TASK_SEC}),
+  (select min(next_fire_at) from routine_triggers where enabled and next_fire_at is not null and next_fire_at > now()),
+  (select min(greatest(next_attempt_at, lease_until)) from webhooks where enabled and next_attempt_at is not null
+    and (next_attempt_at > now() or lease_until >= now())),
+  (select min(next_refresh_at) from mcp_servers where next_refresh_at is not null and next_refresh_at > now()),
+  (select min(next_refresh_at) from a2a_peers where enabled and next_refresh_at > now()),
+  (select min(next_attempt_at) from a2a_delegations where next_attempt_at is not null and next_attempt_at > now()),
+  (select min(next_attempt_at) from knowledge_embeddings where wanted_at is not null and next_attempt_at > now()),
+  (select min(next_attempt_at) from outgoing_messages where next_attempt_at is not null and next_attempt_at > now()))`;
+
 /**
- * What is due by the database's clock: the one statement that an idle scheduler sends every second. Look-ups in
- * partial indexes, however many agents and runs there are (the statuses stand word for word as in the index).
+ * What is due by the database's clock, and when something will be: the one statement that a scheduler sends for it, each
+ * second or more rarely. Look-ups in partial indexes, however many agents and runs there are (the statuses stand word
+ * for word as in the index).
  */
 export async function dueWork(tx: Tx): Promise<DueWork> {
   const { rows } = await tx.execute<{ [K in keyof DueWork]: DueWork[K] }>(sql`
@@ -80,6 +105,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from knowledge_sources where chunked_revision <> revision)
         or exists (select from knowledge_embeddings where wanted_at is not null and next_attempt_at <= now()) as knowledge,
       exists (select from outgoing_messages where next_attempt_at is not null and next_attempt_at <= now()) as messages,
-      exists (select from outbox order by id limit 1) as events`);
+      exists (select from outbox order by id limit 1) as events,
+      (extract(epoch from ${nextMoment} - now()) * 1000)::float8 as next_in_ms`);
   return rows[0] ?? nothing;
 }

@@ -1,0 +1,122 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { cloneDatabase, type TestDatabase } from '@acp/testkit';
+import type { PoolClient } from 'pg';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { type DueWork, dueWork } from './due-work.ts';
+
+type Values = Record<string, unknown>;
+
+let kit: TestDatabase;
+let client: PoolClient;
+
+beforeAll(async () => {
+  kit = await cloneDatabase('due_work');
+});
+
+afterEach(async () => {
+  await client.query('rollback');
+  client.release();
+});
+
+/** A row with these values and something in all other columns that want it. What it refers to is nowhere. */
+async function insert(table: string, values: Values): Promise<void> {
+  const { rows } = await client.query<{ column_name: string; data_type: string }>(
+    `select column_name, data_type from information_schema.columns
+     where table_name = $1 and table_schema = 'public' and is_nullable = 'NO' and column_default is null
+       and is_generated = 'NEVER' and is_identity = 'NO'`,
+    [table],
+  );
+  const filled: Values = Object.fromEntries(
+    rows.map(({ column_name, data_type }) => [column_name, any[data_type]]),
+  );
+  const row = { ...filled, ...values };
+  const names = Object.keys(row);
+  const places = names.map((_, index) => `$${index + 1}`);
+  await client.query(`insert into ${table} (${names.join()}) values (${places.join()})`, Object.values(row));
+}
+
+const any: Values = {
+  uuid: '00000000-0000-4000-8000-000000000000',
+  text: 'x',
+  integer: 1,
+  bigint: 1,
+  numeric: 1,
+  boolean: false,
+  jsonb: '{}',
+  'timestamp with time zone': new Date(0),
+};
+
+/** What makes each kind of work due at a moment; `early_sec` is how long before that its row says so. */
+const kinds: { kind: keyof DueWork; table: string; column: string; values?: Values; early_sec?: number }[] = [
+  { kind: 'heartbeats', table: 'agents', column: 'next_heartbeat_at', values: { status: 'idle' } },
+  { kind: 'lost_runs', table: 'heartbeat_runs', column: 'lease_expires_at', values: { status: 'running' } },
+  { kind: 'remote_tasks', table: 'remote_tasks', column: 'deadline', values: { status: 'queued' } },
+  {
+    kind: 'missing_tasks',
+    table: 'remote_tasks',
+    column: 'missing_since',
+    values: { status: 'claimed', deadline: new Date(Date.now() + 3_600_000) },
+    early_sec: 60,
+  },
+  { kind: 'schedules', table: 'routine_triggers', column: 'next_fire_at', values: { enabled: true } },
+  { kind: 'webhooks', table: 'webhooks', column: 'next_attempt_at', values: { enabled: true } },
+  { kind: 'mcp_servers', table: 'mcp_servers', column: 'next_refresh_at' },
+  { kind: 'peers', table: 'a2a_peers', column: 'next_refresh_at', values: { enabled: true } },
+  { kind: 'peers', table: 'a2a_delegations', column: 'next_attempt_at' },
+  {
+    kind: 'knowledge',
+    table: 'knowledge_embeddings',
+    column: 'next_attempt_at',
+    values: { wanted_at: new Date() },
+  },
+  { kind: 'messages', table: 'outgoing_messages', column: 'next_attempt_at' },
+];
+
+describe('what is due', () => {
+  async function look(): Promise<DueWork> {
+    return dueWork(drizzle({ client }));
+  }
+
+  async function begin(): Promise<void> {
+    client = await kit.database.pool.connect();
+    await client.query('begin');
+    // Of the rows only the moment matters: neither what they refer to nor what else they say is checked.
+    await client.query('set local session_replication_role = replica');
+    await client.query(`do $$ declare each record; begin
+      for each in select conrelid::regclass as place, conname from pg_constraint
+        where contype = 'c' and connamespace = 'public'::regnamespace
+      loop execute format('alter table %s drop constraint %I', each.place, each.conname); end loop; end $$`);
+  }
+
+  it('of an empty instance is nothing, now or later', async () => {
+    await begin();
+    const { next_in_ms, ...due } = await look();
+    expect(Object.values(due)).not.toContain(true);
+    expect(next_in_ms).toBeNull();
+  });
+
+  it.each(kinds)('$kind by $table: not yet, but the moment is known; then now', async (row) => {
+    await begin();
+    const { kind, table, column, values = {}, early_sec = 0 } = row;
+    await insert(table, { ...values, [column]: new Date() });
+    // Of one transaction: `now()` stands still.
+    const set = `update ${table} set ${column} = now() + make_interval(secs => $1)`;
+    await client.query(set, [20 - early_sec]);
+    const ahead = await look();
+    expect(ahead[kind]).toBe(false);
+    // Moments are kept to the millisecond.
+    expect(ahead.next_in_ms).toBeCloseTo(20_000, -1);
+    await client.query(set, [-20 - early_sec]);
+    const now = await look();
+    expect(now[kind]).toBe(true);
+    expect(now.next_in_ms ?? Infinity).toBeGreaterThan(20_000);
+  });
+
+  it('while a budget is exceeded midnight is such a moment', async () => {
+    await begin();
+    await insert('budget_incidents', { status: 'open' });
+    const { next_in_ms } = await look();
+    expect(next_in_ms).toBeGreaterThan(0);
+    expect(next_in_ms).toBeLessThanOrEqual(86_400_000);
+  });
+});
