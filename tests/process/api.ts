@@ -1,6 +1,14 @@
 /** The interface as a client of these tests uses it: over HTTP, with the session of the bootstrap admin. */
 import { newId } from '@acp/kernel';
-import type { ServiceProcess } from '@acp/testkit';
+import {
+  cloneDatabase,
+  type FakeModel,
+  killServices,
+  type ServiceProcess,
+  startFakeModel,
+  startService,
+  type TestDatabase,
+} from '@acp/testkit';
 
 export const admin = { email: 'admin@example.com', password: 'correct horse battery' };
 
@@ -74,4 +82,33 @@ export async function createTeam(api: Api, names: readonly string[], values: obj
     ),
   );
   return { company_id: id, agents };
+}
+
+export interface TwoTiers {
+  db: TestDatabase;
+  model: FakeModel;
+  web: ServiceProcess;
+  api: Api;
+  /** One more scheduler; the first is the test's to start too. */
+  startScheduler(): Promise<ServiceProcess>;
+  stop(): Promise<void>;
+}
+
+/** A web process over a database of its own, with a model that schedulers will ask. */
+export async function startTwoTiers(label: string): Promise<TwoTiers> {
+  const db = await cloneDatabase(label);
+  const model = await startFakeModel();
+  const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
+  const web = await startService({ ...env, SERVICE_ROLE: 'web' });
+  return {
+    db,
+    model,
+    web,
+    api: await signIn(web),
+    startScheduler: async () => startService({ ...env, SERVICE_ROLE: 'scheduler' }),
+    async stop() {
+      await killServices();
+      await model.close();
+    },
+  };
 }

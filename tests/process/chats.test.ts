@@ -1,38 +1,19 @@
 /** A scheduler that dies in the middle of a reply: nothing is lost, nothing comes twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Chat, ChatMessage } from '@acp/contract';
-import {
-  cloneDatabase,
-  type FakeModel,
-  killServices,
-  type ServiceProcess,
-  startFakeModel,
-  startService,
-  type TestDatabase,
-  waitFor,
-} from '@acp/testkit';
+import { waitFor } from '@acp/testkit';
 import { FrameReader } from '../chats/frames.ts';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
 
-let db: TestDatabase;
-let model: FakeModel;
-let api: Api;
-let web: ServiceProcess;
-let env: Record<string, string>;
+let tiers: TwoTiers;
 
 beforeAll(async () => {
-  db = await cloneDatabase('chats_killed');
-  model = await startFakeModel();
-  env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
-  web = await startService({ ...env, SERVICE_ROLE: 'web' });
-  api = await signIn(web);
+  tiers = await startTwoTiers('chats_killed');
 });
-afterAll(async () => {
-  await killServices();
-  await model.close();
-});
+afterAll(async () => tiers.stop());
 
 it('a reply whose scheduler is killed is made anew, one that had acted is told as failed; what waited is answered', async () => {
+  const { api, model, web } = tiers;
   const asked = new Map<string, number>();
   model.setScript(({ messages }) => {
     const question = messages.findLast(({ role }) => role === 'user')!.content;
@@ -45,7 +26,7 @@ it('a reply whose scheduler is killed is made anew, one that had acted is told a
     if (question.includes('list-issues')) return { chunks: ['Still '], stall: 'end' };
     return `Answer to ${question}`;
   });
-  const scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  const scheduler = await tiers.startScheduler();
   const { company_id, agents } = await createTeam(api, ['Plain', 'Acting']);
   const open = async (agent_id: string) =>
     (await api.call<Chat>('POST', `/api/companies/${company_id}/chats`, { agent_id })).id;
@@ -65,7 +46,7 @@ it('a reply whose scheduler is killed is made anew, one that had acted is told a
   expect(waiting.status).toBe('waiting');
   scheduler.kill('SIGKILL');
   await scheduler.ended;
-  await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  await tiers.startScheduler();
 
   const done = await first.until('done');
   expect(first.of('reset')).toHaveLength(1);

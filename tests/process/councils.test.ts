@@ -1,33 +1,15 @@
 /** A scheduler that dies in the middle of a council: it goes on at the first missing turn, and nobody speaks twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Comment, CouncilSession, ExecutionDecision, Issue } from '@acp/contract';
-import {
-  cloneDatabase,
-  type FakeModel,
-  type FakeModelRequest,
-  killServices,
-  startFakeModel,
-  startService,
-  type TestDatabase,
-  waitFor,
-} from '@acp/testkit';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { type FakeModelRequest, waitFor } from '@acp/testkit';
+import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
 
-let db: TestDatabase;
-let model: FakeModel;
-let api: Api;
-let env: Record<string, string>;
+let tiers: TwoTiers;
 
 beforeAll(async () => {
-  db = await cloneDatabase('councils_killed');
-  model = await startFakeModel();
-  env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
-  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+  tiers = await startTwoTiers('councils_killed');
 });
-afterAll(async () => {
-  await killServices();
-  await model.close();
-});
+afterAll(async () => tiers.stop());
 
 const speaker = ({ messages }: FakeModelRequest): string =>
   /^You are (\w+) \(/m.exec(messages[0]!.content)?.[1] ?? 'nobody';
@@ -39,6 +21,7 @@ const phaseOf = ({ messages }: FakeModelRequest): string => {
 };
 
 it('goes on after its scheduler was killed, leaves out who fails, and wakes the assignee with the conclusion', async () => {
+  const { api, model } = tiers;
   const spoken: string[] = [];
   model.setScript((request) => {
     const turn = `${speaker(request)} ${phaseOf(request)}`;
@@ -53,7 +36,7 @@ it('goes on after its scheduler was killed, leaves out who fails, and wakes the 
     if (turn.endsWith('conclusion')) return 'We mend it.\n\n## Dissent\nCleo would rewrite it.';
     return 'I go by it.\n/status done';
   });
-  const scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  const scheduler = await tiers.startScheduler();
   const { company_id, agents } = await createTeam(api, ['Ada', 'Bob', 'Cleo', 'Dan']);
   for (const { id } of agents.slice(1))
     await api.call('PATCH', `/api/agents/${id}`, { reports_to: agents[0]!.id });
@@ -75,7 +58,7 @@ it('goes on after its scheduler was killed, leaves out who fails, and wakes the 
   });
   scheduler.kill('SIGKILL');
   await scheduler.ended;
-  await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  await tiers.startScheduler();
 
   const over = await waitFor(async () => {
     const now = await council();

@@ -1,36 +1,20 @@
 /** A scheduler that dies while an agent waits for its sub-agents and they work: nothing is lost, nobody is woken twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Issue, Run, Subagent } from '@acp/contract';
-import {
-  cloneDatabase,
-  type FakeModel,
-  killServices,
-  startFakeModel,
-  startService,
-  type TestDatabase,
-  waitFor,
-} from '@acp/testkit';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { waitFor } from '@acp/testkit';
+import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
 
-let db: TestDatabase;
-let model: FakeModel;
-let api: Api;
-let env: Record<string, string>;
+let tiers: TwoTiers;
 
 beforeAll(async () => {
-  db = await cloneDatabase('subagents_killed');
-  model = await startFakeModel();
-  env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
-  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+  tiers = await startTwoTiers('subagents_killed');
 });
-afterAll(async () => {
-  await killServices();
-  await model.close();
-});
+afterAll(async () => tiers.stop());
 
 const order = (title: string): string => `/spawn-subagent researcher ${title}\n\`\`\`\nFind it out.\n\`\`\``;
 
 it('a parent is woken once, with the results of the quick, the killed and the failed', async () => {
+  const { api, model } = tiers;
   const asked: string[] = [];
   model.setScript(({ messages }) => {
     const prompt = messages.at(-1)!.content;
@@ -44,7 +28,7 @@ it('a parent is woken once, with the results of the quick, the killed and the fa
     if (title === 'Slow' && times === 1) return { chunks: ['Half a '], stall: 'end' };
     return `Found: ${title}.`;
   });
-  const scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  const scheduler = await tiers.startScheduler();
   const { company_id, agents } = await createTeam(api, ['Lead']);
   const issue = await api.call<Issue>('POST', `/api/companies/${company_id}/issues`, {
     title: 'Write the report',
@@ -57,7 +41,7 @@ it('a parent is woken once, with the results of the quick, the killed and the fa
   expect([parked.status, parked.checked_out_by_agent_id]).toEqual(['blocked', null]);
   scheduler.kill('SIGKILL');
   await scheduler.ended;
-  await startService({ ...env, SERVICE_ROLE: 'scheduler' });
+  await tiers.startScheduler();
 
   await waitFor(async () => (await api.call<Issue>('GET', `/api/issues/${issue.id}`)).status === 'done');
   await waitFor(async () =>

@@ -2,7 +2,8 @@ import { type Tx, schema } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
-import { type AgentRow, summarizeAgent } from './present.ts';
+import { holdChange, released } from './held-agents.ts';
+import type { AgentRow } from './present.ts';
 import { wakeableStatuses } from './status.ts';
 
 const { agents } = schema;
@@ -65,13 +66,7 @@ export async function settleBudgetPauses(
     .returning();
   const resumed = await tx
     .update(agents)
-    .set({
-      status: sql`case when exists (select from heartbeat_runs run where run.agent_id = agents.id and run.status = 'running')
-        then 'running' else 'idle' end`,
-      pause_reason: null,
-      budget_paused: false,
-      updated_at: sql`now()`,
-    })
+    .set({ ...released, budget_paused: false })
     .where(
       and(
         which,
@@ -85,20 +80,9 @@ export async function settleBudgetPauses(
     .returning();
   return {
     changes: [
-      ...paused.map((row) => statusChange(row, 'agent.paused')),
-      ...resumed.map((row) => statusChange(row, 'agent.resumed')),
+      ...paused.map((row) => holdChange(row, 'agent.paused', BUDGET_EXCEEDED)),
+      ...resumed.map((row) => holdChange(row, 'agent.resumed', BUDGET_EXCEEDED)),
     ],
     resumed: resumed.map(({ id }) => id),
-  };
-}
-
-function statusChange(row: AgentRow, action: string): Change {
-  return {
-    company_id: row.company_id,
-    action,
-    entity_type: 'agent',
-    entity_id: row.id,
-    details: { reason: BUDGET_EXCEEDED },
-    event: { type: 'agent_updated', data: summarizeAgent(row) },
   };
 }

@@ -5,7 +5,8 @@ import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { assertNotBudgetHeld, budgetHeld, scopesOfAgent } from './budget-hold.ts';
-import { type AgentRow, summarizeAgent } from './present.ts';
+import { holdChange, released } from './held-agents.ts';
+import type { AgentRow } from './present.ts';
 import { wakeableStatuses } from './status.ts';
 
 const { agents } = schema;
@@ -24,7 +25,7 @@ export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
     .set({ status: 'paused', pause_reason: REASON, paused_with_parent: true, updated_at: sql`now()` })
     .where(and(below(agent_id), isNull(agents.deleted_at), inArray(agents.status, [...wakeableStatuses])))
     .returning();
-  return rows.map((row) => pauseChange(row, 'agent.paused'));
+  return rows.map((row) => holdChange(row, 'agent.paused', REASON));
 }
 
 /**
@@ -35,13 +36,7 @@ export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
   await lockBelow(tx, agent_id);
   const rows = await tx
     .update(agents)
-    .set({
-      status: sql`case when exists (select from heartbeat_runs run where run.agent_id = agents.id and run.status = 'running')
-        then 'running' else 'idle' end`,
-      pause_reason: null,
-      paused_with_parent: false,
-      updated_at: sql`now()`,
-    })
+    .set({ ...released, paused_with_parent: false })
     .where(
       and(
         below(agent_id),
@@ -59,7 +54,7 @@ export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
     'dispatch-agent',
     rows.map((row) => ({ agent_id: row.id })),
   );
-  return rows.map((row) => pauseChange(row, 'agent.resumed'));
+  return rows.map((row) => holdChange(row, 'agent.resumed', REASON));
 }
 
 /**
@@ -86,15 +81,4 @@ async function lockBelow(tx: Tx, agent_id: string): Promise<void> {
     .where(below(agent_id))
     .orderBy(asc(agents.id))
     .for('no key update');
-}
-
-function pauseChange(row: AgentRow, action: string): Change {
-  return {
-    company_id: row.company_id,
-    action,
-    entity_type: 'agent',
-    entity_id: row.id,
-    details: { reason: REASON },
-    event: { type: 'agent_updated', data: summarizeAgent(row) },
-  };
 }

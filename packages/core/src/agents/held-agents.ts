@@ -1,0 +1,26 @@
+/** What pauses by budgets and pauses with a family have in common. */
+import { schema } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import type { Change } from '../activity/index.ts';
+import { type AgentRow, summarizeAgent } from './present.ts';
+
+const { agents } = schema;
+
+/** Columns of an agent that nothing holds back any more. */
+export const released = {
+  status: sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agents.id} and run.status = 'running')
+    then 'running' else 'idle' end`,
+  pause_reason: null,
+  updated_at: sql`now()`,
+};
+
+export function holdChange(row: AgentRow, action: 'agent.paused' | 'agent.resumed', reason: string): Change {
+  return {
+    company_id: row.company_id,
+    action,
+    entity_type: 'agent',
+    entity_id: row.id,
+    details: { reason },
+    event: { type: 'agent_updated', data: summarizeAgent(row) },
+  };
+}
