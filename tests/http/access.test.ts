@@ -206,6 +206,17 @@ describe('revocation', () => {
     await get('/api/any', fresh.board_member.headers).expect(401, { error: 'invalid api key' });
   });
 
+  it('a key that was just used reaches its end: it opens nothing from then on', async () => {
+    const fresh = await createCast(kit.database);
+    const { key_id, headers } = fresh.board_member;
+    const ends = "update board_user_keys set expires_at = now() + interval '3 s' where id = $1";
+    await kit.database.pool.query(ends, [key_id]);
+    await get('/api/any', headers).expect(200);
+    const hasEnded = 'select from board_user_keys where id = $1 and expires_at <= now()';
+    await waitFor(async () => (await kit.database.pool.query(hasEnded, [key_id])).rowCount === 1);
+    await get('/api/any', headers).expect(401, { error: 'invalid api key' });
+  });
+
   it('another process ends a session: it opens nothing within moments', async () => {
     const user = await transaction(kit.database, async (tx) => person(tx, 'member'));
     await get('/api/any', user.headers).expect(200);

@@ -9,7 +9,10 @@ function setUp({ max = 3 } = {}) {
   let now = 0;
   let reads = 0;
   const cache = new CredentialCache<Who>({ max, ttl_ms: 10_000, negative_ttl_ms: 2000, now: () => now });
-  const ask = async (hash: string, found: { actor: Who | undefined; tags: string[] }) => {
+  const ask = async (
+    hash: string,
+    found: { actor: Who | undefined; tags: string[]; ends_in_ms?: number | null },
+  ) => {
     const known = cache.peek(hash);
     if (known !== null) return known;
     return cache.load(hash, async () => {
@@ -38,6 +41,17 @@ describe('the credential cache', () => {
     await ask('a', ada);
     pass(10_000);
     await ask('a', ada);
+    expect(reads()).toBe(2);
+  });
+
+  it('forgets a key that ends at its end', async () => {
+    const { ask, pass, reads } = setUp();
+    await ask('a', { ...ada, ends_in_ms: 1500 });
+    pass(1499);
+    await ask('a', ada);
+    expect(reads()).toBe(1);
+    pass(1);
+    await expect(ask('a', nobody)).resolves.toBeUndefined();
     expect(reads()).toBe(2);
   });
 

@@ -7,6 +7,8 @@ import { WILDCARD } from '@acp/db';
 interface CachedCredential<A> {
   readonly actor: A | undefined;
   readonly tags: readonly string[];
+  /** Milliseconds after which it is nobody's any more: it is not remembered for longer. */
+  readonly ends_in_ms?: number | null;
 }
 
 interface CacheOptions {
@@ -91,11 +93,11 @@ export class CredentialCache<A> {
     }
   }
 
-  #keep(hash: string, { actor, tags }: CachedCredential<A>): void {
+  #keep(hash: string, { actor, tags, ends_in_ms }: CachedCredential<A>): void {
     const { max, ttl_ms, negative_ttl_ms } = this.#options;
     const old = this.#entries.get(hash);
     if (old) this.#remove(hash, old);
-    const lifetime = actor === undefined ? negative_ttl_ms : ttl_ms;
+    const lifetime = Math.min(actor === undefined ? negative_ttl_ms : ttl_ms, ends_in_ms ?? Infinity);
     this.#entries.set(hash, { actor, tags, expires_at: this.#now() + lifetime });
     for (const tag of tags) {
       const hashes = this.#byTag.get(tag);

@@ -3,7 +3,7 @@
  * Revocations arrive on the channel 'credentials'; times and places of use are written off the request, in batches.
  */
 import type { Actor, WorkerActor } from '@acp/contract';
-import { type NewSecurityEvent, resolveBearer, resolveSession, resolveWorkers } from '@acp/core';
+import { findBearer, type NewSecurityEvent, resolveSession, resolveWorkers } from '@acp/core';
 import { type Database, type Listener, type Notifier, WILDCARD } from '@acp/db';
 import { Batches, isApiKey, sha256Hex } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
@@ -84,7 +84,10 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const known = cache.peek(hash);
       const actor =
         known === null
-          ? await cache.load(hash, async () => tagged(await resolveBearer(database.db, hash)))
+          ? await cache.load(hash, async () => {
+              const found = await findBearer(database.db, hash);
+              return { ...tagged(found?.actor), ends_in_ms: found?.ends_in_ms };
+            })
           : known;
       uses.key(actor, address);
       return actor;

@@ -34,7 +34,7 @@ export {
   revokeRunKeys,
 } from './keys.ts';
 export { warnOfExpiringKeys } from './expiring-keys.ts';
-export { markKeysUsed, resolveBearer } from './resolve-bearer.ts';
+export { findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';

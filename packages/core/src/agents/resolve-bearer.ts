@@ -13,6 +13,13 @@ interface BearerRow extends Record<string, unknown> {
   run_id: string | null;
   depth: number;
   role: CompanyRole;
+  ends_in_ms: number | null;
+}
+
+export interface Bearer {
+  actor: AgentActor | BoardUserActor;
+  /** Milliseconds for which the key opens anything; null without an end. */
+  ends_in_ms: number | null;
 }
 
 /**
@@ -24,21 +31,31 @@ export async function resolveBearer(
   tx: Tx,
   key_hash: string,
 ): Promise<AgentActor | BoardUserActor | undefined> {
+  return (await findBearer(tx, key_hash))?.actor;
+}
+
+/** As `resolveBearer`, with how long it will be so, for who remembers it. */
+export async function findBearer(tx: Tx, key_hash: string): Promise<Bearer | undefined> {
   const { rows } = await tx.execute<BearerRow>(sql`
     select key.id as key_id, key.company_id, agent.name, agent.id as agent_id, agent.permissions,
-      key.run_id, coalesce(run.depth, 0) as depth, null as role
+      key.run_id, coalesce(run.depth, 0) as depth, null as role, ${endsIn} as ends_in_ms
     from agent_api_keys key
     join agents agent on agent.id = key.agent_id and agent.deleted_at is null and agent.status <> 'terminated'
     join companies company on company.id = key.company_id and company.deleted_at is null
     left join heartbeat_runs run on run.id = key.run_id
     where key.key_hash = ${key_hash} and (key.expires_at is null or key.expires_at > now()) and (key.run_id is null or run.status = 'running')
     union all
-    select key.id, key.company_id, coalesce(key.label, key.key_prefix), null, '{}', null, 0, key.role
+    select key.id, key.company_id, coalesce(key.label, key.key_prefix), null, '{}', null, 0, key.role, ${endsIn}
     from board_user_keys key
     join companies company on company.id = key.company_id and company.deleted_at is null
     where key.key_hash = ${key_hash} and (key.expires_at is null or key.expires_at > now())`);
   const row = rows.find((each) => each.agent_id !== null) ?? rows[0];
-  if (!row) return undefined;
+  return row && { actor: actorOf(row), ends_in_ms: row.ends_in_ms };
+}
+
+const endsIn = sql`(extract(epoch from key.expires_at - now()) * 1000)::float8`;
+
+function actorOf(row: BearerRow): AgentActor | BoardUserActor {
   const { key_id, company_id, name } = row;
   if (row.agent_id === null) return { kind: 'board_user', key_id, company_id, role: row.role, name };
   return {
