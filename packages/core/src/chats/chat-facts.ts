@@ -1,7 +1,7 @@
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
-import { hasKnowledge, knownUser } from '../knowledge/index.ts';
+import { hasIndex, hasKnowledge, knownUser } from '../knowledge/index.ts';
 import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
 import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import { CHAT_REPLY } from './answer-next.ts';
@@ -32,6 +32,7 @@ export interface ChatFacts {
   manager: { name: string; role: string } | null;
   company: { id: string; name: string };
   has_knowledge: boolean;
+  has_index: boolean;
   skills: SkillOutline[];
   /** Whose chat it is, with what agents have written down of that user. */
   requester: { name: string; user_model: string | null } | null;
@@ -91,7 +92,7 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
       (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
         where m.id = a.reports_to and m.deleted_at is null) as manager,
       jsonb_build_object('id', o.id, 'name', o.name) as company,
-      ${hasKnowledge(sql`o.id`)} as has_knowledge,
+      ${hasKnowledge(sql`o.id`)} as has_knowledge, ${hasIndex(sql`o.id`)} as has_index,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
       ${knownUser(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
       c.summary,

@@ -72,6 +72,7 @@ async function rehearsed(
     ...facts,
     agent: { ...facts.agent, system_prompt: of.system_prompt },
     has_knowledge: false,
+    has_index: false,
     wakeups: [{ reason: 'assignment', payload: {}, created_at: began_at.toISOString() }],
     applied_by_lost_run: [],
     failed_in_previous_run: [],

@@ -72,6 +72,7 @@ describe('the facts for a prompt', () => {
       manager: null,
       company: { id: company.id, name: 'Acme' },
       has_knowledge: false,
+      has_index: false,
       goals: [],
       project: null,
       issue: null,

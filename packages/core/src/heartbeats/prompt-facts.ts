@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { filesOfIssue, promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { goalChain } from '../goals/index.ts';
-import { hasKnowledge, requesterOf } from '../knowledge/index.ts';
+import { hasIndex, hasKnowledge, requesterOf } from '../knowledge/index.ts';
 import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY } from '../runs/index.ts';
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import type { PromptFacts } from './prompt-types.ts';
@@ -99,7 +99,7 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
       (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
         where m.id = a.reports_to and m.deleted_at is null) as manager,
       jsonb_build_object('id', c.id, 'name', c.name) as company,
-      ${hasKnowledge(sql`c.id`)} as has_knowledge,
+      ${hasKnowledge(sql`c.id`)} as has_knowledge, ${hasIndex(sql`c.id`)} as has_index,
       coalesce(${goals}, '[]') as goals,
       case when p.id is not null then jsonb_build_object('name', p.name, 'description', p.description, 'repo_url', p.repo_url)
         end as project,

@@ -8,6 +8,8 @@ export interface PromptFacts {
   company: { id: string; name: string };
   /** The company has written something down: the search is worth its statements. */
   has_knowledge: boolean;
+  /** A page of what the company knows is promoted. */
+  has_index: boolean;
   /** The goal, else its project's, then upward: nearest first. */
   goals: { title: string; description: string | null; level: string; status: string }[];
   project: { name: string; description: string | null; repo_url: string | null } | null;

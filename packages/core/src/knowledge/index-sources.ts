@@ -139,6 +139,10 @@ function keyOf({ heading, text }: Chunk): string {
   return `${heading}\0${text}`;
 }
 
+/** Whether the company has a promoted index, for statements that read more: most have none, and are not asked again. */
+export const hasIndex = (company_id: SQL): SQL =>
+  sql`exists (select from compiled_indexes x where x.company_id = ${company_id} and x.status = 'promoted')`;
+
 /** SQL: whether there is anything that a search could find, now or soon. @param company_id an id or a column */
 export const hasKnowledge = (company_id: SQL): SQL =>
   sql`exists (select from knowledge_sources where company_id = ${company_id})`;

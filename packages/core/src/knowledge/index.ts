@@ -25,6 +25,7 @@ export {
 } from './near-vectors.ts';
 export {
   giveUpSource,
+  hasIndex,
   hasKnowledge,
   indexNextSource,
   knowledgeState,

@@ -35,8 +35,8 @@ interface KindRow<F extends { agent: PromptAgent }> {
   ready?: (facts: F) => boolean;
   /** What to look up in the company's knowledge; without it, or where it is null, nothing is. */
   question?: (facts: F) => KnowledgeQuery | null;
-  /** The company's promoted index stands in the prompt, and in the payload. */
-  index?: true;
+  /** Whether there is a promoted index of the company, to stand in the prompt and in the payload; without it, none does. */
+  index?: (facts: F) => boolean;
   /** Pure: the same facts give the same text. */
   prompt: (
     facts: F,
@@ -62,6 +62,7 @@ interface ReadFacts {
   agent: PromptAgent;
   ready: boolean;
   question: KnowledgeQuery | null;
+  has_index: boolean;
   prompt: (reader: PromptReader, knowledge: readonly KnowledgePassage[], index: string | null) => Prompt;
 }
 
@@ -76,12 +77,15 @@ export interface Work {
 }
 
 /** A kind whose facts nobody else looks into. */
-export interface ExecutionKind extends Omit<KindRow<never>, 'facts' | 'ready' | 'question' | 'prompt'> {
+export interface ExecutionKind extends Omit<
+  KindRow<never>,
+  'facts' | 'ready' | 'question' | 'index' | 'prompt'
+> {
   read: (tx: Tx, run: ClaimedRun) => Promise<ReadFacts | undefined>;
 }
 
 export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>): ExecutionKind {
-  const { facts: readFacts, ready, question, prompt, ...rest } = row;
+  const { facts: readFacts, ready, question, index: hasIndex, prompt, ...rest } = row;
   return {
     ...rest,
     read: async (tx, run) => {
@@ -91,6 +95,7 @@ export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>)
           agent: facts.agent,
           ready: ready?.(facts) ?? true,
           question: question?.(facts) ?? null,
+          has_index: hasIndex?.(facts) ?? false,
           prompt: (reader, knowledge, index) => prompt(facts, reader, knowledge, index),
         }
       );
@@ -126,9 +131,9 @@ export async function workOf(
     facts = await kind.read(tx, run);
   }
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const { agent, question, prompt } = facts;
+  const { agent, question, has_index, prompt } = facts;
   const knowledge = question === null ? [] : await recall(run.company_id, question, signal);
-  const index = kind.index === true ? await compiledIndexText(tx, run.company_id) : null;
+  const index = has_index ? await compiledIndexText(tx, run.company_id) : null;
   return { agent, knowledge, index, prompt: (reader) => prompt(reader, knowledge, index) };
 }
 

@@ -28,7 +28,7 @@ export const chatReply = executionKind({
   facts: chatFacts,
   ready: ({ texts_awaited }) => !texts_awaited,
   question: questionOf,
-  index: true,
+  index: ({ has_index }) => has_index,
   prompt: chatPrompt,
   verbs: ({ chats }) => chats,
   max_turns: MAX_TURNS,

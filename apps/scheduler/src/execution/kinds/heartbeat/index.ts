@@ -21,7 +21,7 @@ export const heartbeat = executionKind({
   ready: ({ issue }) => issue?.texts_awaited !== true,
   facts: promptFacts,
   question: questionOf,
-  index: true,
+  index: ({ has_index }) => has_index,
   prompt: buildPrompt,
   payload: taskPayload,
   verbs: () => true,

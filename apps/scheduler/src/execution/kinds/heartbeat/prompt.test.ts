@@ -45,6 +45,7 @@ const facts: PromptFacts = {
   manager: { name: 'Grace', role: 'ceo' },
   company: { id: 'c', name: 'Sheds & Sons' },
   has_knowledge: false,
+  has_index: false,
   goals: [{ title: 'Tidy', description: 'All is tidy.', level: 'company', status: 'active' }],
   project: { name: 'Garden', description: null, repo_url: 'https://example.com/garden.git' },
   issue,
