@@ -1,12 +1,14 @@
 /**
  * `npm run bench`: what the service costs, by real processes of it (docs/benchmarks.md). `--smoke` takes a few seconds a
- * figure, `--large` measures a database with a million issues instead, `--only=a,c` some sections.
+ * figure, `--large` measures a database with a million issues instead, `--only=a,c` some sections; `--compare <ref>` does it
+ * in turns with another checkout, `--rounds` times.
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startTestServer, stopTestServer } from '@acp/testkit';
 import { benchApi } from './api.ts';
 import { benchChats } from './chats.ts';
+import { compareWith } from './compare.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchFleet } from './fleet.ts';
 import { benchKnowledge } from './knowledge.ts';
@@ -42,23 +44,45 @@ const { values } = parseArgs({
     smoke: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     only: { type: 'string' },
+    compare: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
   },
 });
 const chosen = values.large ? [benchLarge] : chooseSections(values.only);
-const server =
-  process.env.TEST_DATABASE_URL === undefined
-    ? 'embedded PostgreSQL on the same machine, fsync and synchronous_commit on'
-    : 'PostgreSQL of TEST_DATABASE_URL';
-const report = new Report();
-await startTestServer({ durable: true });
-try {
-  const [cpu] = cpus();
-  const machine = `node ${process.version}, ${cpus().length} × ${cpu?.model.trim()}`;
-  console.log(`${machine}, ${server}${values.smoke ? '; a smoke run: figures are rough' : ''}`);
-  for (const bench of chosen) await bench(report, { smoke: values.smoke });
-  report.summary();
-} finally {
-  await stopTestServer();
+if (values.compare === undefined) await measure();
+else await compareWith({ ref: values.compare, rounds: roundsOf(values.rounds), args: ofEach() });
+
+/** What both checkouts are told. */
+function ofEach(): string[] {
+  const { smoke, large, only } = values;
+  return [
+    ...(smoke ? ['--smoke'] : []),
+    ...(large ? ['--large'] : []),
+    ...(only === undefined ? [] : [`--only=${only}`]),
+  ];
+}
+
+function roundsOf(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new Error(`--rounds takes a number from 1 to 999: ${text}`);
+  return Number(text);
+}
+
+async function measure(): Promise<void> {
+  const server =
+    process.env.TEST_DATABASE_URL === undefined
+      ? 'embedded PostgreSQL on the same machine, fsync and synchronous_commit on'
+      : 'PostgreSQL of TEST_DATABASE_URL';
+  const report = new Report();
+  await startTestServer({ durable: true });
+  try {
+    const [cpu] = cpus();
+    const machine = `node ${process.version}, ${cpus().length} × ${cpu?.model.trim()}`;
+    console.log(`${machine}, ${server}${values.smoke ? '; a smoke run: figures are rough' : ''}`);
+    for (const bench of chosen) await bench(report, { smoke: values.smoke });
+    report.summary();
+  } finally {
+    await stopTestServer();
+  }
 }
 
 function chooseSections(only: string | undefined): Bench[] {

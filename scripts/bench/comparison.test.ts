@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { compareRounds, readFigures } from './comparison.ts';
+
+/** As a report prints it. */
+const line = (name: string, value: string, aim = ''): string =>
+  `  ${name.padEnd(44)} ${value.padStart(14)}  ${aim}`;
+
+const rounds = (values: readonly number[], aim = 'aim ≤ 5 ms, met') =>
+  values.map((value) => readFigures(line('a figure', `${value} ms`, aim)));
+
+describe('figures that a run has printed', () => {
+  it('are read with unit and aim; all other lines are passed over', () => {
+    const output = [
+      'node v24, 4 × a processor, embedded PostgreSQL',
+      '(a) API',
+      line('get an issue, of bare Express', '79 %', 'aim ≥ 80 %, MISSED'),
+      '    10 s with 16 connections  of 2 cores',
+      line('a name that is longer than the forty-four characters of its column', '0.42 ms'),
+      line('requests', '6888 requests/s', 'aim ≥ 5000 requests/s, met'),
+      '3 of 4 aims met',
+      '  missed: get an issue, 79 %',
+    ].join('\n');
+    expect([...readFigures(output)]).toEqual([
+      ['get an issue, of bare Express', { value: 79, unit: '%', better: 'more' }],
+      [
+        'a name that is longer than the forty-four characters of its column',
+        { value: 0.42, unit: 'ms', better: undefined },
+      ],
+      ['requests', { value: 6888, unit: 'requests/s', better: 'more' }],
+    ]);
+  });
+});
+
+describe('two checkouts in rounds', () => {
+  const verdict = (here: readonly number[], there: readonly number[], aim?: string) =>
+    compareRounds(rounds(here, aim), rounds(there, aim))[0]!.verdict;
+
+  it.each([
+    ['a tenth less of what is to be little', [9, 9.1, 8.9, 9], [10, 10.1, 9.9, 10], 'better'],
+    ['a tenth more of it', [11, 11.1, 10.9, 11], [10, 10.1, 9.9, 10], 'worse'],
+    ['the same, but for noise', [10, 10.2, 9.9, 10.1], [10.1, 10, 10, 10.1], 'same'],
+    ['a hundredth, however sure', [10.1, 10.1, 10.1, 10.11], [10, 10, 10, 10], 'same'],
+    ['more noise than anything', [5, 20, 8, 14], [10, 9, 16, 7], 'unknown'],
+    ['one round only', [5], [10], 'unknown'],
+    ['the machine drifts, and both with it', [5, 10, 20, 40], [10, 20, 40.4, 80], 'better'],
+    ['nothing at all', [0, 0], [0, 0], 'same'],
+  ] as const)('%s', (_what, here, there, expected) => {
+    expect(verdict(here, there)).toBe(expected);
+  });
+
+  it('more of what is to be much is better; without an aim it is more', () => {
+    expect(verdict([11, 11, 11.1], [10, 10, 10], 'aim ≥ 5 ms, met')).toBe('better');
+    expect(verdict([11, 11, 11.1], [10, 10, 10], '')).toBe('more');
+  });
+
+  it('the bounds hold the ratio; what one of them has not is left out', () => {
+    const both = compareRounds(
+      [...rounds([9, 9.2, 9.1])],
+      [...rounds([10, 10, 10])].map((round) => new Map([...round, ['new', [...round.values()][0]!]])),
+    );
+    expect(both).toHaveLength(1);
+    const { low, middle, high } = both[0]!.ratio!;
+    expect([low < middle, middle < high, Math.abs(middle - 0.91) < 0.001]).toEqual([true, true, true]);
+  });
+});

@@ -1,0 +1,83 @@
+/** Rounds of figures of two checkouts, and what can be said of them. */
+import { median } from './statistics.ts';
+
+export interface Figure {
+  value: number;
+  unit: string;
+  /** By its aim; undefined where the figure has none. */
+  better: 'more' | 'less' | undefined;
+}
+
+/** One run's figures by name. */
+export type Measured = ReadonlyMap<string, Figure>;
+
+export interface Comparison {
+  name: string;
+  unit: string;
+  /** Medians of the rounds. */
+  here: number;
+  there: number;
+  verdict: 'better' | 'worse' | 'more' | 'less' | 'same' | 'unknown';
+  /** Of here to there, with bounds that hold it in 19 of 20 cases; undefined where no ratio can be made. */
+  ratio?: { middle: number; low: number; high: number };
+}
+
+/** Less than that is nothing that anybody would feel, however sure it is. */
+const NOTHING = 0.02;
+/** Two-sided 95 % quantiles of Student's distribution by degrees of freedom, from 1; beyond them the last. */
+const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16];
+const STUDENT_BEYOND = 2.0;
+
+// As `Report` prints it: two blanks, the name, at least one blank, the value with its unit, two blanks, the verdict.
+const FIGURE = /^ {2}(\S.*?) +(-?\d+(?:\.\d+)?) (\S+(?: \S+)?) {2}(?:aim (≥|≤).*)?$/;
+
+/** What a run has printed; lines that are no figures are passed over. */
+export function readFigures(output: string): Measured {
+  const figures = new Map<string, Figure>();
+  for (const text of output.split('\n')) {
+    const [, name, value, unit, aim] = FIGURE.exec(text) ?? [];
+    if (name === undefined || unit === undefined) continue;
+    const better = aim === '≥' ? 'more' : aim === '≤' ? 'less' : undefined;
+    figures.set(name, { value: Number(value), unit, better });
+  }
+  return figures;
+}
+
+/** Of the figures that every round of both has. Rounds are pairs: the nth of the one was measured beside the nth of the other. */
+export function compareRounds(here: readonly Measured[], there: readonly Measured[]): Comparison[] {
+  const names = [...(here[0]?.keys() ?? [])].filter((name) =>
+    [...here, ...there].every((round) => round.has(name)),
+  );
+  return names.map((name) => {
+    const { unit, better } = here[0]!.get(name)!;
+    const of = (rounds: readonly Measured[]): number[] => rounds.map((round) => round.get(name)!.value);
+    const [ours, theirs] = [of(here), of(there)];
+    const common = { name, unit, here: median(ours), there: median(theirs) };
+    if (ours.every((value, round) => value === theirs[round])) return { ...common, verdict: 'same' };
+    if ([...ours, ...theirs].some((value) => value <= 0) || ours.length < 2)
+      return { ...common, verdict: 'unknown' };
+    const ratio = ratioOf(ours.map((value, round) => Math.log(value / theirs[round]!)));
+    return { ...common, ratio, verdict: verdictOf(ratio, better) };
+  });
+}
+
+/** Student's interval of paired logarithms. */
+function ratioOf(logs: readonly number[]): { middle: number; low: number; high: number } {
+  const mean = logs.reduce((sum, each) => sum + each, 0) / logs.length;
+  const variance = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (logs.length - 1);
+  const reach = (STUDENT[logs.length - 2] ?? STUDENT_BEYOND) * Math.sqrt(variance / logs.length);
+  return { middle: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
+}
+
+function verdictOf(
+  { middle, low, high }: { middle: number; low: number; high: number },
+  better: Figure['better'],
+): Comparison['verdict'] {
+  const isSure = low > 1 || high < 1;
+  // Bounds so far apart that a quarter more or less would go unseen say nothing; narrower ones say that there is little.
+  if (!isSure) return high / low > 1.25 ** 2 ? 'unknown' : 'same';
+  if (Math.abs(middle - 1) < NOTHING) return 'same';
+  const change = middle > 1 ? 'more' : 'less';
+  if (better === undefined) return change;
+  return change === better ? 'better' : 'worse';
+}
