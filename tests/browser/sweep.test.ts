@@ -36,7 +36,7 @@ import {
 } from './chromium.ts';
 
 /** Looked at within their pages. */
-const fragment = /\/(?:part\/[^/]+|card|row|facts|thread|transcript|steps|changes\/state)$/;
+const fragment = /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$/;
 const paths = uiPages.flatMap((route) =>
   route.kind === 'page' && !fragment.test(route.path) ? [[route.path, route] as const] : [],
 );

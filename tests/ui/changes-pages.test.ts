@@ -179,7 +179,7 @@ describe('the changes of an issue', () => {
 
   it('say that they are out of date once another run has ended', async () => {
     const viewer = Browser.of(app, cast.viewer);
-    const state = (shown: string) => viewer.get(`${changes}/state?shown=${shown}`);
+    const state = (shown: string) => viewer.get(`${changes}/part/state?shown=${shown}`);
     expect((await state(run_id)).text).not.toContain('Another run has ended');
     expect((await state('')).text).toContain('Another run has ended');
   });

@@ -90,7 +90,7 @@ it('a failure says what to do next, and that the run can be tried again', async 
 it('a run for one person alone tells others when it ran, and nothing of what was said', async () => {
   const { run_id } = await run({ private_to_user_id: cast.admin.user_id });
   const rows = async (person: Cast['admin']) =>
-    rowsOf((await Browser.of(app, person).get(`/runs/${run_id}/steps`)).text);
+    rowsOf((await Browser.of(app, person).get(`/runs/${run_id}/part/steps`)).text);
   expect(await rows(cast.admin)).toHaveLength(5);
   expect(await rows(cast.viewer)).toEqual(['Waited 9.0 s']);
 });

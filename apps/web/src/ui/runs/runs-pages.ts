@@ -104,7 +104,12 @@ export function runBody(view: RunView): Html {
   return html`!${formError(view.error)}
     <div class="columns">
       <div>
-        <section class="card" aria-label="Time" data-live="run:${run.id}" data-source="/runs/${run.id}/steps">
+        <section
+          class="card"
+          aria-label="Time"
+          data-live="run:${run.id}"
+          data-source="/runs/${run.id}/part/steps"
+        >
           !${runSteps(run, view.steps)}
         </section>
         <section class="card" aria-label="Transcript">

@@ -71,7 +71,7 @@ export const runsRoutes: UiRoute[] = [
   }),
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),
-  page('/runs/{runId}/steps', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject }) =>
+  page('/runs/{runId}/part/steps', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject }) =>
     runSteps(presentRun(subject, user), await listRunSteps(tx, user, subject.id)),
   ),
   // What the transcript's script asks for when it has missed something.

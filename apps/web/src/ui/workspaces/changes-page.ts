@@ -49,7 +49,7 @@ export function changesBody(view: ChangesView): Html {
         html`<div
           class="card"
           data-live="issue:${workspace.issue_id}"
-          data-source="${here}/state?shown=${workspace.last_run_id ?? ''}"
+          data-source="${here}/part/state?shown=${workspace.last_run_id ?? ''}"
         >
           !${workspaceState(workspace, view.acts)}
         </div>`,

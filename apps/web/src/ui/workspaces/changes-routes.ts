@@ -144,7 +144,7 @@ const again = (issue_id: string, query: UiContext['query'], anchor = ''): string
 
 export const changesRoutes: UiRoute[] = [
   page('/issues/{issueId}/changes', { scope: byIssue, role: 'viewer' }, (c) => changesPage(c)),
-  page('/issues/{issueId}/changes/state', { scope: byIssue, role: 'viewer' }, async (c) => {
+  page('/issues/{issueId}/changes/part/state', { scope: byIssue, role: 'viewer' }, async (c) => {
     const workspace = await findWorkspace(c.tx, c.subject);
     if (workspace === undefined) return '';
     return workspaceState(presentWorkspace(workspace), await actsOf(c), c.query.shown ?? '');
