@@ -476,8 +476,8 @@ describe('the engine', () => {
     while ((await pause()) < 2900);
     const before = scheduler.statements();
     expect(Math.min(await pause(), await pause())).toBeGreaterThan(2900);
-    // The rarer timers may all fall into these six seconds.
-    expect(scheduler.statements() - before).toBeLessThanOrEqual(40);
+    // The rarer timers may all fall into these six seconds; a look for alerts alone takes twenty.
+    expect(scheduler.statements() - before).toBeLessThanOrEqual(70);
     const woken = looks();
     const set = await scene();
     await transaction(db.database, async (tx) => triggerIssue(tx, set.human, set.issue));
