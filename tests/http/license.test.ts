@@ -10,6 +10,7 @@ import {
   joinByInvite,
   fireDueSchedule,
   invokeAgent,
+  putFlag,
   systemActor,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
@@ -51,6 +52,10 @@ beforeAll(async () => {
   cast = await createCast(database);
   stage = await createStage(database, cast);
   await transaction(database, async (tx) => admitLicense(tx, null));
+  // The rows of a feature that is off refuse as absent: off unless told.
+  await transaction(database, async (tx) =>
+    putFlag(tx, systemActor('tests'), 'prompt_evolution', { value: true }),
+  );
   await database.db.execute(sql`update instance_settings
     set value = value || jsonb_build_object('until', now()) where key = 'entitlement'`);
   await instance.refresh();

@@ -31,6 +31,9 @@ beforeAll(async () => {
   const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: NAMES });
   instance = new InstanceState({ database, logger, listener });
+  await transaction(database, async (tx) =>
+    putFlag(tx, systemActor('tests'), 'prompt_evolution', { value: true }),
+  );
   await instance.refresh();
   const services = createServices({ database, config, logger, instance });
   const app = createApp({ database, logger, config, services, listener, validate_responses: true });
