@@ -25,15 +25,16 @@ let cast: Cast;
 let stage: Stage;
 let url: string;
 
+const setFlag = async (flag: 'mcp' | 'prompt_evolution', value: boolean) =>
+  transaction(database, async (tx) => putFlag(tx, systemActor('tests'), flag, { value }));
+
 beforeAll(async () => {
   const { listener } = await testDatabase();
   database = await databaseWithQueue();
   const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: NAMES });
   instance = new InstanceState({ database, logger, listener });
-  await transaction(database, async (tx) =>
-    putFlag(tx, systemActor('tests'), 'prompt_evolution', { value: true }),
-  );
+  await setFlag('prompt_evolution', true);
   await instance.refresh();
   const services = createServices({ database, config, logger, instance });
   const app = createApp({ database, logger, config, services, listener, validate_responses: true });
@@ -443,12 +444,10 @@ describe('resources and prompts', () => {
 });
 
 it('a company’s agent asks with the feature switched off: not found', async () => {
-  const set = async (value: boolean) =>
-    transaction(database, async (tx) => putFlag(tx, systemActor('tests'), 'mcp', { value }));
-  await set(false);
+  await setFlag('mcp', false);
   await instance.refresh();
   expect((await post(rpc('ping'))).status).toBe(404);
-  await set(true);
+  await setFlag('mcp', true);
   await instance.refresh();
   expect((await post(rpc('ping'))).status).toBe(200);
 });

@@ -4027,7 +4027,7 @@ export interface Operations {
     answer: DayFigures[];
   };
   /**
-   * How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on.
+   * How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on; 1,000 agents at most.
    */
   'figures.agents': {
     path: {

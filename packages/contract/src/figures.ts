@@ -54,6 +54,6 @@ export const figureEndpoints = {
     id: 'figures.agents',
     path: '/api/companies/{companyId}/figures/agents',
     response: Type.Array(AgentFigures),
-    doc: 'How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on.',
+    doc: 'How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on; 1,000 agents at most.',
   }),
 };

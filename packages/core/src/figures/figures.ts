@@ -48,6 +48,9 @@ interface AgentRow extends Record<string, unknown> {
   title: string | null;
 }
 
+/** Of one company, the oldest first. */
+const MOST_AGENTS = 1000;
+
 /** How each agent does, by its newest runs. Runs that are private to somebody count, and name no issue. */
 export async function agentFigures(tx: Tx, company_id: string): Promise<AgentFigures[]> {
   const newestFirst = sql`order by r.created_at desc nulls last, r.id desc nulls last`;
@@ -66,7 +69,8 @@ export async function agentFigures(tx: Tx, company_id: string): Promise<AgentFig
       from (select r.* from heartbeat_runs r where r.agent_id = a.id ${newestFirst} limit ${NEWEST}) r
     ) newest
     left join issues i on i.id = newest.issue_id and ${notTrashed('i')}
-    where a.company_id = ${company_id} and a.deleted_at is null`);
+    where a.company_id = ${company_id} and a.deleted_at is null
+    order by a.created_at, a.id limit ${MOST_AGENTS}`);
   return rows.map(({ current_id, identifier, title, runs, last_run_at, ...row }) => ({
     agent_id: row.agent_id,
     last_run_id: row.last_run_id,
