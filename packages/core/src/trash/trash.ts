@@ -1,6 +1,6 @@
 import type { Actor, TrashEntry, TrashType } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, asc, eq, inArray, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { actorColumns } from '../activity/index.ts';
 
 const { trash_entries } = schema;
@@ -49,18 +49,7 @@ export async function lockTrashEntry(
   tx: Tx,
   wanted: { type: string; entity_id: string; trash_id: string },
 ): Promise<TrashRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(trash_entries)
-    .where(
-      and(
-        eq(trash_entries.trash_id, wanted.trash_id),
-        eq(trash_entries.entity_id, wanted.entity_id),
-        eq(trash_entries.type, wanted.type),
-      ),
-    )
-    .for('update');
-  return row;
+  return lockWhere(tx, wanted, eq(trash_entries.trash_id, wanted.trash_id));
 }
 
 /** The same for a thing that the caller knows: it lies there once at most. */
@@ -68,16 +57,18 @@ export async function lockTrashed(
   tx: Tx,
   wanted: Pick<Trashed, 'type' | 'entity_id' | 'company_id'>,
 ): Promise<TrashRow | undefined> {
+  return lockWhere(tx, wanted, eq(trash_entries.company_id, wanted.company_id));
+}
+
+async function lockWhere(
+  tx: Tx,
+  { type, entity_id }: { type: string; entity_id: string },
+  where: SQL,
+): Promise<TrashRow | undefined> {
   const [row] = await tx
     .select()
     .from(trash_entries)
-    .where(
-      and(
-        eq(trash_entries.entity_id, wanted.entity_id),
-        eq(trash_entries.type, wanted.type),
-        eq(trash_entries.company_id, wanted.company_id),
-      ),
-    )
+    .where(and(eq(trash_entries.entity_id, entity_id), eq(trash_entries.type, type), where))
     .for('update');
   return row;
 }
