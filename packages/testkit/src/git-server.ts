@@ -30,6 +30,10 @@ const identity = {
   GIT_COMMITTER_EMAIL: 'grace@example.com',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
+  // It would go on in the background, in folders that are being removed.
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'gc.auto',
+  GIT_CONFIG_VALUE_0: '0',
 };
 
 /** @param password without it everybody may read and push */
