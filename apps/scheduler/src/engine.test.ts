@@ -274,7 +274,7 @@ describe('a run', () => {
     await ended((await invoke(await scene())).id);
     const cost = async (reply: string) => {
       model.setScript(() => reply);
-      const sets = [await scene(), await scene(), await scene(), await scene(), await scene()];
+      const sets = await Promise.all(Array.from({ length: 8 }, async () => scene()));
       const [invoking, executing]: [number[], number[]] = [[], []];
       const ticks = () => scheduler.stats()['due-work']!.ticks;
       for (const set of sets) {
