@@ -70,8 +70,9 @@ export class CredentialCache<A> {
 
   async #read(hash: string, read: () => Promise<CachedCredential<A>>): Promise<A | undefined> {
     const epoch = this.#epoch;
+    const began = this.#now();
     const found = await read();
-    if (epoch === this.#epoch) this.#keep(hash, found);
+    if (epoch === this.#epoch) this.#keep(hash, found, began);
     return found.actor;
   }
 
@@ -93,12 +94,14 @@ export class CredentialCache<A> {
     }
   }
 
-  #keep(hash: string, { actor, tags, ends_in_ms }: CachedCredential<A>): void {
+  /** @param began when it was asked for: what ends so long after the answer was found ends no later than that */
+  #keep(hash: string, { actor, tags, ends_in_ms }: CachedCredential<A>, began: number): void {
     const { max, ttl_ms, negative_ttl_ms } = this.#options;
     const old = this.#entries.get(hash);
     if (old) this.#remove(hash, old);
-    const lifetime = Math.min(actor === undefined ? negative_ttl_ms : ttl_ms, ends_in_ms ?? Infinity);
-    this.#entries.set(hash, { actor, tags, expires_at: this.#now() + lifetime });
+    const lifetime = actor === undefined ? negative_ttl_ms : ttl_ms;
+    const expires_at = Math.min(this.#now() + lifetime, began + (ends_in_ms ?? Infinity));
+    this.#entries.set(hash, { actor, tags, expires_at });
     for (const tag of tags) {
       const hashes = this.#byTag.get(tag);
       if (hashes) hashes.add(hash);
