@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type {
   Issue,
   ReviewComment,
@@ -28,7 +28,7 @@ import path from 'node:path';
 import { type Api, baseEnv, createTeam, signIn, type Team } from './api.ts';
 
 /** Nothing looks into an agent's folder without walls. */
-const withBubblewrap: typeof it.skip = 'file' in (await findBubblewrap()) ? it : it.skip;
+const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 const TOKEN = 'correct-horse-battery';
 
 let folder: string;
@@ -91,9 +91,8 @@ async function assign(team: Team): Promise<Issue> {
   });
 }
 
-withBubblewrap(
-  'an issue becomes a branch, a review, a second run over a killed scheduler, a pull request, and done by its merge',
-  async () => {
+withBubblewrap('an issue', () => {
+  it('becomes a branch, a review, a second run over a killed scheduler, a pull request, and done by its merge', async () => {
     const team = await createTeam(api, ['Ada'], { adapter_type: 'cli_a_local' });
     const first = await startScheduler();
     const issue = await assign(team);
@@ -151,5 +150,5 @@ withBubblewrap(
     });
     expect(await server.git('show', 'main:src/cart.ts')).toBe('one\nTwo\nthree\nhalf of it');
     expect(github.complaints).toEqual([]);
-  },
-);
+  });
+});

@@ -53,8 +53,11 @@ echo >> ${journal}
   return { cli: [cli], calls, folder };
 }
 
+const runs: string[] = [];
+
 async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial<ProgramSpec> = {}) {
   const run_id = newId();
+  runs.push(run_id);
   const call = containerCall({
     program: { ...program, ...changes },
     container: { ...container, cli: engine.cli, cli_env: { PATH: process.env.PATH! } },
@@ -67,7 +70,9 @@ async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial
   for await (const line of runProgram(call, new AbortController().signal)) lines.push(line);
   return { lines, call };
 }
-const leftFiles = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('service-run-'));
+/** Of this file's runs: others may be at work on the machine. */
+const leftFiles = async () =>
+  (await readdir(tmpdir())).filter((name) => runs.some((id) => name.startsWith(`service-run-${id}-`)));
 
 describe('a container', () => {
   it('is made shut off but for its home, then started with its input, then removed', async () => {
