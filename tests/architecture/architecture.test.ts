@@ -73,6 +73,20 @@ describe('imports', () => {
     expect(found).toEqual([]);
   });
 
+  it('no file comes back to itself by what it imports, types included', () => {
+    const ways = new Map(ours.map(({ path, imports }) => [path, imports]));
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const follow = (path: string, way: readonly string[]) => {
+      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
+      if (done.has(path) || way.includes(path)) return;
+      for (const next of ways.get(path) ?? []) if (ways.has(next)) follow(next, [...way, path]);
+      done.add(path);
+    };
+    for (const path of ways.keys()) follow(path, []);
+    expect(circles).toEqual([]);
+  });
+
   it('a slice of core imports only earlier slices, by their index', () => {
     const order: readonly string[] = sliceOrder;
     const found = offences((source) => {

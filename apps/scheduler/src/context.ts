@@ -48,3 +48,12 @@ export interface SchedulerContext {
 
 /** What timers need: they claim no runs and handle no jobs. */
 export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool' | 'tools'>;
+
+/** Work that happens because time passes. */
+export interface TimerRow {
+  name: string;
+  interval_sec: number;
+  /** With it, the work says how long it may rest, and rests this long at most. */
+  rest_sec?: number;
+  work: (context: TimerContext, signal: AbortSignal) => Promise<number | void>;
+}

@@ -48,7 +48,7 @@ import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
-import type { TimerContext } from './context.ts';
+import type { TimerContext, TimerRow } from './context.ts';
 import { runDueWork } from './run-due-work.ts';
 import { sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
@@ -56,13 +56,6 @@ import { folderTimers } from './workspaces/folder-timers.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { knowledgeTimers } from './knowledge/knowledge-timers.ts';
 import { Timer } from './timer.ts';
-
-export interface TimerRow {
-  name: string;
-  interval_sec: number;
-  rest_sec?: number;
-  work: (context: TimerContext, signal: AbortSignal) => Promise<number | void>;
-}
 
 const RUN_BATCH = 200;
 const EVENT_BATCH = 2000;

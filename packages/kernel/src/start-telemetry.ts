@@ -1,14 +1,5 @@
-import type { Config } from './config.ts';
+import type { TelemetryConfig } from './telemetry.ts';
 import { installTracing } from './tracing.ts';
-
-export type TelemetryConfig = Pick<
-  Config,
-  | 'role'
-  | 'otel_exporter_otlp_endpoint'
-  | 'otel_exporter_otlp_headers'
-  | 'otel_service_name'
-  | 'otel_traces_sampler_arg'
->;
 
 /** A collector that does not answer holds up no stop for longer. */
 const STOP_MS = 3000;

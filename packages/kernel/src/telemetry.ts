@@ -20,9 +20,18 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { TelemetryConfig } from './start-telemetry.ts';
+import type { Config } from './config.ts';
 import type { Measure, SpanOptions, TraceAttributes, Tracing } from './tracing.ts';
 import { serviceVersion } from './version.ts';
+
+export type TelemetryConfig = Pick<
+  Config,
+  | 'role'
+  | 'otel_exporter_otlp_endpoint'
+  | 'otel_exporter_otlp_headers'
+  | 'otel_service_name'
+  | 'otel_traces_sampler_arg'
+>;
 
 const kinds = {
   server: SpanKind.SERVER,

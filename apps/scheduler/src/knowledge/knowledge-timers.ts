@@ -1,5 +1,5 @@
 import { compileDue } from '../compile-due.ts';
-import type { TimerRow } from '../timers.ts';
+import type { TimerRow } from '../context.ts';
 import { readFileTexts } from './read-file-texts.ts';
 
 /** What is known, and how it is put together. */

@@ -2,7 +2,7 @@ import { sweepWorkspaceActions } from '@acp/core';
 import { transaction } from '@acp/db';
 import { removeOutlivedHomes } from '../programs/outlived-homes.ts';
 import { sweepWorkFolders } from '../programs/work-folders.ts';
-import type { TimerRow } from '../timers.ts';
+import type { TimerRow } from '../context.ts';
 import { clearWorkspaces } from './clear-workspaces.ts';
 import { watchPullRequests } from './watch-pull-requests.ts';
 

@@ -1,10 +1,9 @@
 /** What clients ask for, but for streams. */
-import { a2aEndpoints, restingTaskStates } from '@acp/contract';
+import { restingTaskStates } from '@acp/contract';
 import {
   cancelTask,
   listTasks,
   putPushConfig,
-  readTask,
   receiveMessage,
   type StoredFile,
   type Task,
@@ -12,10 +11,8 @@ import {
   writeTask,
   type Dialect,
 } from '@acp/core';
-import { ServiceError } from '@acp/kernel';
 import type { Params } from '../json-rpc/messages.ts';
-import { type A2aCaller, show, writerOf } from './caller.ts';
-import { refused } from './protocol.ts';
+import { type A2aCaller, requireLicense, show, taskNamed, translated, writerOf } from './caller.ts';
 import { readPush } from './push.ts';
 import {
   readSentMessage,
@@ -25,15 +22,6 @@ import {
   type SentMessage,
 } from './read-params.ts';
 import { TaskWatch } from './task-watch.ts';
-
-export const taskNotFound = () => refused('task_not_found', 'task not found');
-
-/** @throws RpcError where it is not the caller's */
-export async function taskNamed({ tx, agent }: A2aCaller, id: string): Promise<Task> {
-  const task = await readTask(tx, agent.agent_id, id);
-  if (task === undefined) throw taskNotFound();
-  return task;
-}
 
 export async function getTask(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
   const { id, history_length } = readTaskId(params);
@@ -136,16 +124,4 @@ async function resting(caller: A2aCaller, task: Task, wait_ms: number): Promise<
     clearTimeout(over);
     watch.close();
   }
-}
-
-/** The row is open to readers of an instance without a license; this is for what changes something. */
-export function requireLicense({ services }: A2aCaller): void {
-  services.instance.requireEntitlement({ ...a2aEndpoints.call, while_read_only: undefined });
-}
-
-/** @param clash what a conflict means here */
-export function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
-  if (!(error instanceof ServiceError)) return error;
-  if (error.kind === 'not_found') return taskNotFound();
-  return error.kind === 'conflict' ? refused(clash, error.message) : error;
 }

@@ -1,6 +1,7 @@
-import type { a2aEndpoints, AgentActor } from '@acp/contract';
+import { a2aEndpoints, type AgentActor } from '@acp/contract';
 import {
   availableAgent,
+  readTask,
   type Task,
   taskArtifacts,
   taskHistory,
@@ -8,9 +9,10 @@ import {
   type Writer,
   type Dialect,
 } from '@acp/core';
-import { notFound } from '@acp/kernel';
+import { notFound, ServiceError } from '@acp/kernel';
 import type { Context } from '../http/handle.ts';
 import type { LiveHub } from '../live/hub.ts';
+import { refused } from './protocol.ts';
 
 /** A client, by the key that it holds of the agent. */
 export interface A2aCaller extends Pick<Context<typeof a2aEndpoints.call>, 'tx' | 'services' | 'response'> {
@@ -54,3 +56,24 @@ export const writerOf = ({ services }: A2aCaller, dialect: Dialect): Writer => (
   dialect,
   public_url: services.public_url,
 });
+
+export const taskNotFound = () => refused('task_not_found', 'task not found');
+
+/** @throws RpcError where it is not the caller's */
+export async function taskNamed({ tx, agent }: A2aCaller, id: string): Promise<Task> {
+  const task = await readTask(tx, agent.agent_id, id);
+  if (task === undefined) throw taskNotFound();
+  return task;
+}
+
+/** The row is open to readers of an instance without a license; this is for what changes something. */
+export function requireLicense({ services }: A2aCaller): void {
+  services.instance.requireEntitlement({ ...a2aEndpoints.call, while_read_only: undefined });
+}
+
+/** @param clash what a conflict means here */
+export function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.kind === 'not_found') return taskNotFound();
+  return error.kind === 'conflict' ? refused(clash, error.message) : error;
+}

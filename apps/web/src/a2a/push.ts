@@ -14,8 +14,7 @@ import {
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { isObject, type Params } from '../json-rpc/messages.ts';
-import { requireLicense, taskNamed, translated } from './acts.ts';
-import type { A2aCaller } from './caller.ts';
+import { type A2aCaller, requireLicense, taskNamed, translated } from './caller.ts';
 import { refused } from './protocol.ts';
 
 const readConfig = createValidator(PushConfig, 'params');

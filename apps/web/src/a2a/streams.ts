@@ -14,8 +14,8 @@ import {
 import { unavailable } from '@acp/kernel';
 import type { RpcRequest } from '../json-rpc/messages.ts';
 import { openEventStream } from '../live/event-stream.ts';
-import { take, taskNamed } from './acts.ts';
-import { type A2aCaller, show, writerOf } from './caller.ts';
+import { take } from './acts.ts';
+import { type A2aCaller, show, taskNamed, writerOf } from './caller.ts';
 import { refused } from './protocol.ts';
 import { readSentMessage, readTaskId } from './read-params.ts';
 import { TaskWatch } from './task-watch.ts';

@@ -2,9 +2,18 @@
 import { join, relative, resolve, sep } from 'node:path';
 import { invalid, isInsideFolder, realPlace } from '@acp/kernel';
 import { assertHomeDir, type HomeRules } from '../companies/index.ts';
-import type { AgentPlace } from './agent-place.ts';
 
-type Place = Pick<AgentPlace, 'home_dir' | 'company_home_dir' | 'company'>;
+/** What says where an agent's home lies. */
+export interface HomePlace {
+  /** Overrides; null: the usual place. */
+  home_dir: string | null;
+  company_home_dir: string | null;
+  company: { id: string; slug: string };
+  /** Overrides of the company's other agents. */
+  other_homes: string[];
+}
+
+type Place = Omit<HomePlace, 'other_homes'>;
 
 /** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
 export function homeOf(service_home: string, agent_id: string, place: Place): string {
@@ -19,11 +28,7 @@ export function homeOf(service_home: string, agent_id: string, place: Place): st
  * holds it open and checks again.
  * @returns the folder without links @throws invalid
  */
-export async function assertHome(
-  agent_id: string,
-  place: Place & Pick<AgentPlace, 'other_homes'>,
-  rules: HomeRules,
-): Promise<string> {
+export async function assertHome(agent_id: string, place: HomePlace, rules: HomeRules): Promise<string> {
   const home = homeOf(rules.service_home, agent_id, place);
   await assertHomeDir(place.home_dir === null ? home : place.home_dir, place.company, rules);
   const real = await realPlace(home);

@@ -4,7 +4,7 @@ import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findCompany, type HomeRules } from '../companies/index.ts';
-import { homeOf } from './agent-home.ts';
+import { homeOf, type HomePlace } from './agent-home.ts';
 import type { AgentRow } from './present.ts';
 
 const { agent_runtime_states } = schema;
@@ -18,13 +18,7 @@ export interface StoredSession {
 }
 
 /** Where an agent's programs run, and what they go on from. */
-export interface AgentPlace {
-  /** Overrides; null: the usual place. */
-  home_dir: string | null;
-  company_home_dir: string | null;
-  company: { id: string; slug: string };
-  /** Overrides of the company's other agents. */
-  other_homes: string[];
+export interface AgentPlace extends HomePlace {
   session: StoredSession | null;
   /** Which session it is; a run's end stores its own only in the place of this one. */
   session_version: string | null;

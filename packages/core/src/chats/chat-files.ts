@@ -1,5 +1,4 @@
 /** Files of messages: whoever may see the chat may have them, and prompts are told what they say. */
-import type { ChatFile } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
@@ -9,7 +8,7 @@ import {
   textsAwaited,
   withinBounds,
 } from '../attachments/index.ts';
-import type { ChatMessageRow, ChatRow } from './present.ts';
+import type { ChatRow } from './present.ts';
 
 const { attachments, chat_messages } = schema;
 
@@ -57,14 +56,4 @@ export async function findChatFile(
     .innerJoin(chat_messages, eq(chat_messages.id, attachments.chat_message_id))
     .where(and(eq(attachments.id, id), eq(chat_messages.chat_id, chat.id)));
   return row;
-}
-
-export function presentFiles(row: Pick<ChatMessageRow, 'chat_id' | 'attachments'>): ChatFile[] {
-  return row.attachments.map(({ id, filename, content_type, size_bytes }) => ({
-    id,
-    filename,
-    content_type,
-    size_bytes,
-    download_path: `/api/chats/${row.chat_id}/attachments/${id}/download`,
-  }));
 }

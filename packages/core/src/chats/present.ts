@@ -1,6 +1,7 @@
 import {
   type Chat,
   type ChatChannel,
+  type ChatFile,
   type ChatMessage,
   type ChatMessageStatus,
   chatChannels,
@@ -8,7 +9,6 @@ import {
 import type { schema } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import type { Change } from '../activity/index.ts';
-import { presentFiles } from './chat-files.ts';
 
 export type ChatRow = typeof schema.chats.$inferSelect;
 export type ChatMessageRow = typeof schema.chat_messages.$inferSelect;
@@ -51,6 +51,16 @@ export function presentMessage(row: ChatMessageRow): ChatMessage {
     run_id: row.run_id,
     created_at: row.created_at,
   };
+}
+
+function presentFiles(row: Pick<ChatMessageRow, 'chat_id' | 'attachments'>): ChatFile[] {
+  return row.attachments.map(({ id, filename, content_type, size_bytes }) => ({
+    id,
+    filename,
+    content_type,
+    size_bytes,
+    download_path: `/api/chats/${row.chat_id}/attachments/${id}/download`,
+  }));
 }
 
 /** Told to those who may see the chat; nothing of what is said there goes into the company's activity. */

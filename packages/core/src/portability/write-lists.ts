@@ -1,30 +1,16 @@
 /** Writes what is new of a bundle, list by list in the order of their references: a statement or two for each. */
-import type { Actor, CompanyBundle } from '@acp/contract';
+import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import type { Vault } from '@acp/kernel';
 import { insertAgents } from '../agents/index.ts';
-import { insertPolicies, type NewPolicy } from '../budgets/index.ts';
-import type { CompanyRow } from '../companies/index.ts';
+import { insertPolicies } from '../budgets/index.ts';
 import { insertGoals } from '../goals/index.ts';
 import { insertLabels } from '../issues/index.ts';
 import { insertProjects } from '../projects/index.ts';
-import { insertProviders, type NewProvider } from '../providers/index.ts';
+import { insertProviders } from '../providers/index.ts';
 import { insertRoutines } from '../routines/index.ts';
 import { insertAgentSkills, insertSkills } from '../skills/index.ts';
-import type { BundleIds } from './bundle-ids.ts';
 import * as rows from './bundle-rows.ts';
-import { writeWork } from './write-work.ts';
-
-export interface Written {
-  bundle: CompanyBundle;
-  ids: BundleIds;
-  company: CompanyRow;
-  providers: readonly NewProvider[];
-  policies: readonly NewPolicy[];
-  /** Of the database, RFC 3339. */
-  now: string;
-  vault: Vault;
-}
+import { writeWork, type Written } from './write-work.ts';
 
 export async function writeLists(tx: Tx, actor: Actor, written: Written): Promise<void> {
   const { ids, company, vault } = written;

@@ -1,12 +1,26 @@
-import type { Actor } from '@acp/contract';
+import type { Actor, CompanyBundle } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { newId } from '@acp/kernel';
+import { newId, type Vault } from '@acp/kernel';
+import type { NewPolicy } from '../budgets/index.ts';
 import { insertComments } from '../comments/index.ts';
+import type { CompanyRow } from '../companies/index.ts';
 import { insertDocuments } from '../documents/index.ts';
 import { insertIssueLabels, insertIssues, insertRelations } from '../issues/index.ts';
 import { insertNotes } from '../notes/index.ts';
+import type { NewProvider } from '../providers/index.ts';
+import type { BundleIds } from './bundle-ids.ts';
 import * as rows from './bundle-rows.ts';
-import type { Written } from './write-lists.ts';
+
+export interface Written {
+  bundle: CompanyBundle;
+  ids: BundleIds;
+  company: CompanyRow;
+  providers: readonly NewProvider[];
+  policies: readonly NewPolicy[];
+  /** Of the database, RFC 3339. */
+  now: string;
+  vault: Vault;
+}
 
 /** Issues with what lies on them, and notes, which may lie there too. */
 export async function writeWork(tx: Tx, actor: Actor, written: Written): Promise<void> {
