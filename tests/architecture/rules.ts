@@ -76,6 +76,7 @@ export const sliceOrder = [
   'security',
   'identity',
   'companies',
+  'egress',
   'secrets',
   'providers',
   'agents',

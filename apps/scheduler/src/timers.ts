@@ -13,6 +13,7 @@ import {
   deleteOldLoginFailures,
   deleteRoutineRunsBefore,
   deleteOldKeyAddresses,
+  deleteRefusalsBefore,
   deleteRunsBefore,
   deleteSecurityEventsBefore,
   deleteTaskWebhooksOfEnded,
@@ -272,6 +273,9 @@ async function deleteOldRuns({ database: { db }, config }: TimerContext, signal:
   deleted = RUN_BATCH;
   while (deleted === RUN_BATCH && !signal.aborted)
     deleted = await deleteRoutineRunsBefore(db, days, RUN_BATCH);
+  deleted = EVENT_BATCH;
+  while (deleted === EVENT_BATCH && !signal.aborted)
+    deleted = await deleteRefusalsBefore(db, days, EVENT_BATCH);
 }
 
 /** How long things lie in the trash where no setting says otherwise (decisions 7.6). */

@@ -76,6 +76,7 @@ export * from './chats.ts';
 export * from './councils.ts';
 export * from './evolutions.ts';
 export * from './compiled-index.ts';
+export * from './egress.ts';
 export * from './subagents.ts';
 export * from './routines.ts';
 export * from './routine-endpoints.ts';

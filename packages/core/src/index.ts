@@ -7,6 +7,7 @@ export * from './trash/index.ts';
 export * from './security/index.ts';
 export * from './identity/index.ts';
 export * from './companies/index.ts';
+export * from './egress/index.ts';
 export * from './secrets/index.ts';
 export * from './providers/index.ts';
 export * from './agents/index.ts';

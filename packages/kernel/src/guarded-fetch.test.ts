@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { createGuardedFetch, EgressError, isForbiddenAddress, type Lookup } from './index.ts';
+import { createGuardedFetch, EgressError, HostList, isForbiddenAddress, type Lookup } from './index.ts';
 
 describe('forbidden addresses', () => {
   it.each(['1.1.1.1', '203.0.114.1', '2606:4700::1111', '::ffff:8.8.8.8'])(
@@ -203,6 +203,24 @@ describe('the guarded fetch', () => {
       'aborted',
     );
     await expect(guarded('http://127.0.0.1:2/')).rejects.toBeInstanceOf(TypeError);
+  });
+
+  it('held to a list of hosts reaches these alone, by redirects and over connections that are open too', async () => {
+    const open = createGuardedFetch({ egress: 'any' });
+    const [here, other] = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
+    await (await open(`${other}/`)).text();
+    const held = open.within(HostList.of([`127.0.0.1:${port}`]));
+    expect((await held(`${here}/`)).status).toBe(200);
+    await refused(held(`${other}/`));
+    await refused(held(`${here}/?to=${other}/`));
+    await refused(held(new Request(`${other}/`)));
+    await refused(open.within(HostList.of([]))(`${here}/`));
+    expect(seen).toEqual([]);
+    expect((await open.within(null)(`${other}/`)).status).toBe(200);
+    // What the fetch itself refuses no list allows.
+    await refused(
+      createGuardedFetch({ egress: 'public' }).within(HostList.of([`127.0.0.1:${port}`]))(`${here}/`),
+    );
   });
 });
 

@@ -5,8 +5,9 @@
  */
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
+import { Agent, buildConnector, type Dispatcher, fetch as undiciFetch } from 'undici';
 import { isForbiddenAddress, type EgressPolicy } from './address-policy.ts';
+import { type HostList, portOf } from './host-list.ts';
 
 export interface GuardedFetchOptions {
   egress: EgressPolicy;
@@ -23,6 +24,12 @@ export type Lookup = (
   hostname: string,
   done: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void;
+
+/** Held to a list of hosts beside its own rules, with the connections of the one that is not. */
+export type GuardedFetch = typeof fetch & {
+  /** @param list every redirect is held to it too; null: there is none */
+  within(list: HostList | null): typeof fetch;
+};
 
 /** The request was refused before a connection was made; the message names the host, never the resolved address. */
 export class EgressError extends Error {
@@ -47,8 +54,24 @@ export function connectionFailure(error: unknown): string {
  * A `fetch` that throws EgressError for a host or address that is not allowed. It has no idle or total timeout of
  * its own: the caller brings a signal. Each one has its own connection pool; make one and keep it.
  */
-export function createGuardedFetch(options: GuardedFetchOptions): typeof fetch {
-  const dispatcher = new Agent({ connect: guardedConnector(options), headersTimeout: 0, bodyTimeout: 0 });
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
+  const agent = new Agent({ connect: guardedConnector(options), headersTimeout: 0, bodyTimeout: 0 });
+  const open = fetchThrough(agent);
+  return Object.assign(open, {
+    // Connections are shared, and one that is open already is not made again: so the list is held against every request.
+    within: (list: HostList | null) => (list === null ? open : fetchThrough(agent.compose(heldTo(list)))),
+  });
+}
+
+function heldTo(list: HostList): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const url = new URL(String(options.origin));
+    if (list.coversUrl(url)) return dispatch(options, handler);
+    throw new EgressError(`${url.hostname}:${portOf(url)}`, 'the company’s list of hosts does not have it');
+  };
+}
+
+function fetchThrough(dispatcher: Dispatcher): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : input;
     const { body, headers, ...rest } = await portable(input, init);

@@ -82,7 +82,9 @@ export type { PluginWalls } from './plugin-walls.ts';
 export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { connectionFailure, createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
-export type { GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
+export type { GuardedFetch, GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
+export { HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
+export type { HostRule } from './host-list.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
 export {
   dropIfEmpty,

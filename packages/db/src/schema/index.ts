@@ -4,6 +4,7 @@ export * from './settings.ts';
 export * from './identity.ts';
 export * from './second-factors.ts';
 export * from './companies.ts';
+export * from './egress.ts';
 export * from './agents.ts';
 export * from './projects.ts';
 export * from './federation.ts';

@@ -1,0 +1,93 @@
+import { type Actor, type CompanyEgress, MOST_EGRESS_HOSTS, type SetEgress } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict, HostList, invalid, readHostRule, writeHostRule } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { actorColumns, recordChanges } from '../activity/index.ts';
+
+const { company_egress } = schema;
+
+/** What something of the company is held to; null: there is no list. */
+export async function egressList(tx: Tx, company_id: string): Promise<HostList | null> {
+  const { hosts } = await readEgress(tx, company_id);
+  return hosts === null ? null : HostList.of(hosts);
+}
+
+export async function readEgress(tx: Tx, company_id: string): Promise<CompanyEgress> {
+  const [row] = await tx
+    .select({ hosts: company_egress.hosts, version: company_egress.version })
+    .from(company_egress)
+    .where(eq(company_egress.company_id, company_id));
+  return row ?? { hosts: null, version: 0 };
+}
+
+/**
+ * Puts another list in place of the one that was read, or none. @throws invalid for a line that names no host, conflict
+ * where somebody else has changed it meanwhile
+ */
+export async function setEgress(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { hosts: written, version }: SetEgress,
+): Promise<CompanyEgress> {
+  const hosts = written === null ? null : cleanHosts(written);
+  const before = await readEgress(tx, company_id);
+  const { user_id: updated_by_user_id } = actorColumns(actor);
+  const [row] = await tx
+    .insert(company_egress)
+    .values({ company_id, hosts, version: 1, updated_by_user_id })
+    .onConflictDoUpdate({
+      target: company_egress.company_id,
+      set: { hosts, version: sql`${company_egress.version} + 1`, updated_by_user_id, updated_at: sql`now()` },
+      setWhere: eq(company_egress.version, version),
+    })
+    .returning({ hosts: company_egress.hosts, version: company_egress.version });
+  if (row === undefined || row.version !== version + 1)
+    throw conflict('the list was changed meanwhile: look at it again');
+  await recordChanges(tx, actor, [
+    {
+      company_id,
+      action: 'company.egress_updated',
+      entity_type: 'company',
+      entity_id: company_id,
+      details: { version: row.version, hosts, ...difference(before.hosts ?? [], hosts ?? []) },
+    },
+  ]);
+  return row;
+}
+
+/** To the list as it is by now. @throws invalid for what names no host, conflict where there is no list */
+export async function addEgressHost(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  host: string,
+): Promise<CompanyEgress> {
+  const before = await readEgress(tx, company_id);
+  if (before.hosts === null) throw conflict('the company has no list');
+  const [clean] = cleanHosts([host]);
+  if (before.hosts.includes(clean!)) return before;
+  return setEgress(tx, actor, company_id, { ...before, hosts: [...before.hosts, host] });
+}
+
+/** Each once, as it is compared, in the order of the alphabet. */
+function cleanHosts(written: readonly string[]): string[] {
+  const clean = written.map((text) => {
+    const rule = readHostRule(text);
+    if (rule === undefined)
+      throw invalid(
+        `hosts: “${text.slice(0, 100)}” is none: write host, host:port, *.domain or *.domain:port`,
+      );
+    return writeHostRule(rule);
+  });
+  const hosts = [...new Set(clean)].toSorted();
+  if (hosts.length > MOST_EGRESS_HOSTS) throw invalid(`hosts: at most ${MOST_EGRESS_HOSTS}`);
+  return hosts;
+}
+
+function difference(before: readonly string[], after: readonly string[]) {
+  return {
+    added: after.filter((host) => !before.includes(host)),
+    removed: before.filter((host) => !after.includes(host)),
+  };
+}

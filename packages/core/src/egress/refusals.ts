@@ -1,0 +1,79 @@
+import type { EgressDoor, EgressRefusal } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { asc, desc, eq, sql } from 'drizzle-orm';
+
+const { egress_refusals } = schema;
+
+/** Rows that a company has beside those of its runs: a plugin may ask for any number of names. */
+const MOST_WITHOUT_RUN = 200;
+const SHOWN = 50;
+const NAME_LENGTH = 253;
+
+/** Of a company, over all that asked. */
+export interface RefusedPlace {
+  host: string;
+  port: number;
+  times: number;
+  doors: EgressDoor[];
+  last_at: Date;
+  /** The latest run that asked, where one did. */
+  run_id: string | null;
+}
+
+/**
+ * Counts what was asked for in vain. Of places that only the company itself is known to have asked for no more are kept than
+ * can be shown.
+ * @param run_id null: no run asked
+ */
+export async function recordRefusals(
+  tx: Tx,
+  { company_id, run_id }: { company_id: string; run_id: string | null },
+  refusals: readonly EgressRefusal[],
+): Promise<void> {
+  if (refusals.length === 0) return;
+  const subject_id = run_id ?? company_id;
+  const rows = refusals.map(({ host, ...rest }) => ({ ...rest, host: host.slice(0, NAME_LENGTH) }));
+  await tx.execute(sql`
+    insert into egress_refusals as kept (company_id, subject_id, host, port, door, times)
+    select ${company_id}, ${subject_id}, host, port, min(door), sum(times)
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(host text, port int, door text, times int)
+    where ${run_id !== null} or (select count(*) from egress_refusals where subject_id = ${subject_id}) < ${MOST_WITHOUT_RUN}
+      or exists (select from egress_refusals e where e.subject_id = ${subject_id} and e.host = r.host and e.port = r.port)
+    group by host, port order by host, port
+    on conflict (subject_id, host, port) do update set
+      times = least(kept.times::bigint + excluded.times, 2000000000)::int, last_at = now()`);
+}
+
+/** What one run was refused, the most often asked first. */
+export async function runRefusals(tx: Tx, run_id: string): Promise<EgressRefusal[]> {
+  const rows = await tx
+    .select({
+      host: egress_refusals.host,
+      port: egress_refusals.port,
+      times: egress_refusals.times,
+      door: egress_refusals.door,
+    })
+    .from(egress_refusals)
+    .where(eq(egress_refusals.subject_id, run_id))
+    .orderBy(desc(egress_refusals.times), asc(egress_refusals.host), asc(egress_refusals.port));
+  return rows as EgressRefusal[];
+}
+
+/** What a company was refused of late, the latest first. */
+export async function listRefusals(tx: Tx, company_id: string): Promise<RefusedPlace[]> {
+  const { rows } = await tx.execute<Omit<RefusedPlace, 'last_at'> & { last_at: string }>(sql`
+    select host, port, sum(times)::int as times, array_agg(distinct door) as doors, max(last_at) as last_at,
+      (array_agg(subject_id order by last_at desc) filter (where subject_id <> company_id))[1] as run_id
+    from (select * from egress_refusals where company_id = ${company_id} order by last_at desc limit 1000) as late
+    group by host, port order by max(last_at) desc, host limit ${SHOWN}`);
+  return rows.map((row) => ({ ...row, last_at: new Date(row.last_at) }));
+}
+
+/** Forgets those of more than `days` ago. @returns how many, at most `limit` */
+export async function deleteRefusalsBefore(tx: Tx, days: number, limit: number): Promise<number> {
+  const result = await tx.execute(sql`
+    delete from egress_refusals where ctid in (
+      select ctid from egress_refusals where last_at < now() - make_interval(days => ${days})
+      order by last_at limit ${limit})`);
+  return result.rowCount ?? 0;
+}
