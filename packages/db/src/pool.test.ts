@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { testDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { isUniqueViolation, openDatabase, transaction } from './index.ts';
-import type { Database, DatabaseOptions } from './index.ts';
+import type { Database, DatabaseOptions, Tx } from './index.ts';
 
 let url: string;
 let opened: Database[] = [];
@@ -38,6 +38,12 @@ describe('a database', () => {
   it('leaves no named statement in a session unless it is told to', async () => {
     expect(await namedStatements(open())).toEqual([]);
     expect(await namedStatements(open({ prepared_statements: true }))).toEqual([{ name: 'by_name' }]);
+  });
+
+  it('has no statement compiled, wherever a session is its own or a transaction says so', async () => {
+    const setting = async (tx: Tx) => (await tx.execute<{ jit: string }>(sql`show jit`)).rows[0]?.jit;
+    expect(await setting(open({ prepared_statements: true }).db)).toBe('off');
+    expect(await transaction(open(), setting)).toBe('off');
   });
 
   it('prepares a statement with values once it comes again, and answers the same', async () => {

@@ -55,6 +55,9 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 const STATEMENT_MS = 30_000;
 const LOCK_MS = 10_000;
 
+// Compiling a statement takes tens of milliseconds, and pays for none of ours: they end after a few.
+const COMPILES_NOTHING = '-c jit=off';
+
 // The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
 const BEGIN = 'begin isolation level read committed';
 
@@ -85,6 +88,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(options.prepared_statements
       ? {
           ...limits,
+          options: COMPILES_NOTHING,
           idle_in_transaction_session_timeout: options.idle_in_transaction_ms ?? IDLE_IN_TRANSACTION_MS,
         }
       : {}),
@@ -101,7 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     db: drizzle(pool),
     pool,
     // A pooler's session is anybody's: there the transaction sets them for itself.
-    begin: options.prepared_statements ? BEGIN : `${BEGIN};${localSettings(limits)}`,
+    begin: options.prepared_statements ? BEGIN : `${BEGIN}; set local jit = off;${localSettings(limits)}`,
     statements: () => statements,
     poolStats: () => ({
       max: options.max,
