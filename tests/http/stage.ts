@@ -73,7 +73,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['commentId', 'labelId'], stageIssueParts],
   [['runId', 'heartbeat_run'], stageRun],
   [['token', 'inviteId', 'joinRequestId'], stageInvites],
-  [['projectId', 'goalId', 'noteId', 'secretId', 'providerId'], stageThings],
+  [['hookId', 'projectId', 'goalId', 'noteId', 'secretId', 'providerId'], stageThings],
   [['type', 'entityId', 'trashId'], stageTrash],
   [['skillId', 'path', 'slug', 'taskSessionId'], stageAgentParts],
   [['approvalId', 'approvalCommentId', 'policyId', 'incidentId'], stageDecisions],
@@ -330,7 +330,11 @@ async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRo
   const key = { name: `Provider of ${unique}`, adapter_type: 'family_chat_a' } as const;
   const rules = { egress: 'any' } as const;
   const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
+  const hookId = newId();
+  const hook = { project_id: project.id, company_id, public_id: hookId, secret_sealed: 'never opened' };
+  await tx.insert(schema.repository_webhooks).values(hook);
   return {
+    hookId,
     projectId: project.id,
     goalId: goal.id,
     noteId: note.id,

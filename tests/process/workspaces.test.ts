@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type {
   Issue,
+  NewRepositoryWebhook,
   ReviewComment,
   Run,
   Workspace,
@@ -23,6 +24,7 @@ import {
   startService,
   waitFor,
 } from '@acp/testkit';
+import { sign } from '@octokit/webhooks-methods';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Api, baseEnv, createTeam, signIn, type Team } from './api.ts';
@@ -34,6 +36,7 @@ const TOKEN = 'correct-horse-battery';
 let folder: string;
 let server: GitServer;
 let github: FakeGithubPulls;
+let web: ServiceProcess;
 let api: Api;
 let startScheduler: () => Promise<ServiceProcess>;
 
@@ -65,7 +68,8 @@ beforeAll(async () => {
     SERVICE_REPOSITORY_HOSTS: server.host,
     SERVICE_REPOSITORY_APIS: `${server.host}=github:${github.url}`,
   };
-  api = await signIn(await startService({ ...env, SERVICE_ROLE: 'web' }));
+  web = await startService({ ...env, SERVICE_ROLE: 'web' });
+  api = await signIn(web);
   startScheduler = async () => startService({ ...env, SERVICE_ROLE: 'scheduler' });
 });
 
@@ -144,6 +148,23 @@ withBubblewrap('an issue', () => {
     expect(await act('pull-request', {})).toMatchObject({ status: 'done', error: null });
     const [product] = await api.call<WorkProduct[]>('GET', `/api/issues/${issue.id}/work-products`);
     expect(product).toMatchObject({ type: 'pull_request', status: 'active', provider: 'github' });
+
+    // Somebody approves it over there, of which the host says a word.
+    const hook = await api.call<NewRepositoryWebhook>(
+      'POST',
+      `/api/projects/${issue.project_id}/repository-webhook`,
+    );
+    github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
+    const news = JSON.stringify({ pull_request: { head: { ref: workspace.branch } } });
+    await fetch(`${web.url}/api/repository-webhooks/${hook.public_id}`, {
+      method: 'POST',
+      headers: { 'x-hub-signature-256': await sign(hook.secret, news), 'content-type': 'application/json' },
+      body: news,
+    });
+    await waitFor(async () => (await api.call<Workspace>('GET', here)).review_state === 'approved', {
+      what: 'the approval',
+      timeout_ms: 10_000,
+    });
     expect(await act('merge', {})).toMatchObject({ status: 'done', error: null });
     await waitFor(async () => (await api.call<Issue>('GET', `/api/issues/${issue.id}`)).status === 'done', {
       what: 'the end of the issue',

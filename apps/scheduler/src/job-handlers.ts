@@ -14,6 +14,7 @@ import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
 import { executeRunJob } from './jobs/execute-run.ts';
 import { extractTextJob } from './jobs/extract-text.ts';
 import { commandHandlers } from './jobs/run-command.ts';
+import { lookAtPullRequestJob } from './jobs/look-at-pull-request.ts';
 import { settleAgentJob } from './jobs/settle-agent.ts';
 import { settleBudgetsJob } from './jobs/settle-budgets.ts';
 import { settleCompanyJob } from './jobs/settle-company.ts';
@@ -55,6 +56,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'advance-evolution': consumer('advance-evolution', advanceEvolutionJob, few),
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
   'act-on-workspace': consumer('act-on-workspace', actOnWorkspaceJob, few),
+  'look-at-pull-request': consumer('look-at-pull-request', lookAtPullRequestJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),

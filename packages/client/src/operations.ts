@@ -2189,6 +2189,39 @@ export interface Operations {
     answer: WorkspaceAction;
   };
   /**
+   * The webhook of the project’s repository, without its secret; 404 where there is none.
+   */
+  'repository-webhooks.get': {
+    path: {
+      projectId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: RepositoryWebhook;
+  };
+  /**
+   * Makes it, or makes it anew: address and secret of the one before stop at once. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.
+   */
+  'repository-webhooks.create': {
+    path: {
+      projectId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: NewRepositoryWebhook;
+  };
+  /**
+   * Deletes it: the host’s state is then asked for every now and then alone.
+   */
+  'repository-webhooks.delete': {
+    path: {
+      projectId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
    * Notes that are not archived, newest first; with `q` the best matches first.
    */
   'notes.list': {
@@ -5339,6 +5372,21 @@ export interface OpenPullRequest {
 export interface MergePullRequest {
   method?: 'merge' | 'squash' | 'rebase';
 }
+export interface RepositoryWebhook {
+  project_id: string;
+  public_id: string;
+  last_event: string | null;
+  received_at: string | null;
+  created_at: string;
+}
+export interface NewRepositoryWebhook {
+  project_id: string;
+  public_id: string;
+  last_event: string | null;
+  received_at: string | null;
+  created_at: string;
+  secret: string;
+}
 export interface Note {
   id: string;
   company_id: string;
@@ -7377,6 +7425,9 @@ export const routes = {
   'workspace-actions.push': ['POST', "/api/issues/{issueId}/workspace/push", true],
   'workspace-actions.open-pull-request': ['POST', "/api/issues/{issueId}/workspace/pull-request", true],
   'workspace-actions.merge': ['POST', "/api/issues/{issueId}/workspace/merge", true],
+  'repository-webhooks.get': ['GET', "/api/projects/{projectId}/repository-webhook", false],
+  'repository-webhooks.create': ['POST', "/api/projects/{projectId}/repository-webhook", true],
+  'repository-webhooks.delete': ['DELETE', "/api/projects/{projectId}/repository-webhook", false],
   'notes.list': ['GET', "/api/companies/{companyId}/notes", false],
   'notes.create': ['POST', "/api/companies/{companyId}/notes", true],
   'notes.get': ['GET', "/api/notes/{noteId}", false],

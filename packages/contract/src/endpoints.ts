@@ -37,6 +37,7 @@ import { noteEndpoints } from './notes.ts';
 import { pluginEndpoints } from './plugin-endpoints.ts';
 import { portabilityEndpoints } from './portability.ts';
 import { projectEndpoints } from './projects.ts';
+import { repositoryWebhookEndpoints } from './repository-webhooks.ts';
 import { routineEndpoints, routineTriggerEndpoints } from './routine-endpoints.ts';
 import { liveEndpoints, runEndpoints } from './run-endpoints.ts';
 import { providerEndpoints } from './providers.ts';
@@ -82,6 +83,7 @@ export const endpoints: readonly EndpointRow[] = [
   workProductEndpoints,
   workspaceEndpoints,
   workspaceActionEndpoints,
+  repositoryWebhookEndpoints,
   noteEndpoints,
   skillEndpoints,
   knowledgeEndpoints,

@@ -58,6 +58,7 @@ export * from './attachments.ts';
 export * from './work-products.ts';
 export * from './workspaces.ts';
 export * from './workspace-actions.ts';
+export * from './repository-webhooks.ts';
 export * from './notes.ts';
 export * from './skills.ts';
 export * from './agent-files.ts';

@@ -158,6 +158,16 @@ const rows = {
     sweep: 'workspace-actions: queued ones, and those whose scheduler let go, are offered again',
     doc: 'Pushes the branch of a workspace, opens its pull request or merges it, as a person has asked.',
   },
+  'look-at-pull-request': {
+    payload: Type.Object({ workspace_id: Uuid }),
+    retry_limit: 3,
+    retry_delay_sec: 10,
+    retry_backoff: true,
+    expire_sec: 120,
+    sweep:
+      'pull-requests: open ones are looked at every now and then; one that others opened is found by its next webhook',
+    doc: 'Asks the host for the pull request of a workspace’s branch, because its webhook said that something happened.',
+  },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),
     retry_limit: 2,

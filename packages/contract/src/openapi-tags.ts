@@ -44,6 +44,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   portability: 'Companies as files: out, in, and ready-made.',
   projects: 'Bodies of work.',
   providers: 'Model vendors that a company brings.',
+  'repository-webhooks': 'How GitHub and GitLab say that a pull request has changed.',
   references: 'Plain texts for agents.',
   'review-comments': 'What people say of lines of a diff.',
   relations: 'What blocks, depends on or belongs to what.',

@@ -1,5 +1,6 @@
 /** What people have done with a workspace: the scheduler does it, with the project's secret. */
 import {
+  claimPullRequestOf,
   claimWorkspaceAction,
   type ClaimedAction,
   finishWorkspaceAction,
@@ -7,7 +8,6 @@ import {
   lookSoon,
   notePullRequest,
   notePushed,
-  openPullRequestOf,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -116,7 +116,7 @@ async function merge(
   signal: AbortSignal,
 ): Promise<void> {
   const { database } = sources;
-  const row = await openPullRequestOf(database.db, workspace.id);
+  const row = await claimPullRequestOf(database.db, workspace.id);
   if (row === undefined) throw new GitError('there is no open pull request', null);
   const host: GitHost = hostOf(sources.config, remote);
   const seen = await host.look(row.number, signal);
@@ -127,7 +127,9 @@ async function merge(
     await host.merge(row.number, workspace.pushed_commit, method, signal);
   }
   await lookSoon(database.db, row);
+  const fresh = await claimPullRequestOf(database.db, workspace.id);
   const after = await host.look(row.number, signal);
-  await transaction(database, async (tx) => notePullRequest(tx, row, after));
+  // Undefined: somebody has seen the end of it meanwhile.
+  if (fresh !== undefined) await transaction(database, async (tx) => notePullRequest(tx, fresh, after));
   if (after.state !== 'merged') throw new GitError('the server has not merged it', null);
 }

@@ -154,7 +154,8 @@ function messageIn(text: string): string {
 export function tokenOf(secret: string | null): string {
   if (secret === null) throw new GitError('the project has no secret for its repository', null);
   const login = secret.trim();
-  if (login.startsWith('-----BEGIN'))
-    throw new GitError('pull requests need a token: the secret is an SSH key', null);
+  if (isPrivateKey(login)) throw new GitError('pull requests need a token: the secret is an SSH key', null);
   return login.includes(':') ? login.slice(login.indexOf(':') + 1) : login;
 }
+
+export const isPrivateKey = (secret: string): boolean => secret.trim().startsWith('-----BEGIN');

@@ -1,5 +1,5 @@
 import { GitError } from './git.ts';
-import { type GitHost, type HostConfig, placeOfRepository } from './git-host.ts';
+import { type GitHost, type HostConfig, isPrivateKey, placeOfRepository } from './git-host.ts';
 import { Github } from './github.ts';
 import { Gitlab } from './gitlab.ts';
 import type { Repository } from './repository-cache.ts';
@@ -14,3 +14,7 @@ export function hostOf(config: HostConfig, { repo_url, secret }: Repository): Gi
     );
   return place.provider === 'github' ? new Github(config, place, secret) : new Gitlab(config, place, secret);
 }
+
+/** Whether there is a server that `hostOf` could give, and a token for it. */
+export const hasPullRequests = (config: HostConfig, { repo_url, secret }: Repository): boolean =>
+  placeOfRepository(config, repo_url) !== undefined && secret !== null && !isPrivateKey(secret);

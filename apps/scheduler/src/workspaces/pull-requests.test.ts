@@ -2,11 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
+  claimPullRequestOf,
   createSecret,
   findIssue,
   findWorkspace,
   listWorkspaceActions,
   listWorkProducts,
+  notePullRequest,
   openWorkspace,
   requestWorkspaceAction,
   storeWorkspaceState,
@@ -20,7 +22,7 @@ import type { FakeGithubPulls, GitServer } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { actOnWorkspace } from './act-on-workspace.ts';
 import { type WorkspaceSources, workspaceSources } from './sources.ts';
-import { watchPullRequests } from './watch-pull-requests.ts';
+import { lookAtBranch, watchPullRequests } from './watch-pull-requests.ts';
 
 const TOKEN = 'correct-horse-battery';
 const { signal } = new AbortController();
@@ -122,7 +124,8 @@ async function stage() {
     await actOnWorkspace(sources, id, signal);
     return (await listWorkspaceActions(tx, row, {})).items[0]!;
   };
-  const product = async () => (await listWorkProducts(tx, row, {})).items[0];
+  const products = async () => (await listWorkProducts(tx, row, {})).items;
+  const product = async () => (await products())[0];
   const look = async () => {
     await tx.update(schema.pull_requests).set({ next_look_at: new Date(0) });
     await watchPullRequests(sources, signal);
@@ -135,6 +138,7 @@ async function stage() {
     commit,
     act,
     product,
+    products,
     look,
   };
 }
@@ -222,6 +226,47 @@ describe('a pull request', () => {
     expect(await s.product()).toMatchObject({ status: 'merged' });
     expect(await findIssue(database.db, s.issue.id)).toMatchObject({ status: 'done' });
     expect(await server.git('rev-parse', 'main')).toBe(sha);
+    expect(github.complaints).toEqual([]);
+  });
+
+  it('is looked at when its host says so, however many say so at once, and an older look does not undo it', async () => {
+    const s = await stage();
+    await s.commit('f\n');
+    await s.act('open_pull_request');
+    const { id } = (await findWorkspace(database.db, s.issue))!;
+    const before = await claimPullRequestOf(database.db, id);
+    github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
+    await Promise.all([1, 2, 3].map(async () => lookAtBranch(sources, id, signal)));
+    expect(await s.product()).toMatchObject({ review_state: 'approved' });
+    const stale = {
+      ...github.pulls[0]!,
+      url: '',
+      review_state: 'pending',
+      health_status: 'unknown',
+    } as const;
+    await transaction(database, async (tx) =>
+      notePullRequest(tx, before!, { ...stale, state: 'closed', head_commit: null }),
+    );
+    expect(await s.product()).toMatchObject({ status: 'active', review_state: 'approved' });
+  });
+
+  it('that others have opened for the branch is found, closed, and is the same one when it is opened again', async () => {
+    const s = await stage();
+    await s.commit('g\n');
+    await s.act('push');
+    const { id } = (await findWorkspace(database.db, s.issue))!;
+    const hear = async () => lookAtBranch(sources, id, signal);
+    await hear();
+    expect(await s.product()).toBeUndefined();
+    const theirs = { number: 7, title: 'By hand', body: '', head: s.branch, base: 'main', draft: false };
+    github.pulls.push({ ...theirs, state: 'open', merged_at: null });
+    await Promise.all([hear(), hear()]);
+    expect(await s.products()).toMatchObject([{ title: 'By hand', status: 'active' }]);
+    github.pulls[0]!.state = 'closed';
+    await hear();
+    github.pulls[0]!.state = 'open';
+    await hear();
+    expect(await s.products()).toMatchObject([{ external_id: '7', status: 'active' }]);
     expect(github.complaints).toEqual([]);
   });
 

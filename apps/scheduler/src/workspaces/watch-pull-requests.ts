@@ -1,13 +1,15 @@
 /** Looks at open pull requests every now and then: what becomes of them over there becomes of their work products. */
 import {
   claimDuePullRequests,
+  claimPullRequestOf,
+  keepPullRequest,
   notePullRequest,
   notePullRequestFailure,
   pullRequestSecret,
   type PullRequestRow,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { hostOf } from './host-of.ts';
+import { hasPullRequests, hostOf } from './host-of.ts';
 import { remoteOf } from './run-workspace.ts';
 import type { WorkspaceSources } from './sources.ts';
 
@@ -21,6 +23,27 @@ export async function watchPullRequests(sources: WorkspaceSources, signal: Abort
       await lookAt(sources, row, signal);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, next));
+}
+
+/**
+ * Because its host said that something happened: the open pull request, or, where none is known, one that somebody has opened
+ * over there for a branch of ours. Throws what goes wrong with finding one: the job is tried again.
+ */
+export async function lookAtBranch(
+  sources: WorkspaceSources,
+  workspace_id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, database } = sources;
+  const row = await claimPullRequestOf(database.db, workspace_id);
+  if (row !== undefined) return lookAt(sources, row, signal);
+  const found = await pullRequestSecret(database.db, { workspace_id });
+  const remote = found && (await remoteOf(sources, { workspace: found.workspace, project: found }));
+  if (!found?.workspace.branch || !remote || !hasPullRequests(config, remote)) return;
+  const host = hostOf(config, remote);
+  const state = await host.find(found.workspace.branch, signal);
+  if (state === undefined) return;
+  await transaction(database, async (tx) => keepPullRequest(tx, found.workspace, host.place, state));
 }
 
 async function lookAt(sources: WorkspaceSources, row: PullRequestRow, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Owns `workspaces`, `workspace_bundles`, `workspace_commits`, `workspace_files`, `workspace_actions`, `pull_requests` and
- * `review_comments`: the folder of an issue, what has changed in it, and what people say of that. Invariants: an issue has
+ * Owns `workspaces`, `workspace_bundles`, `workspace_commits`, `workspace_files`, `workspace_actions`, `pull_requests`,
+ * `repository_webhooks` and `review_comments`: the folder of an issue, what has changed in it, and what people say of that. Invariants: an issue has
  * one workspace; what is stored of it belongs to one version, whose bundle holds all that its repository has not.
  */
 export { findWorkspace, presentWorkspace, workspaceOf } from './present.ts';
@@ -27,6 +27,7 @@ export {
 export type { ClaimedAction, WorkspaceActionRow } from './actions.ts';
 export {
   claimDuePullRequests,
+  claimPullRequestOf,
   keepPullRequest,
   lookSoon,
   notePullRequest,
@@ -34,6 +35,15 @@ export {
   openPullRequestOf,
   pullRequestSecret,
 } from './pull-requests.ts';
+export {
+  createRepositoryWebhook,
+  deleteRepositoryWebhook,
+  findRepositoryWebhook,
+  noteHostNews,
+  openHostNews,
+  repositoryWebhookOf,
+} from './repository-webhooks.ts';
+export type { HostNews } from './repository-webhooks.ts';
 export type { PullRequestPlace, PullRequestRow, PullRequestState } from './pull-requests.ts';
 export { openWorkspace } from './open-workspace.ts';
 export type { OpenRemark, ProjectOfWorkspace, WorkspaceFacts } from './open-workspace.ts';

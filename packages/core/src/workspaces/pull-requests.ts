@@ -40,17 +40,32 @@ export async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<P
   return row;
 }
 
-/** Writes down a pull request that was opened, or found: once, however often it is told. */
+/**
+ * Writes down a pull request that was opened, or found: once, however often it is told, and the same one where it was opened
+ * again over there.
+ */
 export async function keepPullRequest(
   tx: Tx,
-  workspace: WorkspaceRow,
+  workspace: Pick<WorkspaceRow, 'id' | 'issue_id' | 'company_id' | 'branch' | 'base_branch'>,
   { provider, api_url, repository }: PullRequestPlace,
   state: PullRequestState,
 ): Promise<void> {
+  // Two that find it at the same moment wait for each other here.
+  await tx.execute(sql`select from workspaces where id = ${workspace.id} for update`);
   const issue = await findIssue(tx, workspace.issue_id);
   if (issue === undefined) return;
-  const known = await openPullRequestOf(tx, workspace.id);
-  if (known?.number === state.number && known.repository === repository) return;
+  const [known] = await tx
+    .select()
+    .from(pull_requests)
+    .where(
+      and(
+        eq(pull_requests.workspace_id, workspace.id),
+        eq(pull_requests.number, state.number),
+        eq(pull_requests.repository, repository),
+      ),
+    );
+  if (known?.open === true) return;
+  if (known !== undefined) return notePullRequest(tx, known, state);
   const product = await createWorkProduct(tx, director, issue, {
     type: 'pull_request',
     provider,
@@ -76,7 +91,7 @@ export async function keepPullRequest(
 /** Those that are due, which nobody else looks at for a while then. */
 export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullRequestRow[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
-    update pull_requests set next_look_at = now() + interval '5 minutes'
+    update pull_requests set next_look_at = now() + interval '5 minutes', looked_at = clock_timestamp()
     where work_product_id in (
       select work_product_id from pull_requests where open and next_look_at <= now()
       order by next_look_at limit ${limit} for update skip locked)
@@ -88,10 +103,22 @@ export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullR
     .where(sql`${pull_requests.work_product_id} in ${rows.map(({ id }) => id)}`);
 }
 
+/** The workspace's open one, about to be looked at: a look that began before is not believed any more. */
+export async function claimPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
+  const row = await openPullRequestOf(tx, workspace_id);
+  if (row === undefined) return undefined;
+  const [claimed] = await tx
+    .update(pull_requests)
+    .set({ looked_at: sql`clock_timestamp()` })
+    .where(eq(pull_requests.work_product_id, row.work_product_id))
+    .returning();
+  return claimed;
+}
+
 /** What a look needs beside the row. */
 export async function pullRequestSecret(
   tx: Tx,
-  { workspace_id }: PullRequestRow,
+  { workspace_id }: Pick<PullRequestRow, 'workspace_id'>,
 ): Promise<{ workspace: WorkspaceRow; repo_secret: string | null; repo_url: string | null } | undefined> {
   const [row] = await tx
     .select({ workspace: workspaces, repo_secret: projects.repo_secret, repo_url: projects.repo_url })
@@ -103,10 +130,15 @@ export async function pullRequestSecret(
 
 /**
  * What a look has shown: the work product follows, and a merge ends the issue, if its project says so. Nothing is written
- * where nothing has changed. The next look is the sooner the newer the last change is.
+ * where nothing has changed, or where a later look has begun, which sees more. The next look is the sooner the newer the last
+ * change is.
  */
 export async function notePullRequest(tx: Tx, row: PullRequestRow, seen: PullRequestState): Promise<void> {
   const open = seen.state === 'open';
+  const { rows: mine } = await tx.execute(sql`
+    select from pull_requests where work_product_id = ${row.work_product_id}
+      and looked_at is not distinct from ${row.looked_at} for update`);
+  if (mine.length === 0) return;
   const product = await findWorkProduct(tx, row.work_product_id);
   if (product === undefined) {
     // In the trash with its issue: nobody asks.

@@ -62,13 +62,15 @@ export const workspaces = pgTable(
     last_run_id: uuid(),
     last_used_at: instant(),
     removed_at: instant(),
+    /** When its pull request was, or is to be, looked at because of a webhook: one look in some seconds is enough. */
+    news_at: instant(),
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
   (t) => [
     uniqueIndex('workspaces_issue').on(t.issue_id),
     index('workspaces_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
-    index('workspaces_project').on(t.project_id),
+    index('workspaces_project_branch').on(t.project_id, t.branch),
     // What a sweep of one machine looks through.
     index('workspaces_place')
       .on(t.place, t.last_used_at)
@@ -156,6 +158,9 @@ export const review_comments = pgTable(
     status: text().notNull().default('open'),
     author_user_id: uuid(),
     author_agent_id: uuid(),
+    /** A run that ended well was told it then, as it was: again only when it changes, or is asked for again. */
+    told_at: instant(),
+    told_agent_id: uuid(),
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
@@ -223,6 +228,8 @@ export const pull_requests = pgTable(
       .notNull()
       .default(sql`now()`),
     failures: integer().notNull().default(0),
+    /** When the last look began: of two at once the later one is believed. */
+    looked_at: instant(),
     created_at: createdAt(),
   },
   (t) => [
@@ -231,5 +238,28 @@ export const pull_requests = pgTable(
       .where(sql`${t.open}`),
     index('pull_requests_workspace').on(t.workspace_id),
     index('pull_requests_company').on(t.company_id),
+  ],
+);
+
+/** Where the host of a project's repository says that something happened there. One per project. */
+export const repository_webhooks = pgTable(
+  'repository_webhooks',
+  {
+    project_id: uuid()
+      .primaryKey()
+      .references(() => projects.id, { onDelete: 'cascade' }),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    /** The end of its URL: opaque, and new with each secret. */
+    public_id: uuid().notNull(),
+    secret_sealed: text().notNull(),
+    last_event: text(),
+    received_at: instant(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('repository_webhooks_public_id').on(t.public_id),
+    index('repository_webhooks_company').on(t.company_id),
   ],
 );

@@ -1,6 +1,12 @@
-import { workspaceActionEndpoints as actions, workspaceEndpoints as rows } from '@acp/contract';
 import {
+  repositoryWebhookEndpoints as hooks,
+  workspaceActionEndpoints as actions,
+  workspaceEndpoints as rows,
+} from '@acp/contract';
+import {
+  createRepositoryWebhook,
   createReviewComment,
+  deleteRepositoryWebhook,
   deleteReviewComment,
   listChangedFiles,
   listCommits,
@@ -8,6 +14,7 @@ import {
   listReviewComments,
   listWorkspaceActions,
   presentWorkspace,
+  repositoryWebhookOf,
   requestWorkspaceAction,
   reviewWorkspace,
   updateReviewComment,
@@ -15,6 +22,7 @@ import {
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
+import { receiveHostNews } from './host-news.ts';
 
 export const workspaceRoutes: Route[] = [
   handle(rows.get, async (c) => presentWorkspace(await workspaceOf(c.tx, c.subject))),
@@ -38,4 +46,8 @@ export const workspaceRoutes: Route[] = [
     requestWorkspaceAction(c.tx, c.actor, c.subject, 'open_pull_request', c.body),
   ),
   handle(actions.merge, (c) => requestWorkspaceAction(c.tx, c.actor, c.subject, 'merge', c.body)),
+  handle(hooks.get, (c) => repositoryWebhookOf(c.tx, c.subject)),
+  handle(hooks.create, (c) => createRepositoryWebhook(c.tx, c.actor, c.subject, c.services.vault)),
+  handle(hooks.delete, (c) => deleteRepositoryWebhook(c.tx, c.actor, c.subject)),
+  handle(hooks.receive, (c) => receiveHostNews(c)),
 ];

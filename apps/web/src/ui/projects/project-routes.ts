@@ -1,18 +1,18 @@
-import { type Project, projectEndpoints as rows, projectStatuses } from '@acp/contract';
-import { listAgents, listGoals, listProjects, presentProject } from '@acp/core';
+import { type Project, projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
+import { findRepositoryWebhook, listAgents, listGoals, listProjects, presentProject } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
-import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo, words } from '../kit/format.ts';
+import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
+import { emptyState, notice, status } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
-import { readRepository, repositoryFields, repositoryForm } from './repository-form.ts';
+import { type Choices, projectForm, readProject } from './project-form.ts';
+import { webhookCard } from './webhook-card.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProject = { by: 'project', param: 'projectId' } as const;
@@ -24,6 +24,7 @@ const done: Record<string, string> = {
   created: 'The project is there: give it issues.',
   changed: 'Saved.',
   deleted: 'The project is in the trash.',
+  unhooked: 'The webhook is gone.',
 };
 
 const columns: Column<Project>[] = [
@@ -32,11 +33,6 @@ const columns: Column<Project>[] = [
   { label: 'Issues', cell: (project) => html`<a href="${boardOf(project)}">on the board</a>` },
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
-
-interface Choices {
-  goals: readonly Choice[];
-  agents: readonly Choice[];
-}
 
 /** What a project can be tied to; the newest 200 goals. */
 async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
@@ -70,58 +66,13 @@ async function projectsPage(
   return companyPage(context, { title: 'Projects', active: path, body });
 }
 
-function projectForm(
-  path: string,
-  heading: string,
-  choices: Choices,
-  error: string | null,
-  form: FormValues | null,
-  project: Project | null,
-  admin: boolean,
-): Html {
-  const errors = new FieldErrors(error, [
-    'name',
-    'description',
-    'status',
-    'goal_id',
-    'lead_agent_id',
-    ...repositoryFields,
-  ]);
-  const typed = (name: Exclude<keyof Project, 'env'>): string =>
-    form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
-  const statuses = projectStatuses.map((value) => ({ value, label: words(value) }));
-  return html`<form class="card" method="post" action="${path}">
-    <h2>${heading}</h2>
-    !${formError(errors.general)}
-    <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, value: typed('name'), error: errors.of('name') })}
-      !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: statuses, error: errors.of('status') })}
-    </div>
-    <div class="row">
-      !${select({ name: 'goal_id', label: 'Goal', value: typed('goal_id'), choices: choices.goals, error: errors.of('goal_id') })}
-      !${select({ name: 'lead_agent_id', label: 'Lead', value: typed('lead_agent_id'), choices: choices.agents, error: errors.of('lead_agent_id') })}
-    </div>
-    !${textarea({ name: 'description', label: 'What it is', rows: 6, value: typed('description'), hint: 'Markdown; agents read it with every issue of the project', error: errors.of('description') })}
-    !${repositoryForm(project, form, errors, admin)}
-    <button>Save</button>
-  </form>`;
-}
-
-const read = (form: FormValues) => ({
-  name: form.text('name'),
-  status: form.given('status'),
-  goal_id: form.cleared('goal_id'),
-  lead_agent_id: form.cleared('lead_agent_id'),
-  description: form.cleared('description'),
-  ...readRepository(form),
-});
-
 const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';
 
 async function projectPage(
   context: UiContext<'project'>,
   error: string | null = null,
   form: FormValues | null = null,
+  secret: string | null = null,
 ): Promise<Html> {
   const { subject, company_id, query } = context;
   const path = listPath(company_id);
@@ -138,7 +89,7 @@ async function projectPage(
       </p>
       !${project.description ? markdown(project.description) : html`<p class="soft">No description.</p>`}
     </article>
-    !${edit}`;
+    !${edit}!${await webhookPart(context, secret)}`;
   return companyPage(context, {
     title: project.name,
     active: path,
@@ -148,18 +99,34 @@ async function projectPage(
   });
 }
 
+async function webhookPart(context: UiContext<'project'>, secret: string | null): Promise<Html> {
+  const { tx, subject, services } = context;
+  if (!isAdmin(context) || subject.repo_url === null) return '';
+  const webhook = await findRepositoryWebhook(tx, subject);
+  return webhookCard(subject.id, { webhook, public_url: services.public_url, secret });
+}
+
 export const projectRoutes: UiRoute[] = [
   page('/companies/{companyId}/projects', { scope: byCompany, role: 'viewer' }, (c) => projectsPage(c)),
   action('/companies/{companyId}/projects', rows.create, {
-    read,
+    read: readProject,
     next: (_c, project) => `/projects/${project.id}?done=created`,
     failed: projectsPage,
   }),
   page('/projects/{projectId}', { scope: byProject, role: 'viewer' }, (c) => projectPage(c)),
   action('/projects/{projectId}', rows.update, {
-    read,
+    read: readProject,
     next: (c) => `/projects/${c.subject.id}?done=changed`,
     failed: projectPage,
+  }),
+  action('/projects/{projectId}/webhook', hooks.create, {
+    // A secret is shown in the answer itself and nowhere afterwards.
+    next: (c, { secret }) => projectPage(c, null, null, secret),
+    failed: (c, error) => projectPage(c, error),
+  }),
+  action('/projects/{projectId}/webhook/delete', hooks.delete, {
+    next: (c) => `/projects/${c.subject.id}?done=unhooked`,
+    failed: (c, error) => projectPage(c, error),
   }),
   action('/projects/{projectId}/delete', rows.delete, {
     next: (c) => `${listPath(c.company_id)}?done=deleted`,

@@ -1,0 +1,52 @@
+import { type RepositoryWebhook, repositoryWebhookEndpoints as rows } from '@acp/contract';
+import { timeAgo } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { postButton, shownOnce } from '../kit/parts.ts';
+
+export interface WebhookView {
+  /** Null: there is none. */
+  webhook: RepositoryWebhook | null;
+  public_url: string;
+  /** As it was made just now. */
+  secret: string | null;
+}
+
+/** For admins: where GitHub or GitLab is to say that a pull request has changed. */
+export function webhookCard(project_id: string, { webhook, public_url, secret }: WebhookView): Html {
+  const here = `/projects/${project_id}/webhook`;
+  const again = { class: 'quiet small', confirm: 'Address and secret of now stop at once. Go on?' };
+  return html`<section class="card" aria-label="Webhook" id="webhook">
+    <h2>Webhook of the repository</h2>
+    !${when(secret, (value) => shownOnce('The secret, shown this once:', value))}
+    !${
+      webhook === null
+        ? html`<p class="soft">
+              Pull requests are looked at every few minutes. With a webhook their host says at once that
+              something happened.
+            </p>
+            !${postButton(here, 'Make a webhook', { class: 'quiet' })}`
+        : html`<p>
+              Tell GitHub or GitLab this address and the secret. GitHub: content type JSON, events of pull
+              requests, reviews and checks. GitLab: merge requests, comments and pipelines; the secret as
+              signing token or as secret token.
+            </p>
+            <p>
+              <code class="address"
+                >${public_url}${rows.receive.path.replace('{hookId}', webhook.public_id)}</code
+              >
+            </p>
+            <p class="soft small">
+              !${
+                webhook.received_at === null
+                  ? 'Nothing has come yet.'
+                  : html`The last that came: ${webhook.last_event ?? 'something'}
+                    !${timeAgo(webhook.received_at)}`
+              }
+            </p>
+            <div class="buttons">
+              !${postButton(here, 'New address and secret', again)}
+              !${postButton(`${here}/delete`, 'Delete', { class: 'danger small', confirm: 'The host’s requests are refused from then on. Go on?' })}
+            </div>`
+    }
+  </section>`;
+}

@@ -1,0 +1,73 @@
+/** How the host of a project's repository (GitHub, GitLab) says that something happened to a pull request. */
+import { Type, type Static } from 'typebox';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+
+export const RepositoryWebhook = Type.Object({
+  project_id: Uuid,
+  /** The end of the address that the host is told. */
+  public_id: Uuid,
+  /** What the host called the last one that it sent. */
+  last_event: Nullable(Type.String()),
+  received_at: Nullable(Timestamp),
+  created_at: Timestamp,
+});
+export type RepositoryWebhook = Static<typeof RepositoryWebhook>;
+
+/** `secret`: in this answer only. */
+export const NewRepositoryWebhook = Type.Object({ ...RepositoryWebhook.properties, secret: Type.String() });
+export type NewRepositoryWebhook = Static<typeof NewRepositoryWebhook>;
+
+const ofProject = {
+  path: '/api/projects/{projectId}/repository-webhook',
+  auth: BEARER,
+  // Whoever knows the secret can have the host asked.
+  role: 'admin',
+  people_only: true,
+  scope: { by: 'project', param: 'projectId' },
+} as const;
+
+export const repositoryWebhookEndpoints = {
+  get: endpoint({
+    ...ofProject,
+    id: 'repository-webhooks.get',
+    method: 'GET',
+    response: RepositoryWebhook,
+    status: 200,
+    tx: 'none',
+    doc: 'The webhook of the project’s repository, without its secret; 404 where there is none.',
+  }),
+  create: endpoint({
+    ...ofProject,
+    id: 'repository-webhooks.create',
+    method: 'POST',
+    response: NewRepositoryWebhook,
+    status: 201,
+    tx: 'write',
+    issues_secret: 'secret',
+    doc: 'Makes it, or makes it anew: address and secret of the one before stop at once. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
+  }),
+  delete: endpoint({
+    ...ofProject,
+    id: 'repository-webhooks.delete',
+    method: 'DELETE',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Deletes it: the host’s state is then asked for every now and then alone.',
+  }),
+  receive: endpoint({
+    id: 'repository-webhooks.receive',
+    method: 'POST',
+    path: '/api/repository-webhooks/{hookId}',
+    auth: [],
+    role: 'none',
+    scope: { by: 'none' },
+    body_kind: 'raw',
+    max_bytes: 5 * 1024 * 1024,
+    response: Type.Object({ status: OneOf(['noted', 'ignored']) }),
+    status: 200,
+    tx: 'none',
+    doc: 'For GitHub and GitLab: signed (`X-Hub-Signature-256`, `webhook-signature`) or with the secret (`X-Gitlab-Token`). What it says is not believed: the pull requests of the branches that it names are looked at.',
+  }),
+};

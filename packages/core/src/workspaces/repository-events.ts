@@ -1,0 +1,89 @@
+/** What GitHub and GitLab send to a webhook: whether it is from them, and which branches it is about. Pure. */
+import { constantTimeEqual, hmacSha256Hex, unauthenticated } from '@acp/kernel';
+
+export interface HostRequest {
+  /** As it was sent: signatures are over the bytes. */
+  body: Uint8Array;
+  header: (name: string) => string | undefined;
+}
+
+/** Of a signed timestamp, either way, against the server's clock. */
+const TOLERANCE_SEC = 300;
+/** Before 32 bytes of base64: how GitLab wants the key of its signatures written. Others take it all as a word. */
+export const SECRET_PREFIX = 'whsec_';
+const MOST_BRANCHES = 20;
+/** No branch of ours has a longer name. */
+const LONGEST = 250;
+
+/**
+ * GitHub signs the body with the secret's letters; GitLab signs `id.timestamp.body` with the bytes that the secret encodes, or
+ * sends the secret. Where several are there each has to hold: a request is no better for what it adds.
+ * @throws unauthenticated
+ */
+export function verifyHost(secret: string, { body, header }: HostRequest, now_sec: number): void {
+  const github = header('x-hub-signature-256');
+  const signed = header('webhook-signature');
+  const token = header('x-gitlab-token');
+  if (github === undefined && signed === undefined && token === undefined)
+    throw unauthenticated('missing signature');
+  const good =
+    (github === undefined || constantTimeEqual(github, `sha256=${hmacSha256Hex(secret, body)}`)) &&
+    (token === undefined || constantTimeEqual(token, secret)) &&
+    (signed === undefined || isSigned(secret, signed, { body, header }, now_sec));
+  if (!good) throw unauthenticated('invalid signature');
+}
+
+function isSigned(secret: string, signed: string, { body, header }: HostRequest, now_sec: number): boolean {
+  const id = header('webhook-id') ?? '';
+  const timestamp = header('webhook-timestamp') ?? '';
+  if (!/^\d{1,15}$/.test(timestamp) || Math.abs(now_sec - Number(timestamp)) > TOLERANCE_SEC) return false;
+  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+  const hash = hmacSha256Hex(key, Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]));
+  const wanted = `v1,${Buffer.from(hash, 'hex').toString('base64')}`;
+  // While a key is being exchanged there are two.
+  return signed
+    .split(' ')
+    .slice(0, 5)
+    .some((each) => constantTimeEqual(each, wanted));
+}
+
+/** What the host calls it; empty for a request that says nothing. */
+export function nameOfEvent({ header }: Pick<HostRequest, 'header'>): string {
+  const name = header('x-github-event') ?? header('x-gitlab-event') ?? '';
+  return name.replaceAll(/[^\w .:-]/g, '').slice(0, 100);
+}
+
+/**
+ * The branches of the pull requests that it may be about: of a review, a comment, a check, a pipeline, a merge. Of what has no
+ * such thing, and of what is no JSON, none.
+ */
+export function branchesOf(body: Uint8Array): string[] {
+  let told: unknown;
+  try {
+    told = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return [];
+  }
+  const at = (...path: string[]): unknown =>
+    path.reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+          ? Reflect.get(value, name)
+          : undefined,
+      told,
+    );
+  const branches = at('branches');
+  const found = [
+    at('pull_request', 'head', 'ref'),
+    at('check_suite', 'head_branch'),
+    at('check_run', 'check_suite', 'head_branch'),
+    ...(Array.isArray(branches) ? branches.map((each: { name?: unknown } | null) => each?.name) : []),
+    at('object_attributes', 'source_branch'),
+    at('merge_request', 'source_branch'),
+    at('object_attributes', 'ref'),
+  ];
+  const names = found.filter(
+    (name): name is string => typeof name === 'string' && name !== '' && name.length <= LONGEST,
+  );
+  return [...new Set(names)].slice(0, MOST_BRANCHES);
+}
