@@ -1,31 +1,16 @@
-/** Debian's chromium, driven by its debugging protocol. */
-import { existsSync, readFileSync } from 'node:fs';
+/** What a person would see of a page in chromium, and what they would complain of. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe } from '@jest/globals';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { hasChromium } from './launch-browser.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
+export { launchBrowser, without } from './launch-browser.ts';
+
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 // Elsewhere the tests have nothing to drive, and say so in their title.
-const found = existsSync(CHROMIUM);
-export const inBrowser: typeof describe.skip = found ? describe : describe.skip;
-export const without = found ? '' : ` (skipped: no ${CHROMIUM})`;
-
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
-}
+export const inBrowser: typeof describe.skip = hasChromium ? describe : describe.skip;
 
 /** What the page says of faults from now on: script errors, and what the policy refused. */
 export function complaintsOf(page: Page): string[] {

@@ -1,0 +1,164 @@
+/**
+ * `npm run screenshots`: every page of a busy company in chromium, by day, by night and on a phone, into a folder
+ * (`--out`, by default `.build/screenshots`), with what each costs: milliseconds of the server and compressed bytes.
+ * `--only=board,runs` takes the pages whose path has one of the words; `--screens=phone` one of the
+ * three, `--figures` takes no pictures.
+ */
+import { mkdirSync } from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { flagNames, pathParams } from '@acp/contract';
+import { putFlag, systemActor } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
+import {
+  cloneDatabase,
+  closeTestDatabases,
+  startService,
+  startTestServer,
+  stopTestServer,
+} from '@acp/testkit';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { launchBrowser } from '../../tests/browser/launch-browser.ts';
+import { type Cast, createCast, sessionOf } from '../../tests/http/cast.ts';
+import { createStage, pathOn } from '../../tests/http/stage.ts';
+import { findBusiest, fillCompany } from './busy-company.ts';
+
+/** Issue 16: what a page may cost. */
+const MAX_MS = 60;
+const MAX_BYTES = 100_000;
+const REPEATS = 5;
+
+const screens = {
+  light: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+} as const;
+
+interface Shot {
+  name: string;
+  url: string;
+}
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: '.build/screenshots' },
+    only: { type: 'string' },
+    screens: { type: 'string', default: Object.keys(screens).join(',') },
+    figures: { type: 'boolean', default: false },
+  },
+});
+
+await startTestServer({ durable: true });
+try {
+  await takeAll();
+} finally {
+  await closeTestDatabases();
+  await stopTestServer();
+}
+
+async function takeAll(): Promise<void> {
+  const { database, url } = await cloneDatabase('screenshots');
+  const cast = await createCast(database);
+  await switchAllOn(database);
+  const staged = await createStage(database, cast);
+  await fillCompany(database, cast.company_id, cast.agent_id);
+  const busiest = { ...staged, ...(await findBusiest(database, cast.company_id)) };
+  const service = await startService({
+    DATABASE_URL: url,
+    SERVICE_ROLE: 'web',
+    SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32),
+    RATE_LIMIT_RPM: '0',
+  });
+  try {
+    // What stands within other pages is seen there; and no scheduler runs here that could ask a provider for its models.
+    const left_out =
+      /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$|^\/providers\/\{providerId\}\/connect$/;
+    const pages = uiPages.filter(({ kind, path: at }) => kind === 'page' && !left_out.test(at));
+    const shots = pages
+      .filter((page) => isWanted(page.path))
+      .map((page) => ({
+        name: nameOf(page.path),
+        url: service.url + pathOn(isOfOne(page.path) ? busiest : staged, page),
+      }));
+    await printFigures(cast, shots);
+    if (!values.figures) await takePictures(cast, shots);
+  } finally {
+    await service.stop();
+  }
+}
+
+function isWanted(page: string): boolean {
+  return values.only === undefined || values.only.split(',').some((word) => page.includes(word));
+}
+
+/** Pages of a feature that is off do not exist. */
+async function switchAllOn(database: Database): Promise<void> {
+  await transaction(database, async (tx) => {
+    for (const name of flagNames) await putFlag(tx, systemActor('screenshots'), name, { value: true });
+  });
+}
+
+/** What is within another thing lies within the staged one. */
+function isOfOne(page: string): boolean {
+  return pathParams(page).length === 1;
+}
+
+function nameOf(page: string): string {
+  return page.replaceAll(/[/:{}]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';
+}
+
+async function printFigures(cast: Cast, shots: readonly Shot[]): Promise<void> {
+  for (const { name, url } of shots) {
+    const times: number[] = [];
+    let bytes = 0;
+    for (let n = 0; n <= REPEATS; n += 1) {
+      const asked = performance.now();
+      bytes = await load(cast, url);
+      // The first is of a process that has never made this page.
+      if (n > 0) times.push(performance.now() - asked);
+    }
+    const median = times.toSorted((a, b) => a - b)[Math.floor(REPEATS / 2)]!;
+    const over = median > MAX_MS || bytes > MAX_BYTES ? '  <- over' : '';
+    console.log(
+      `${median.toFixed(0).padStart(5)} ms ${(bytes / 1000).toFixed(1).padStart(7)} kB  ${name}${over}`,
+    );
+  }
+}
+
+/** @returns its bytes on the wire */
+function load(cast: Cast, url: string): Promise<number> {
+  const headers = { Cookie: cast.instance_admin.headers.Cookie, 'Accept-Encoding': 'br, gzip' };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { headers }, (answer) => {
+      let bytes = 0;
+      answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      answer.on('end', () =>
+        answer.statusCode === 200 ? resolve(bytes) : reject(new Error(`${url} answers ${answer.statusCode}`)),
+      );
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+async function takePictures(cast: Cast, shots: readonly Shot[]): Promise<void> {
+  mkdirSync(values.out, { recursive: true });
+  const browser = await launchBrowser();
+  try {
+    for (const [screen, options] of Object.entries(screens)) {
+      if (!values.screens.split(',').includes(screen)) continue;
+      const context = await browser.newContext(options);
+      const page = await context.newPage();
+      for (const { name, url } of shots) {
+        await context.addCookies([{ name: 'service_session', value: sessionOf(cast.instance_admin), url }]);
+        await page.goto(url, { waitUntil: 'load', timeout: 60_000 });
+        await page.screenshot({ path: path.join(values.out, `${name}.${screen}.png`) });
+      }
+      await context.close();
+    }
+    console.log(`${shots.length} pages, on ${values.screens}: ${values.out}`);
+  } finally {
+    await browser.close();
+  }
+}
