@@ -7,11 +7,9 @@ import { startEmbeddedPostgres } from '@acp/embedded-postgres';
 import { killServices, processesIn, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
 import type { FakeModel } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from './api.ts';
-import type { Api, Team } from './api.ts';
+import { startLoad } from './load.ts';
 
 const WRITERS = 6;
-/** Of one writer: every fourth is work for an agent. However slow the machine is, there is no more of it than that. */
-const LAST_WORK = 24;
 const logger = testLogger();
 let folder: string;
 let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
@@ -31,47 +29,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Creates issues and comments one after the other until told to stop; keeps what was acknowledged. */
-function startLoad(api: Api, { company_id, agents }: Team) {
-  const acknowledged: { issues: string[]; comments: string[] } = { issues: [], comments: [] };
-  const refused: number[] = [];
-  const over = new AbortController();
-  async function create(path: string, body: object): Promise<string | undefined> {
-    try {
-      const response = await api.send('POST', path, body);
-      const text = await response.text();
-      if (response.ok) return (JSON.parse(text) as { id: string }).id;
-      refused.push(response.status);
-    } catch {
-      // The connection broke: whether the write took effect is not known, so nothing is claimed of it.
-    }
-    return undefined;
-  }
-  async function write(writer: number): Promise<void> {
-    for (let n = 1; !over.signal.aborted; n += 1) {
-      const assignee_agent_id = agents[writer]!.id;
-      const values = {
-        title: `Issue ${n} of ${writer}`,
-        ...(n % 4 === 0 && n <= LAST_WORK ? { assignee_agent_id } : {}),
-      };
-      const issue = await create(`/api/companies/${company_id}/issues`, values);
-      if (issue === undefined) continue;
-      acknowledged.issues.push(issue);
-      const comment = await create(`/api/issues/${issue}/comments`, { body_markdown: 'Noted.' });
-      if (comment !== undefined) acknowledged.comments.push(comment);
-    }
-  }
-  const writers = Array.from({ length: WRITERS }, async (_, writer) => write(writer));
-  return {
-    acknowledged,
-    refused,
-    async stop() {
-      over.abort();
-      await Promise.all(writers);
-    },
-  };
-}
-
 describe('a restart of PostgreSQL under load', () => {
   it('is survived by both tiers, without the loss of an acknowledged write', async () => {
     const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: server.url };
@@ -84,7 +41,7 @@ describe('a restart of PostgreSQL under load', () => {
       api,
       Array.from({ length: WRITERS }, (_, n) => `Agent ${n}`),
     );
-    const load = startLoad(api, team);
+    const load = startLoad([api], team);
     const more = async (count: number) => {
       const from = load.acknowledged.comments.length;
       await waitFor(() => load.acknowledged.comments.length >= from + count, {
