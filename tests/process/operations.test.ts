@@ -1,4 +1,4 @@
-/** What operators are told, from outside: traces at a collector, and alerts by mail, over two tiers. */
+/** What goes out to people and operators, over two tiers: traces to a collector, alerts and links by mail. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ import {
   startService,
   waitFor,
 } from '@acp/testkit';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { admin, type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
 
 interface Attribute {
   key: string;
@@ -95,6 +95,7 @@ beforeAll(async () => {
     SERVICE_BACKUP_SCHEDULE: 'off',
     SERVICE_SMTP_URL: mail.url,
     SERVICE_MAIL_FROM: 'alerts@example.com',
+    SERVICE_ENCRYPTION_KEY: '5'.repeat(64),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20key',
   };
@@ -177,5 +178,28 @@ describe('an alert', () => {
     const received = await waitFor(() => mail.received[0], { timeout_ms: 10_000 });
     expect(received.to).toEqual(['admin@example.com']);
     expect(received.raw).toContain('The last backup failed: the store is full');
+  });
+});
+
+describe('a forgotten password', () => {
+  it('that was asked for at the web tier is set by the link that a scheduler mailed; the former session has ended', async () => {
+    const form = (path: string, fields: Record<string, string>) =>
+      fetch(`${web.url}${path}`, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
+    expect((await form('/forgot-password', { email: admin.email })).status).toBe(200);
+    const link = await waitFor(
+      () =>
+        mail.received
+          .map(({ raw }) => /\/reset-password\?token=3D([\w-]+=?\s*[\w-]*)/.exec(raw))
+          .find(Boolean),
+      { timeout_ms: 10_000 },
+    );
+    // Quoted-printable: a line may be broken within the token.
+    const token = link[1]!.replaceAll(/=\r?\n/g, '').slice(0, 43);
+    const new_password = 'seven sails at dawn';
+    const set = await form('/reset-password', { token, new_password });
+    expect([set.status, set.headers.get('location')]).toEqual([303, '/login?done=password']);
+    expect((await api.send('GET', '/api/me')).status).toBe(401);
+    const login = await form('/login', { email: admin.email, password: new_password });
+    expect([login.status, login.headers.get('location')]).toEqual([303, '/companies']);
   });
 });

@@ -8,6 +8,7 @@ import { actOnWorkspaceJob } from './jobs/act-on-workspace.ts';
 import { advanceCouncilJob } from './jobs/advance-council.ts';
 import { advanceCompileJob } from './jobs/advance-compile.ts';
 import { advanceEvolutionJob } from './jobs/advance-evolution.ts';
+import { answerPasswordResetJob } from './jobs/answer-password-reset.ts';
 import { applyApprovalJob } from './jobs/apply-approval.ts';
 import { applyRemoteResultJob } from './jobs/apply-remote-result.ts';
 import { dispatchAgentJob } from './jobs/dispatch-agent.ts';
@@ -57,6 +58,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
   'act-on-workspace': consumer('act-on-workspace', actOnWorkspaceJob, few),
   'look-at-pull-request': consumer('look-at-pull-request', lookAtPullRequestJob, few),
+  'answer-password-reset': consumer('answer-password-reset', answerPasswordResetJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
   // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),

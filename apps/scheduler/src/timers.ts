@@ -2,9 +2,11 @@
 // skipped, or the statement decides by itself.
 import {
   deleteDeliveriesBefore,
+  deleteOldAccountMails,
   deleteOldAlerts,
   deleteOldMessages,
   deleteEventsBefore,
+  deleteExpiredLinks,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
   deleteMcpCallsBefore,
@@ -32,6 +34,7 @@ import {
   sweepBudgets,
   sweepCouncils,
   sweepEvolutions,
+  sweepPasswordResets,
   sweepPendingTexts,
   sweepQueuedRuns,
   sweepRemoteResults,
@@ -148,6 +151,13 @@ export const timerTable: readonly TimerRow[] = [
     },
   },
   {
+    name: 'password-resets',
+    interval_sec: 60,
+    work: async ({ database }) => {
+      await transaction(database, async (tx) => sweepPasswordResets(tx));
+    },
+  },
+  {
     name: 'pending-texts',
     interval_sec: 300,
     work: async ({ database }) => {
@@ -223,6 +233,8 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteUnapprovedWorkers(db);
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
+  await deleteExpiredLinks(db);
+  await deleteOldAccountMails(db);
   await deleteOldMessages(db);
   await deleteOldAlerts(db);
 }

@@ -130,6 +130,10 @@ export interface Operations {
         | 'second_factor.reset'
         | 'recovery_code.used'
         | 'password.changed'
+        | 'password_reset.requested'
+        | 'email.change_requested'
+        | 'email.changed'
+        | 'email.confirmed'
         | 'session.ended'
         | 'access.refused'
         | 'key.refused'
@@ -159,6 +163,10 @@ export interface Operations {
         | 'second_factor.reset'
         | 'recovery_code.used'
         | 'password.changed'
+        | 'password_reset.requested'
+        | 'email.change_requested'
+        | 'email.changed'
+        | 'email.confirmed'
         | 'session.ended'
         | 'access.refused'
         | 'key.refused'
@@ -193,6 +201,10 @@ export interface Operations {
         | 'second_factor.reset'
         | 'recovery_code.used'
         | 'password.changed'
+        | 'password_reset.requested'
+        | 'email.change_requested'
+        | 'email.changed'
+        | 'email.confirmed'
         | 'session.ended'
         | 'access.refused'
         | 'key.refused'
@@ -224,6 +236,10 @@ export interface Operations {
         | 'second_factor.reset'
         | 'recovery_code.used'
         | 'password.changed'
+        | 'password_reset.requested'
+        | 'email.change_requested'
+        | 'email.changed'
+        | 'email.confirmed'
         | 'session.ended'
         | 'access.refused'
         | 'key.refused'
@@ -355,6 +371,42 @@ export interface Operations {
     query: undefined;
     body: ChangeInstanceRole;
     answer: UserRole;
+  };
+  /**
+   * Whether one’s own address is confirmed, and the one that waits to take its place.
+   */
+  'identity.read-email': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: OwnEmail;
+  };
+  /**
+   * Sends a new link to the address that is not confirmed; the former link ends. Five in an hour. 409 where all is confirmed. 409 where no mail is set up.
+   */
+  'identity.resend-confirmation': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: OwnEmail;
+  };
+  /**
+   * Confirms an address by the token of the link that went to it; a new address takes the place of the former one and ends the other sessions. 404 for a token that is spent, expired or of another account.
+   */
+  'identity.confirm-email': {
+    path: undefined;
+    query: undefined;
+    body: ConfirmEmail;
+    answer: OwnEmail;
+  };
+  /**
+   * Takes back the change to an address that is not confirmed yet: its link ends. 404 where none waits.
+   */
+  'identity.cancel-email-change': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: undefined;
   };
   /**
    * The second factors of the signed-in user, and whether one is required.
@@ -4304,6 +4356,10 @@ export interface SecurityEvent {
     | 'second_factor.reset'
     | 'recovery_code.used'
     | 'password.changed'
+    | 'password_reset.requested'
+    | 'email.change_requested'
+    | 'email.changed'
+    | 'email.confirmed'
     | 'session.ended'
     | 'access.refused'
     | 'key.refused'
@@ -4378,6 +4434,16 @@ export interface UserRole {
 }
 export interface ChangeInstanceRole {
   role: 'admin' | 'member';
+}
+export interface OwnEmail {
+  email: string;
+  verified_at: string | null;
+  pending_email: string | null;
+  link_expires_at: string | null;
+  by_mail: boolean;
+}
+export interface ConfirmEmail {
+  token: string;
 }
 export interface SecondFactors {
   totp: boolean;
@@ -7275,6 +7341,10 @@ export const routes = {
   'identity.reset-password': ['POST', "/api/users/{userId}/reset-password", false],
   'identity.list-instance-roles': ['GET', "/api/instance/roles", false],
   'identity.change-instance-role': ['PATCH', "/api/instance/roles/{userId}", false],
+  'identity.read-email': ['GET', "/api/me/email", false],
+  'identity.resend-confirmation': ['POST', "/api/me/email/resend", true],
+  'identity.confirm-email': ['POST', "/api/me/email/confirm", true],
+  'identity.cancel-email-change': ['DELETE', "/api/me/email/pending", false],
   'second-factors.read': ['GET', "/api/me/second-factors", false],
   'second-factors.begin-totp': ['POST', "/api/me/second-factors/totp", true],
   'second-factors.remove-totp': ['DELETE', "/api/me/second-factors/totp", false],

@@ -23,6 +23,7 @@ import type { EndpointRow } from './endpoint.ts';
 import { federationEndpoints, pushEndpoints } from './federation.ts';
 import { figureEndpoints } from './figures.ts';
 import { goalEndpoints } from './goals.ts';
+import { accountMailEndpoints } from './account-mail.ts';
 import { identityEndpoints } from './identity-endpoints.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { boardUserKeyEndpoints, inviteEndpoints } from './invites.ts';
@@ -62,6 +63,7 @@ export const endpoints: readonly EndpointRow[] = [
   licenseEndpoints,
   securityEndpoints,
   identityEndpoints,
+  accountMailEndpoints,
   secondFactorEndpoints,
   companyEndpoints,
   logoEndpoints,

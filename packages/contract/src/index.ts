@@ -27,6 +27,7 @@ export * from './figures.ts';
 export * from './markdown.ts';
 export * from './identity.ts';
 export * from './identity-endpoints.ts';
+export * from './account-mail.ts';
 export * from './second-factors.ts';
 export * from './security.ts';
 export * from './companies.ts';

@@ -112,6 +112,15 @@ const rows = {
     sweep: 'evolutions: running ones without a step under way are moved on',
     doc: 'Moves the evolution of a prompt on after a step: the next rollouts, the judge, a reflection, the end.',
   },
+  'answer-password-reset': {
+    payload: Type.Object({ request_id: Uuid }),
+    retry_limit: 8,
+    retry_delay_sec: 2,
+    retry_backoff: true,
+    expire_sec: 60,
+    sweep: 'password-resets: requests that nobody has answered for a minute are offered again',
+    doc: 'Looks whether an account has the address that somebody typed, and sends the link to it, off the request: its time tells nobody.',
+  },
   'extract-text': {
     payload: Type.Object({ attachment_id: Uuid }),
     retry_limit: 2,

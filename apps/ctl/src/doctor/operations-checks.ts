@@ -78,7 +78,7 @@ export const operationsChecks: Record<string, Check> = {
   },
   'mail server': {
     mend: 'correct SERVICE_SMTP_URL',
-    run: async ({ config: { smtp_url } }) => {
+    run: async ({ config: { smtp_url, encryption_key } }) => {
       if (smtp_url === null) return well('not set up');
       const url = new URL(smtp_url);
       const greeting = await greetingOf(url).catch((error: unknown) =>
@@ -86,7 +86,9 @@ export const operationsChecks: Record<string, Check> = {
       );
       const place = `${url.protocol}//${url.host}`;
       return greeting.startsWith('220')
-        ? well(`${place} answers`)
+        ? well(
+            `${place} answers${encryption_key ? '' : '; without SERVICE_ENCRYPTION_KEY it brings no invites, confirmations and new passwords'}`,
+          )
         : wrong(
             `${place}: ${greeting}`,
             'correct SERVICE_SMTP_URL: smtps:// is for servers that begin with TLS (465)',

@@ -18,6 +18,7 @@ import { inviteRoutes } from './companies/invite-routes.ts';
 import { logoRoutes } from './companies/logo-routes.ts';
 import { companyRoutes } from './companies/routes.ts';
 import { documentRoutes } from './documents/routes.ts';
+import { accountMailRoutes } from './identity/account-mail-routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { secondFactorRoutes } from './identity/second-factor-routes.ts';
 import { inboxRoutes } from './inbox/routes.ts';
@@ -57,6 +58,7 @@ export const apiRoutes: readonly Route[] = [
   licenseRoutes,
   securityRoutes,
   identityRoutes,
+  accountMailRoutes,
   secondFactorRoutes,
   companyRoutes,
   logoRoutes,

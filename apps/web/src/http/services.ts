@@ -5,6 +5,7 @@ import {
   type AdapterRules,
   type HomeRules,
   keyLedger,
+  type Mailing,
   type McpServerRules,
   type ProviderRules,
   type WebhookRules,
@@ -15,9 +16,11 @@ import {
   type Config,
   type License,
   type Logger,
+  parseTrustedProxies,
   pickEnvironment,
   readGivenLicense,
   repositoryRoot,
+  type TrustedProxies,
   unavailable,
   Vault,
 } from '@acp/kernel';
@@ -73,6 +76,10 @@ export interface Services {
   readonly alerts: AlertRing | null;
   /** Who is told of alerts outside of the service. */
   readonly alert_targets: AlertTargets;
+  /** What mails to people are made with. */
+  readonly mailing: Mailing;
+  /** Whose word on a client's address counts. */
+  readonly trusted_proxies: TrustedProxies;
   /**
    * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
    * @throws what the handler threw, or unavailable when nobody answered in time
@@ -113,6 +120,7 @@ interface ServiceSources {
         | 'max_remote_workers'
         | 'default_llm_provider'
         | 'default_llm_model'
+        | 'trusted_proxies'
         | 'smtp_url'
         | 'alert_mail_to'
         | 'alert_slack_url'
@@ -140,6 +148,7 @@ export function createServices({ database, config, listener, logger, ...sources 
   const storage = sources.storage ?? new LocalStorage(join(config.home ?? tmpdir(), 'storage'));
   const files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
+  const vault = new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []);
   return {
     storage,
     downloads: new OpenBodies(DOWNLOADS_PER_READER),
@@ -161,7 +170,9 @@ export function createServices({ database, config, listener, logger, ...sources 
       attachment_bytes: config.attachment_max_upload_bytes ?? upload_bytes,
       attachment_files: config.attachment_max_files_per_request ?? DEFAULT_FILES,
     },
-    vault: new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []),
+    vault,
+    mailing: { vault, mail: Boolean(config.smtp_url), public_url: config.public_url },
+    trusted_proxies: config.trusted_proxies ?? parseTrustedProxies(''),
     homes: { service_home: config.home ?? '', assigned: config.home_roots ?? {} },
     adapters: {
       docker_images: config.docker_images ?? [],

@@ -5,9 +5,11 @@ import {
   enterAccount,
   type Entry,
   findProviderUser,
+  greetNewcomer,
   isMember,
   joinByInvite,
   linkProvider,
+  type Mailing,
   previewInvite,
   type ProviderIdentity,
   recordSecurityEvents,
@@ -22,13 +24,20 @@ import type { ProviderTokens } from './provider.ts';
 const readAccount = createValidator(ProviderAccount, 'the account at the provider');
 const readNewcomer = createValidator(ProviderNewcomer, 'the account at the provider');
 
+interface SignInMeans {
+  database: Database;
+  vault: Vault;
+  place: SignInPlace;
+  mailing: Mailing;
+}
+
 /**
  * From an identity to a session, in one transaction; the provider has been asked before. Who is no user yet becomes one
  * only by an invite (decisions 7.39).
  * @throws invalid for an account without a usable subject, name or address, forbidden for strangers and deactivated accounts; what the invite says
  */
 export async function finishSignIn(
-  { database, vault, place }: { database: Database; vault: Vault; place: SignInPlace },
+  { database, vault, place, mailing }: SignInMeans,
   { identity, tokens }: { identity: ProviderIdentity; tokens: ProviderTokens },
   { invite, next_path }: { invite: TokenHash | null; next_path: string },
 ): Promise<Entry> {
@@ -39,7 +48,7 @@ export async function finishSignIn(
     return await transaction(database, async (tx) => {
       const known = await findProviderUser(tx, identity);
       if (known && invite !== null) await acceptUnlessMember(tx, known, invite);
-      const user = known ?? (await newcomer(tx, identity, invite));
+      const user = known ?? (await newcomer(tx, identity, invite, mailing));
       await linkProvider(tx, user.id, identity, seal);
       const origin = { method: identity.provider, place };
       const entry = await enterAccount(tx, user, origin, { next_path });
@@ -64,7 +73,12 @@ async function acceptUnlessMember(tx: Tx, user: UserRow, invite_token: TokenHash
   await acceptInvite(tx, actorOf(user), invite_token);
 }
 
-async function newcomer(tx: Tx, identity: ProviderIdentity, invite: TokenHash | null): Promise<UserRow> {
+async function newcomer(
+  tx: Tx,
+  identity: ProviderIdentity,
+  invite: TokenHash | null,
+  mailing: Mailing,
+): Promise<UserRow> {
   const { email, email_verified, display_name } = identity;
   if (invite === null) {
     const reason =
@@ -73,5 +87,7 @@ async function newcomer(tx: Tx, identity: ProviderIdentity, invite: TokenHash | 
   }
   if (email === null) throw forbidden('the provider does not tell your e-mail address');
   const account = readNewcomer({ email, display_name: display_name ?? email });
-  return joinByInvite(tx, invite, { ...account, email_verified, password_hash: null });
+  const user = await joinByInvite(tx, invite, { ...account, email_verified, password_hash: null });
+  await greetNewcomer(tx, user, mailing);
+  return user;
 }

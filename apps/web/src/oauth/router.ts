@@ -1,5 +1,5 @@
 /** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in begins and ends in one browser. */
-import { OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
+import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
 import { type CookieOptions, type Request, type Response, Router } from 'express';
@@ -8,7 +8,7 @@ import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
 import { answerPage } from '../ui/answer-page.ts';
 import { setSignInCookie, ownPath, sessionCookie, START_PAGE } from '../ui/sign-in-cookie.ts';
-import { loginPage } from '../ui/login-pages.ts';
+import { loginPage, type SignInWays } from '../ui/login-pages.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import type { SignInProvider } from './provider.ts';
 
@@ -17,9 +17,18 @@ interface OauthDependencies {
   database: Database;
   logger: Logger;
   providers: ReadonlyMap<string, SignInProvider>;
+  ways: SignInWays;
+  mailing: Mailing;
 }
 
-export function oauthRouter({ config, database, logger, providers }: OauthDependencies): Router {
+export function oauthRouter({
+  config,
+  database,
+  logger,
+  providers,
+  ways,
+  mailing,
+}: OauthDependencies): Router {
   const router = Router();
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   /** @param tab where its browser was on the way to, known once the flow is */
@@ -31,7 +40,7 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
   ) =>
     answerPage(
       response,
-      (error) => loginPage({ email: '', error, next: tab.next }, [...providers.values()]),
+      (error) => loginPage({ email: '', error, next: tab.next }, ways),
       work,
       (error) => logger.warn('a sign-in by a provider failed', { provider: name, error }),
     );
@@ -83,7 +92,10 @@ export function oauthRouter({ config, database, logger, providers }: OauthDepend
       const arrived = await provider.complete(query, flow);
       const place = callerPlace(request, config.trusted_proxies);
       const invite = flow.invite_token === null ? null : { hash: flow.invite_token };
-      const entry = await finishSignIn({ database, vault, place }, arrived, { invite, next_path: tab.next });
+      const entry = await finishSignIn({ database, vault, place, mailing }, arrived, {
+        invite,
+        next_path: tab.next,
+      });
       response.redirect(303, setSignInCookie(response, config.public_url, entry, tab.next));
     });
   });

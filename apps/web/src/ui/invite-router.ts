@@ -4,8 +4,10 @@ import {
   acceptInvite,
   enterAccount,
   type Entry,
+  greetNewcomer,
   hashNewPassword,
   joinByInvite,
+  type Mailing,
   previewInvite,
   type SignInPlace,
 } from '@acp/core';
@@ -27,13 +29,15 @@ interface InviteDependencies {
   database: Database;
   credentials: Credentials;
   providers: readonly ProviderLink[];
+  mailing: Mailing;
 }
 
 const newcomerForm = createValidator(NewcomerForm, 'form');
 const closed = (response: Response) => response.status(404).type('html').send(inviteClosedPage());
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
-export function inviteRouter({ config, database, credentials, providers }: InviteDependencies): Router {
+export function inviteRouter(deps: InviteDependencies): Router {
+  const { config, database, credentials, providers } = deps;
   const router = Router();
 
   async function render(request: Request<{ token: string }>, user: UserActor | undefined) {
@@ -80,7 +84,7 @@ export function inviteRouter({ config, database, credentials, providers }: Invit
           else {
             const place = callerPlace(request, config.trusted_proxies);
             const form = newcomerForm(request.body ?? {});
-            const entry = await joinAsNewcomer(database, token, form, place);
+            const entry = await joinAsNewcomer(deps, token, form, place);
             setSignInCookie(response, config.public_url, entry, '/companies');
           }
           response.redirect(303, '/companies');
@@ -97,9 +101,9 @@ async function joinAsUser(database: Database, user: UserActor | undefined, token
   await transaction(database, (tx) => acceptInvite(tx, user, token));
 }
 
-/** Creates the account and signs it in. Nobody vouches for its address yet. */
+/** Creates the account and signs it in. Nobody vouches for its address until its link has come back. */
 async function joinAsNewcomer(
-  database: Database,
+  { database, mailing }: Pick<InviteDependencies, 'database' | 'mailing'>,
   token: string,
   form: { email: string; display_name: string; password: string },
   place: SignInPlace,
@@ -109,6 +113,7 @@ async function joinAsNewcomer(
   return transaction(database, async (tx) => {
     const newcomer = { email, display_name, password_hash, email_verified: false };
     const user = await joinByInvite(tx, token, newcomer);
+    await greetNewcomer(tx, user, mailing);
     return entered(await enterAccount(tx, user, { method: 'password', place }, { next_path: null }));
   });
 }

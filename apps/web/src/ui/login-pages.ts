@@ -23,27 +23,41 @@ export function providerLinks(
     .join('');
 }
 
-/** @param values.next where to go afterwards */
-export function loginPage(
-  { email, error, next }: { email: string; error: string | null; next: string },
-  providers: readonly ProviderLink[] = [],
-): string {
+/** What the login page offers beside the password. */
+export interface SignInWays {
+  providers: readonly ProviderLink[];
+  /** A forgotten password can be set anew by mail. */
+  password_reset: boolean;
+}
+
+interface LoginView {
+  email: string;
+  error: string | null;
+  /** Where to go afterwards. */
+  next: string;
+  /** A password was just set by mail. */
+  password_set?: boolean;
+}
+
+export function loginPage({ email, error, next, password_set }: LoginView, ways: SignInWays): string {
   return page(
     'Sign in',
     html`<main class="narrow">
       <form class="card" method="post" action="/login">
         <h1>Sign in</h1>
+        !${password_set ? html`<p class="notice good" role="status">The password is set: sign in with it.</p>` : ''}
         !${errorLine(error)} !${field({ name: 'next', label: '', type: 'hidden', value: next })}
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button>Sign in</button>
+        !${ways.password_reset ? html`<p><a href="/forgot-password">Forgot your password?</a></p>` : ''}
         <div>
           <button type="button" class="quiet" data-passkey="sign-in" data-next="${next}" hidden>
             Sign in with a passkey
           </button>
           <p class="error" role="alert" data-passkey-error hidden></p>
         </div>
-        !${providerLinks(providers, { name: 'next', value: next })}
+        !${providerLinks(ways.providers, { name: 'next', value: next })}
       </form>
     </main>`,
     ['passkeys.js'],

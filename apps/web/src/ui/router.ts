@@ -5,14 +5,11 @@ import { Router } from 'express';
 import { apiRoutes } from '../api/index.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { createServices, type Services } from '../http/services.ts';
-import { oauthRouter } from '../oauth/router.ts';
-import { createProviders } from '../oauth/providers.ts';
-import { inviteRouter } from './invite-router.ts';
 import { assetsRouter } from './kit/assets.ts';
 import { sharedTexts } from './kit/markdown-renderer.ts';
 import { mountUi } from './kit/mount-ui.ts';
 import { uiPages } from './pages.ts';
-import { signInRouter } from './sign-in-router.ts';
+import { signedOutRouter } from './signed-out-router.ts';
 import { unknownPage } from './unknown-page.ts';
 
 interface UiDependencies {
@@ -26,8 +23,6 @@ interface UiDependencies {
 
 export function uiRouter(deps: UiDependencies): Router {
   const { config, database, credentials, logger } = deps;
-  const providers = createProviders(config);
-  const links = [...providers.values()];
   const router = Router();
   const services = deps.services ?? createServices({ database, config, logger });
 
@@ -37,9 +32,7 @@ export function uiRouter(deps: UiDependencies): Router {
   });
   router.use('/static', assetsRouter());
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
-  router.use(signInRouter(deps, links));
-  router.use(oauthRouter({ config, database, logger, providers }));
-  router.use(inviteRouter({ config, database, credentials, providers: links }));
+  router.use(signedOutRouter({ config, database, credentials, services, logger }));
 
   router.use(
     mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts: sharedTexts }),

@@ -11,7 +11,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage } from './answer-page.ts';
 import { setSignInCookie, ownPath, START_PAGE } from './sign-in-cookie.ts';
-import { loginPage, type ProviderLink, setupClosedPage, setupPage } from './login-pages.ts';
+import { loginPage, setupClosedPage, setupPage, type SignInWays } from './login-pages.ts';
 import { secondStepRouter } from './second-step-router.ts';
 import { setUp, signIn } from './sign-in.ts';
 
@@ -25,7 +25,7 @@ const loginForm = createValidator(LoginForm, 'form');
 const setupForm = createValidator(SetupForm, 'form');
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
-export function signInRouter(deps: SignInDependencies, links: readonly ProviderLink[]): Router {
+export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router {
   const { config, database, credentials } = deps;
   const router = Router();
   const forms = express.urlencoded({ extended: false, limit: '64kb' });
@@ -35,16 +35,24 @@ export function signInRouter(deps: SignInDependencies, links: readonly ProviderL
 
   router.use(secondStepRouter({ config, database }));
   router.get('/login', (request, response) =>
-    response
-      .type('html')
-      .send(loginPage({ email: '', error: null, next: ownPath(request.query.next) }, links)),
+    response.type('html').send(
+      loginPage(
+        {
+          email: '',
+          error: null,
+          next: ownPath(request.query.next),
+          password_set: request.query.done === 'password',
+        },
+        ways,
+      ),
+    ),
   );
   router.post('/login', forms, async (request, response) => {
     refuseCrossSite(request, config);
     await answerPage(
       response,
       (error) =>
-        loginPage({ email: text(request.body?.email), error, next: ownPath(request.body?.next) }, links),
+        loginPage({ email: text(request.body?.email), error, next: ownPath(request.body?.next) }, ways),
       async () => {
         const form = loginForm(request.body ?? {});
         const next_path = ownPath(request.body?.next);

@@ -3,6 +3,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { type NewMessage, queueMessages } from '../messages/index.ts';
+import { instanceName } from '../settings/index.ts';
 import type { AlertRow, Look } from './look.ts';
 import { presentAlert } from './present.ts';
 
@@ -48,14 +49,6 @@ function notification(alert: AlertRow): Change {
     ...entity,
   };
   return { company_id, ...entity, event: { type: 'notification', data } };
-}
-
-/** Names in subjects: several instances may write to one person. */
-export async function instanceName(tx: Tx, public_url: string): Promise<string> {
-  const { rows } = await tx.execute<{ name: string | null }>(
-    sql`select value #>> '{}' as name from instance_settings where key = 'instance_name'`,
-  );
-  return rows[0]?.name ?? new URL(public_url).host;
 }
 
 /** By address: the operator hears of everything, admins of a company of what is their company's. */

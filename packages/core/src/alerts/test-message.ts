@@ -3,7 +3,8 @@ import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { recordInstanceAct } from '../activity/index.ts';
 import { presentOutgoing, queueMessages } from '../messages/index.ts';
-import { type AlertTargets, instanceName, operatorAddresses } from './tell.ts';
+import { instanceName } from '../settings/index.ts';
+import { type AlertTargets, operatorAddresses } from './tell.ts';
 
 /** To see whether alerts would arrive. @throws conflict where nothing is set up to carry one */
 export async function sendTestMessages(

@@ -1,18 +1,11 @@
 import type { Actor, CompanyRole, Invite } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, cutText, rateLimited, type Vault } from '@acp/kernel';
+import { conflict, cutText, rateLimited } from '@acp/kernel';
 import { and, count, eq, sql } from 'drizzle-orm';
-import { queueMessages } from '../messages/index.ts';
+import { type Mailing, queueMessages } from '../messages/index.ts';
 import { createInvite } from './invites.ts';
 
 const { companies, invites } = schema;
-
-interface Mailing {
-  vault: Vault;
-  /** A mail server is set up. */
-  mail: boolean;
-  public_url: string;
-}
 
 /** Of a company, mailed or not: nobody makes an instance write to strangers without an end. */
 const MOST_A_DAY = 100;

@@ -12,7 +12,11 @@ import { schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { type Mailing, mailsLinks } from '../messages/index.ts';
+import { recordSecurityEvents } from '../security/index.ts';
 import { assertFreshSignIn, assertFreshWhereOwn } from './fresh-sign-in.ts';
+import { lockUser } from './lock-user.ts';
+import { beginEmailChange } from './own-email.ts';
 import { presentProfile, presentUser, presentUserRole, type UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
 import { takingEmail } from './users.ts';
@@ -20,31 +24,41 @@ import { takingEmail } from './users.ts';
 const { chat_pairings, companies, memberships, users } = schema;
 
 /**
- * The signed-in user's own change: a new address ends the other sessions, and nobody vouches for it yet.
+ * The signed-in user's own change. Where mail is set up, a new address holds once it is confirmed (`confirmEmail`); else at
+ * once: then it ends the other sessions, and nobody vouches for it yet.
  * @param verified_hash of the current password, where it was given and verified outside of the transaction
- * @throws forbidden for a new address by neither the current password nor a fresh sign-in, conflict for a taken one
+ * @throws forbidden for a new address by neither the current password nor a fresh sign-in; without mail, conflict for a
+ * taken one
  */
 export async function updateMe(
   tx: Tx,
   actor: UserActor,
   { email, display_name }: UpdateMe,
-  verified_hash: string | null = null,
+  { verified_hash = null, mailing = null }: { verified_hash?: string | null; mailing?: Mailing | null } = {},
 ): Promise<MyProfile> {
   const before = await lockUser(tx, actor.user_id);
   const confirmed = verified_hash !== null && verified_hash === before.password_hash;
   if (moves(before, email) && !confirmed) await assertFreshSignIn(tx, actor);
-  const row = await writeUser(tx, before, { email, display_name }, null);
+  const now = await beginWhereMailed(tx, actor, before, { email, display_name }, mailing);
+  const row = await writeUser(tx, before, now, null);
   await afterChange(tx, actor, before, row);
   return presentProfile(row);
 }
 
 /**
  * An instance admin's change. A new address or role and a deactivation end the user's sessions; a deactivation also
- * revokes the user's chat identities.
+ * revokes the user's chat identities. Where mail is set up, the new address of an account that is open holds once its
+ * owner has confirmed it.
  * @throws conflict for a taken address, and where oneself or the last active instance admin would lose the role
  */
-export async function updateUser(tx: Tx, actor: Actor, user_id: string, input: UpdateUser): Promise<User> {
-  return presentUser(await changeUser(tx, actor, user_id, input));
+export async function updateUser(
+  tx: Tx,
+  actor: Actor,
+  user_id: string,
+  input: UpdateUser,
+  mailing: Mailing | null = null,
+): Promise<User> {
+  return presentUser(await changeUser(tx, actor, user_id, input, mailing));
 }
 
 /** @throws conflict as `updateUser` does */
@@ -83,12 +97,22 @@ export async function deleteUser(tx: Tx, actor: Actor, user_id: string): Promise
   );
 }
 
-async function changeUser(tx: Tx, actor: Actor, user_id: string, input: UpdateUser): Promise<UserRow> {
+async function changeUser(
+  tx: Tx,
+  actor: Actor,
+  user_id: string,
+  input: UpdateUser,
+  mailing: Mailing | null = null,
+): Promise<UserRow> {
   const { email, display_name, is_active, instance_role } = input;
   if (is_active === false || instance_role === 'member') await assertAdminRemains(tx, actor, user_id);
   const before = await lockUser(tx, user_id);
   if (moves(before, email)) await assertFreshWhereOwn(tx, actor, user_id);
-  const row = await writeUser(tx, before, { email, display_name, is_active, instance_role }, sql`now()`);
+  // Nobody can sign in to a closed account to confirm an address.
+  const open = before.is_active && is_active !== false;
+  const change = { email, display_name, is_active, instance_role };
+  const now = await beginWhereMailed(tx, actor, before, change, open ? mailing : null);
+  const row = await writeUser(tx, before, now, sql`now()`);
   if (before.is_active && !row.is_active) await revokePairings(tx, user_id);
   await afterChange(tx, actor, before, row);
   return row;
@@ -113,13 +137,21 @@ async function assertAdminRemains(tx: Tx, actor: Actor, user_id: string): Promis
   }
 }
 
-async function lockUser(tx: Tx, user_id: string): Promise<UserRow> {
-  const [row] = await tx.select().from(users).where(eq(users.id, user_id)).for('no key update');
-  if (!row) throw notFound();
-  return row;
-}
-
 const moves = (before: UserRow, email: string | undefined) => email !== undefined && email !== before.email;
+
+/** What of a change holds at once: all but an address that is to be confirmed first, where mail is set up. */
+async function beginWhereMailed<T extends UpdateUser>(
+  tx: Tx,
+  actor: Actor,
+  before: UserRow,
+  change: T,
+  mailing: Mailing | null,
+): Promise<T> {
+  const { email } = change;
+  if (email === undefined || !moves(before, email) || mailing === null || !mailsLinks(mailing)) return change;
+  await beginEmailChange(tx, actor, before, email, mailing);
+  return { ...change, email: undefined };
+}
 
 /** @param vouched when whoever makes the change vouches for a new address */
 async function writeUser(
@@ -166,4 +198,9 @@ async function afterChange(tx: Tx, actor: Actor, before: UserRow, after: UserRow
   else signal(tx, 'credentials', after.id);
   const changes = Object.fromEntries(fields.map((field) => [field, after[field]]));
   await recordInstanceAct(tx, actor, 'user.updated', { user_id: after.id, ...changes });
+  const { id: user_id, email } = after;
+  if (email !== before.email)
+    await recordSecurityEvents(tx, [
+      { kind: 'email.changed', user_id, subject: actor.name, details: { email } },
+    ]);
 }

@@ -3,8 +3,11 @@ import { schema, type Tx } from '@acp/db';
 import { forbidden, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
+import type { Mailing } from '../messages/index.ts';
 import { recordSecurityEvents } from '../security/index.ts';
 import { assertFreshWhereOwn } from './fresh-sign-in.ts';
+import { tellOfPassword } from './mail-user.ts';
+import type { UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
 
 const { users } = schema;
@@ -18,17 +21,19 @@ export async function changePassword(
   tx: Tx,
   actor: UserActor,
   { verified_hash, new_hash }: { verified_hash: string; new_hash: string },
+  mailing: Mailing | null = null,
 ): Promise<void> {
   const current = and(eq(users.id, actor.user_id), eq(users.password_hash, verified_hash));
   const changed = await tx
     .update(users)
     .set({ password_hash: new_hash, updated_at: sql`now()` })
     .where(current)
-    .returning({ id: users.id });
-  if (changed.length === 0) throw forbidden('current password is wrong');
+    .returning();
+  const [user] = changed;
+  if (!user) throw forbidden('current password is wrong');
   await closeUserSessions(tx, actor.user_id, actor.session_id);
   await recordInstanceAct(tx, actor, 'user.password_changed', { user_id: actor.user_id });
-  await noteChange(tx, actor, actor.user_id);
+  await noteChange(tx, actor, user, mailing);
 }
 
 /**
@@ -40,20 +45,31 @@ export async function resetPassword(
   actor: Actor,
   user_id: string,
   password_hash: string,
+  mailing: Mailing | null = null,
 ): Promise<void> {
   await assertFreshWhereOwn(tx, actor, user_id);
   const changed = await tx
     .update(users)
     .set({ password_hash, updated_at: sql`now()` })
     .where(eq(users.id, user_id))
-    .returning({ id: users.id });
-  if (changed.length === 0) throw notFound();
+    .returning();
+  const [user] = changed;
+  if (!user) throw notFound();
   const own = actor.kind === 'user' && actor.user_id === user_id ? actor.session_id : null;
   await closeUserSessions(tx, user_id, own);
   await recordInstanceAct(tx, actor, 'user.password_reset', { user_id });
-  await noteChange(tx, actor, user_id);
+  await noteChange(tx, actor, user, mailing);
 }
 
-async function noteChange(tx: Tx, actor: Actor, user_id: string): Promise<void> {
-  await recordSecurityEvents(tx, [{ kind: 'password.changed', user_id, subject: actor.name }]);
+/** Its owner is told, at an address that somebody vouches for. */
+async function noteChange(tx: Tx, actor: Actor, user: UserRow, mailing: Mailing | null): Promise<void> {
+  const own = actor.kind === 'user' && actor.user_id === user.id;
+  await recordSecurityEvents(tx, [{ kind: 'password.changed', user_id: user.id, subject: actor.name }]);
+  if (mailing !== null && user.email_verified_at !== null)
+    await tellOfPassword(
+      tx,
+      user,
+      mailing,
+      own ? 'by somebody who is signed in to it' : 'by an administrator',
+    );
 }

@@ -3,7 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { rateLimited, unauthenticated, type Vault } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordSecurityEvents } from '../security/index.ts';
-import { clearLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
+import { clearLoginFailures, reserveLoginAttempt, SECOND_FACTOR } from './login-attempts.ts';
 import type { UserRow } from './present.ts';
 import { useRecoveryCode } from './recovery-codes.ts';
 import { userHasSecondFactor } from './second-factors.ts';
@@ -52,15 +52,12 @@ export async function completeStep(
   return session(tx, user, origin);
 }
 
-/** The lockout of a second factor stands for itself: who asks for it knows the first one. */
-const PLACE = 'second factor';
-
 /**
  * Takes an attempt at the second factor, before it is looked at. @throws rateLimited after five wrong ones within 15
  * minutes, from wherever they came
  */
 export async function reserveSecondFactor(tx: Tx, email: string): Promise<void> {
-  const { locked_sec } = await reserveLoginAttempt(tx, email, PLACE);
+  const { locked_sec } = await reserveLoginAttempt(tx, email, SECOND_FACTOR);
   if (locked_sec !== null) throw rateLimited('too many wrong codes; try again later', locked_sec);
 }
 
@@ -79,7 +76,7 @@ export async function completeByCode(
   if (!by_app && !by_recovery) return undefined;
   const entry = await completeStep(tx, step, user.id, origin);
   if (!entry) throw unauthenticated('this sign-in is over; begin again');
-  await clearLoginFailures(tx, user.email, PLACE);
+  await clearLoginFailures(tx, user.email, SECOND_FACTOR);
   if (by_recovery)
     await recordSecurityEvents(tx, [
       { kind: 'recovery_code.used', user_id: user.id, subject: user.email, place: origin.place },
@@ -89,7 +86,7 @@ export async function completeByCode(
 
 /** After a passkey that was right. */
 export async function clearSecondFactor(tx: Tx, email: string): Promise<void> {
-  await clearLoginFailures(tx, email, PLACE);
+  await clearLoginFailures(tx, email, SECOND_FACTOR);
 }
 
 async function session(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, origin: SignInOrigin): Promise<Entry> {

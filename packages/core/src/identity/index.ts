@@ -1,6 +1,6 @@
 /**
- * Owns users, their second factors and sessions, their accounts at sign-in providers and their chat pairings, the memory of failed logins
- * and the first-run set-up tokens.
+ * Owns users, their second factors and sessions, their accounts at sign-in providers and their chat pairings, the memory of
+ * failed logins and of mails about accounts with their links, and the first-run set-up tokens.
  * Invariants: passwords as argon2id, tokens as SHA-256 or sealed; a deactivated user has no session and no pairing;
  * one active instance admin is always left; a provider's word links only an address that it has verified.
  * Hashing is slow on purpose: callers do it outside of transactions and hand over the hash.
@@ -38,6 +38,19 @@ export type { UserRow } from './present.ts';
 export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
 export { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
 export { changePassword, resetPassword } from './change-password.ts';
+export { answerPasswordReset, requestPasswordReset, sweepPasswordResets } from './password-reset-requests.ts';
+export { completePasswordReset, previewPasswordReset } from './forgotten-password.ts';
+export {
+  cancelEmailChange,
+  confirmEmail,
+  greetNewcomer,
+  pendingEmail,
+  previewConfirmation,
+  readOwnEmail,
+  resendConfirmation,
+} from './own-email.ts';
+export { deleteExpiredLinks } from './account-links.ts';
+export { deleteOldAccountMails } from './account-mails.ts';
 export type { SignInOrigin } from './sessions.ts';
 export {
   clearSecondFactor,

@@ -1,6 +1,6 @@
 import { type Tx, schema } from '@acp/db';
 import { asciiLowerCase } from '@acp/kernel';
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { and, eq, lt, ne, sql } from 'drizzle-orm';
 
 const { login_failures } = schema;
 
@@ -38,6 +38,16 @@ export async function clearLoginFailures(tx: Tx, email: string, address: string)
   await tx
     .delete(login_failures)
     .where(and(eq(login_failures.email, asciiLowerCase(email)), eq(login_failures.address, address)));
+}
+
+/** The second factor's failures: they count for themselves, since who asks for it knows the first one. */
+export const SECOND_FACTOR = 'second factor';
+
+/** After a new password: guesses at the former one hold nobody up. Guesses at the second factor still do. */
+export async function clearLockouts(tx: Tx, email: string): Promise<void> {
+  await tx
+    .delete(login_failures)
+    .where(and(eq(login_failures.email, asciiLowerCase(email)), ne(login_failures.address, SECOND_FACTOR)));
 }
 
 /** Retention: nothing older than the lockout's reach is needed. */

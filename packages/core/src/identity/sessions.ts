@@ -3,6 +3,7 @@ import { type Tx, schema, signal } from '@acp/db';
 import { newToken, notFound, sha256Hex } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
+import { endLinks } from './account-links.ts';
 import { hasSecondFactor, requiresSecondFactor } from './second-factor-rule.ts';
 
 const { sessions, sign_in_steps } = schema;
@@ -58,6 +59,8 @@ export async function closeUserSessions(
     .where(sql`${sessions.user_id} = ${user_id} and ${sessions.id} is distinct from ${except}::uuid`);
   // Nor does a sign-in that is half done go on with what has changed.
   await tx.delete(sign_in_steps).where(eq(sign_in_steps.user_id, user_id));
+  // Nor does a link for a new password that was asked for before.
+  await endLinks(tx, user_id, 'reset_password');
   signal(tx, 'credentials', user_id);
 }
 

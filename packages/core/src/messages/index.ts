@@ -5,6 +5,8 @@
  */
 export { claimMessages, recordSent } from './claim-messages.ts';
 export type { ClaimedMessage } from './claim-messages.ts';
+export { mailsLinks } from './mailing.ts';
+export type { Mailing } from './mailing.ts';
 export { queueMessages } from './queue-messages.ts';
 export type { NewMessage } from './queue-messages.ts';
 export { deleteOldMessages, listOutgoing, presentOutgoing } from './read-messages.ts';

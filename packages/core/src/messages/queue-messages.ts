@@ -1,5 +1,5 @@
 import type { MessageChannel } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx } from '@acp/db';
 import { cutText, newId, storableText, type Vault } from '@acp/kernel';
 
 const { outgoing_messages } = schema;
@@ -44,5 +44,6 @@ export async function queueMessages(
       ...(vault === null ? { body: text } : { body_sealed: vault.seal(text, place(id)) }),
     };
   });
+  signal(tx, 'due', '');
   return tx.insert(outgoing_messages).values(rows).returning();
 }

@@ -2,6 +2,7 @@
  * Owns `instance_settings` and `instance_flags`. A value is what its key's schema says, on the way in and on the way out.
  */
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
+export { instanceName } from './instance-name.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, disabledFlags, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
 export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';

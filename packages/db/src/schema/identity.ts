@@ -72,6 +72,52 @@ export const setup_tokens = pgTable('setup_tokens', {
   expires_at: instant().notNull(),
 });
 
+/** One-time links that mails to people bring, by the SHA-256 of their token. */
+export const account_links = pgTable(
+  'account_links',
+  {
+    token_hash: text().primaryKey(),
+    /** `confirm_email`, of which a user has one at most, or `reset_password`. */
+    purpose: text().notNull(),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** Whom it went to. Of `confirm_email`: where it is not the user's address, it becomes that. */
+    email: text().notNull(),
+    created_at: createdAt(),
+    expires_at: instant().notNull(),
+  },
+  (t) => [index('account_links_user').on(t.user_id), index('account_links_expires_at').on(t.expires_at)],
+);
+
+/**
+ * What was asked for that sends a mail to somebody's account, for a day: so that nobody has an instance write without an
+ * end. A row without an answer is a forgotten password that a scheduler has not looked at yet.
+ */
+export const account_mails = pgTable(
+  'account_mails',
+  {
+    id: id(),
+    purpose: text().notNull(),
+    /** As it was typed, in lower case; whether an account has it is not said. */
+    recipient: text().notNull(),
+    /** Whose account it is about, where somebody signed in has asked. */
+    user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    /** From where it was asked. */
+    address: text(),
+    user_agent: text(),
+    created_at: createdAt(),
+    answered_at: instant(),
+    sent: boolean().notNull().default(false),
+  },
+  (t) => [
+    index('account_mails_recipient').on(t.recipient, t.created_at),
+    index('account_mails_user').on(t.user_id, t.created_at),
+    index('account_mails_address').on(t.address, t.created_at),
+    index('account_mails_created_at').on(t.created_at),
+  ],
+);
+
 /** Sign-in by an outside provider: the user behind its subject. Tokens are encrypted, or not stored at all. */
 export const oauth_accounts = pgTable(
   'oauth_accounts',

@@ -20,9 +20,9 @@ export const inviteRoutes: Route[] = [
   }),
   handle(rows.create, (c) => {
     const { email, ...invite } = c.body;
-    const { vault, alert_targets } = c.services;
+    const { mailing, vault } = c.services;
     return email
-      ? inviteByMail(c.tx, c.actor, c.company_id, { ...invite, email }, { vault, ...alert_targets })
+      ? inviteByMail(c.tx, c.actor, c.company_id, { ...invite, email }, mailing)
       : createInvite(c.tx, c.actor, c.company_id, invite, vault);
   }),
   handle(rows.revoke, (c) => revokeInvite(c.tx, c.actor, c.company_id, c.params.inviteId!)),

@@ -18,29 +18,34 @@ import { forbidden, rateLimited, unauthenticated } from '@acp/kernel';
 import type { Services } from '../../http/services.ts';
 
 type Transactions = Pick<Services, 'transaction'>;
+type Means = Pick<Services, 'transaction' | 'mailing'>;
 
 /** @throws forbidden for a wrong current password, rateLimited after five of them */
 export async function changeOwnPassword(
   tx: Tx,
-  services: Transactions,
+  services: Means,
   actor: UserActor,
   form: { current_password: string; new_password: string },
 ): Promise<void> {
   const verified_hash = await confirmPassword(tx, services, actor, form.current_password);
   const new_hash = await hashNewPassword(form.new_password, [actor.name]);
-  await services.transaction((inner) => changePassword(inner, actor, { verified_hash, new_hash }));
+  await services.transaction((inner) =>
+    changePassword(inner, actor, { verified_hash, new_hash }, services.mailing),
+  );
 }
 
 /** @throws as `changeOwnPassword` where the current password is given, and as `updateMe` */
 export async function updateOwnRecord(
   tx: Tx,
-  services: Transactions,
+  services: Means,
   actor: UserActor,
   { current_password, ...change }: UpdateMe,
 ): Promise<MyProfile> {
-  const verified =
+  const verified_hash =
     current_password === undefined ? null : await confirmPassword(tx, services, actor, current_password);
-  return services.transaction((inner) => updateMe(inner, actor, change, verified));
+  return services.transaction((inner) =>
+    updateMe(inner, actor, change, { verified_hash, mailing: services.mailing }),
+  );
 }
 
 /** The hash that the password was verified against: whoever acts on it compares it once more. */

@@ -43,11 +43,13 @@ export const identityRoutes: Route[] = [
     if (!user) throw notFound();
     return presentUser(user);
   }),
-  handle(rows.updateUser, (c) => updateUser(c.tx, c.actor, c.params.userId!, c.body)),
+  handle(rows.updateUser, (c) => updateUser(c.tx, c.actor, c.params.userId!, c.body, c.services.mailing)),
   handle(rows.deleteUser, (c) => deleteUser(c.tx, c.actor, c.params.userId!)),
   handle(rows.resetPassword, async (c) => {
     const password_hash = await hashNewPassword(c.body.new_password);
-    await c.services.transaction((tx) => resetPassword(tx, c.actor, c.params.userId!, password_hash));
+    await c.services.transaction((tx) =>
+      resetPassword(tx, c.actor, c.params.userId!, password_hash, c.services.mailing),
+    );
     return { message: 'password reset' };
   }),
   handle(rows.listInstanceRoles, async (c) => paged(c, await listUsers(c.tx, c.query, presentUserRole))),

@@ -1,5 +1,5 @@
 import { identityEndpoints as rows, secondFactorEndpoints, type User } from '@acp/contract';
-import { findUser, presentUser } from '@acp/core';
+import { findUser, mailsLinks, pendingEmail, presentUser } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -21,6 +21,7 @@ interface Refused {
 
 const done: Record<string, string> = {
   saved: 'Saved.',
+  pending: 'Saved. A link is on its way to the new address, which holds once the user has opened it.',
   password: 'The password is set; the user signs in with it.',
   factor: 'The second factor is removed; the user signs in without one.',
 };
@@ -31,7 +32,11 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   if (!row) throw notFound();
   const shown = presentUser(row);
   const is_self = shown.id === user.user_id;
-  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, is_self, refused)}
+  const address = addressState(row.email_verified_at, await pendingEmail(tx, row));
+  const hint = mailsLinks(context.services.mailing)
+    ? `${address} A new one holds once the user has confirmed it.`
+    : 'A new address ends the user’s sessions';
+  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint }, refused)}
   !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${deletePart(shown, refused)}`)}`;
   return shell({
     title: shown.display_name,
@@ -43,7 +48,16 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   });
 }
 
-function accountForm(user: User, is_self: boolean, refused: Refused | null): Html {
+function addressState(verified_at: Date | null, pending: string | null): string {
+  const state = verified_at === null ? 'Not confirmed.' : 'Confirmed.';
+  return pending === null ? state : `${state} ${pending} waits to take its place.`;
+}
+
+function accountForm(
+  user: User,
+  { is_self, hint }: { is_self: boolean; hint: string },
+  refused: Refused | null,
+): Html {
   const form = refused?.section === 'account' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['display_name', 'email']);
   const roles = ['member', 'admin'].map((value) => ({ value, label: value }));
@@ -60,7 +74,7 @@ function accountForm(user: User, is_self: boolean, refused: Refused | null): Htm
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'display_name', label: 'Name', required: true, value: form?.text('display_name') ?? user.display_name, error: errors.of('display_name') })}
-      !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: form?.text('email') ?? user.email, hint: 'A new address ends the user’s sessions', error: errors.of('email') })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: form?.text('email') ?? user.email, hint, error: errors.of('email') })}
     </div>
     !${rights}
     <button>Save</button>
@@ -112,7 +126,10 @@ export const userRoutes: UiRoute[] = [
       instance_role: form.given('instance_role'),
       is_active: form.has('is_active') ? form.checked('is_active') : undefined,
     }),
-    next: (c) => `${LIST}/${c.params.userId!}?done=saved`,
+    next: (c, user, form) => {
+      const waits = form.given('email') !== undefined && form.given('email') !== user.email;
+      return `${LIST}/${c.params.userId!}?done=${waits ? 'pending' : 'saved'}`;
+    },
     failed: refusedIn('account'),
   }),
   action(`${LIST}/{userId}/password`, rows.resetPassword, {

@@ -1,32 +1,42 @@
-import { identityEndpoints, type Me } from '@acp/contract';
-import { findUser, presentMe, type UserModel, userModelsOf } from '@acp/core';
+import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
+import { findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, timeLeft } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { formError, input, notice } from '../kit/parts.ts';
+import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
-async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
-  const { tx, user, query } = context;
+const done: Record<string, string> = {
+  saved: 'Saved.',
+  pending: 'Saved. A link is on its way to the new address; it holds once you have opened that.',
+  sent: 'A new link is on its way.',
+  cancelled: 'The change is taken back.',
+  confirmed: 'Your address is confirmed.',
+};
+
+export async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
+  const { tx, user, query, services } = context;
   const row = await findUser(tx, user.user_id);
   if (!row) throw unauthenticated();
   const known = await userModelsOf(tx, user.user_id);
-  const body = html`!${profileBody(presentMe(row), error, query.saved === '1')}!${knownBody(known)}`;
+  const address = await readOwnEmail(tx, user.user_id, services.mailing);
+  const said = done[query.done ?? ''] ?? null;
+  const body = html`!${profileBody(presentMe(row), address, error, said)}!${knownBody(known)}`;
   return shell({ title: 'Profile', user, company: null, active: '/profile', body });
 }
 
-function profileBody(me: Me, error: string | null, saved: boolean): Html {
+function profileBody(me: Me, address: OwnEmail, error: string | null, said: string | null): Html {
   const errors = new FieldErrors(error, ['display_name', 'email', 'current_password', 'new_password'], {
     'current password': 'current_password',
   });
-  return html`!${formError(errors.general)}!${notice(saved ? 'Saved.' : null)}
+  return html`!${formError(errors.general)}!${notice(said)}!${addressBody(address)}
     <form class="card" method="post" action="/profile">
       <h2>You</h2>
       !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name', error: errors.of('display_name') })}
-      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: 'A new address ends your other sessions.', error: errors.of('email') })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: addressHint(address), error: errors.of('email') })}
       !${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', hint: 'For a new address, unless you have just signed in.' })}
       <button>Save</button>
     </form>
@@ -40,6 +50,31 @@ function profileBody(me: Me, error: string | null, saved: boolean): Html {
       <h2>Sign-in and security</h2>
       <p><a href="/profile/security">Second factor, passkeys, recovery codes and sessions</a></p>
     </section>`;
+}
+
+function addressHint({ by_mail, verified_at }: OwnEmail): string {
+  if (!by_mail) return 'A new address ends your other sessions.';
+  const state = verified_at === null ? 'Not confirmed yet.' : 'Confirmed.';
+  return `${state} A new one gets a link, and takes its place once you have opened that.`;
+}
+
+/** What is still to be confirmed; nothing where no mail is sent. */
+function addressBody({ by_mail, email, verified_at, pending_email, link_expires_at }: OwnEmail): Html {
+  const waits = pending_email ?? (verified_at === null ? email : null);
+  if (!by_mail || waits === null) return html``;
+  const until = link_expires_at && new Date(link_expires_at);
+  return html`<section class="card" aria-labelledby="confirm-address">
+    <h2 id="confirm-address">Confirm ${pending_email === null ? 'your address' : 'your new address'}</h2>
+    <p>
+      !${until && until > new Date() ? html`A link was sent to <strong>${waits}</strong> (!${timeLeft(until)}).` : html`<strong>${waits}</strong> is not confirmed.`}
+      !${when(pending_email, () => html`Until then your address is ${email}.`)}
+    </p>
+    <div class="row">
+      !${postButton('/profile/email/resend', 'Send a new link', { class: '' })}!${when(pending_email, () =>
+        postButton('/profile/email/cancel', 'Keep the address I have'),
+      )}
+    </div>
+  </section>`;
 }
 
 /** Nobody is described without being told. */
@@ -69,7 +104,11 @@ export const profileRoutes: UiRoute[] = [
       email: form.given('email'),
       current_password: form.given('current_password'),
     }),
-    next: () => '/profile?saved=1',
+    // Who asked for another address is told where it waits.
+    next: (_c, me, form) =>
+      form.given('email') === undefined || form.given('email') === me.email
+        ? '/profile?done=saved'
+        : '/profile?done=pending',
     failed: profilePage,
   }),
   action('/profile/password', identityEndpoints.changePassword, {
@@ -77,7 +116,7 @@ export const profileRoutes: UiRoute[] = [
       current_password: form.text('current_password'),
       new_password: form.text('new_password'),
     }),
-    next: () => '/profile?saved=1',
+    next: () => '/profile?done=saved',
     failed: profilePage,
   }),
 ];

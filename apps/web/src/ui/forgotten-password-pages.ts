@@ -1,0 +1,71 @@
+/** A forgotten password: the request and the form that the mailed link opens. They work without script. */
+import { html } from 'ghtml';
+import { RESET_REQUESTED } from '../api/identity/forgotten-password.ts';
+import { errorLine, field, page } from './page.ts';
+
+const card = (title: string, body: string): string =>
+  page(
+    title,
+    html`<main class="narrow">
+      <div class="card">
+        <h1>${title}</h1>
+        !${body}
+        <p><a href="/login">Back to the sign-in</a></p>
+      </div>
+    </main>`,
+  );
+
+export function requestResetPage(email: string, error: string | null): string {
+  return card(
+    'Forgot your password?',
+    html`<p class="soft">You get a mail with a link, where you choose a new one.</p>
+      <form method="post" action="/forgot-password">
+        !${errorLine(error)}
+        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
+        <button>Send the link</button>
+      </form>`,
+  );
+}
+
+export function resetRequestedPage(): string {
+  return card(
+    'Look into your mail',
+    html`<p>${RESET_REQUESTED}</p>
+      <p class="soft">
+        Nothing there? Look into the spam folder, or ask an administrator for a new password.
+      </p>`,
+  );
+}
+
+/** Without mail. */
+export function noResetPage(): string {
+  return card(
+    'Forgot your password?',
+    html`<p>This service sends no mail. An administrator sets a new password for you.</p>`,
+  );
+}
+
+/** @param email of the account, for password managers and for who has several */
+export function newPasswordPage(
+  { token, email }: { token: string; email: string },
+  error: string | null,
+): string {
+  return card(
+    'Choose a new password',
+    html`<p class="soft">For ${email}. All its sessions end.</p>
+      <form method="post" action="/reset-password">
+        !${errorLine(error)} !${field({ name: 'token', label: '', type: 'hidden', value: token })}
+        <input type="hidden" name="username" autocomplete="username" value="${email}" />
+        !${field({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', autocomplete: 'new-password', minlength: 8 })}
+        <button>Set the password</button>
+      </form>`,
+  );
+}
+
+export function linkSpentPage(): string {
+  return card(
+    'This link is not valid any more',
+    html`<p>It works once, for half an hour, and ends with a change of the account.</p>
+      <p><a href="/forgot-password">Ask for a new one</a></p>`,
+  );
+}

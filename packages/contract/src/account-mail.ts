@@ -1,0 +1,91 @@
+/** What is done about an account by mail: addresses are confirmed, forgotten passwords set anew. */
+import { Type, type Static } from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Email, Password } from './identity.ts';
+import { Nullable, Timestamp } from './schema-kit.ts';
+
+export const OwnEmail = Type.Object({
+  email: Type.String(),
+  /** Since when somebody vouches for it: its owner by a link, an operator or a sign-in provider. */
+  verified_at: Nullable(Timestamp),
+  /** Waits for the link that was sent to it; `email` serves until then. */
+  pending_email: Nullable(Type.String()),
+  /** Of the link that was sent, where one is under way. */
+  link_expires_at: Nullable(Timestamp),
+  /** Addresses are confirmed by mail here: a mail server and an encryption key are set up. */
+  by_mail: Type.Boolean(),
+});
+export type OwnEmail = Static<typeof OwnEmail>;
+
+const LinkToken = Type.String({ minLength: 1, maxLength: 200, writeOnly: true });
+export const ConfirmEmail = Type.Object({ token: LinkToken });
+/** The forms of the pages too. */
+export const RequestPasswordReset = Type.Object({ email: Email });
+export const CompletePasswordReset = Type.Object({ token: LinkToken, new_password: Password });
+const Message = Type.Object({ message: Type.String() });
+
+const own = { auth: ['user'], role: 'none', scope: { by: 'none' }, status: 200 } as const;
+const anybody = { auth: [], role: 'none', scope: { by: 'none' }, status: 200, tx: 'none' } as const;
+const NO_MAIL = '409 where no mail is set up.';
+
+export const accountMailEndpoints = {
+  readEmail: endpoint({
+    ...own,
+    id: 'identity.read-email',
+    method: 'GET',
+    path: '/api/me/email',
+    response: OwnEmail,
+    tx: 'none',
+    doc: 'Whether one’s own address is confirmed, and the one that waits to take its place.',
+  }),
+  resendConfirmation: endpoint({
+    ...own,
+    id: 'identity.resend-confirmation',
+    method: 'POST',
+    path: '/api/me/email/resend',
+    response: OwnEmail,
+    tx: 'write',
+    doc: `Sends a new link to the address that is not confirmed; the former link ends. Five in an hour. 409 where all is confirmed. ${NO_MAIL}`,
+  }),
+  confirmEmail: endpoint({
+    ...own,
+    id: 'identity.confirm-email',
+    method: 'POST',
+    path: '/api/me/email/confirm',
+    body: ConfirmEmail,
+    response: OwnEmail,
+    tx: 'write',
+    example: { token: 'what stands in the link' },
+    doc: 'Confirms an address by the token of the link that went to it; a new address takes the place of the former one and ends the other sessions. 404 for a token that is spent, expired or of another account.',
+  }),
+  cancelEmailChange: endpoint({
+    ...own,
+    id: 'identity.cancel-email-change',
+    method: 'DELETE',
+    path: '/api/me/email/pending',
+    response: null,
+    status: 204,
+    tx: 'write',
+    doc: 'Takes back the change to an address that is not confirmed yet: its link ends. 404 where none waits.',
+  }),
+  requestPasswordReset: endpoint({
+    ...anybody,
+    id: 'identity.request-password-reset',
+    method: 'POST',
+    path: '/api/password-resets',
+    body: RequestPasswordReset,
+    response: Message,
+    example: { email: 'ada@example.com' },
+    doc: `Sends a link for a new password to the address, if an account has it: the answer is the same where none has. Ten in an hour from one client address. ${NO_MAIL}`,
+  }),
+  completePasswordReset: endpoint({
+    ...anybody,
+    id: 'identity.complete-password-reset',
+    method: 'POST',
+    path: '/api/password-resets/complete',
+    body: CompletePasswordReset,
+    response: Message,
+    example: { token: 'what stands in the link', new_password: 'seven sails at dawn' },
+    doc: 'Sets the password of the account that the link was sent to, once, and ends all its sessions; the next sign-in asks for the second factor as always. 404 for a token that is spent or expired.',
+  }),
+};

@@ -1,0 +1,75 @@
+/** The link of a forgotten password: it sets one and signs nobody in, so that the second factor is asked for as always. */
+import { schema, type Tx } from '@acp/db';
+import { asciiLowerCase, notFound } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+import type { Mailing } from '../messages/index.ts';
+import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
+import { endLinks, findLink, spendLink } from './account-links.ts';
+import { clearLockouts } from './login-attempts.ts';
+import { lockUser } from './lock-user.ts';
+import { tellOfPassword } from './mail-user.ts';
+import { obstacleOf } from './password-reset-requests.ts';
+import { actorOf, type UserRow } from './present.ts';
+import { closeUserSessions } from './sessions.ts';
+import { findUser } from './users.ts';
+
+const { oauth_accounts, users } = schema;
+
+const spent = () => notFound('this link is not valid any more; ask for a new one');
+
+/** Whose password the link sets; undefined for one that is spent or expired. */
+export async function previewPasswordReset(tx: Tx, token: string): Promise<UserRow | undefined> {
+  const link = await findLink(tx, 'reset_password', token);
+  const user = link && (await findUser(tx, link.user_id));
+  return user && (await opens(tx, link, user)) ? user : undefined;
+}
+
+/**
+ * Sets the password and ends all sessions, other links and the lockout of failed logins. An address that nobody vouched
+ * for is proved with it, and may have been squatted on: links to other identities end.
+ * @throws notFound for a link that is spent or expired
+ */
+export async function completePasswordReset(
+  tx: Tx,
+  token: string,
+  password_hash: string,
+  place: SignInPlace,
+  mailing: Mailing,
+): Promise<void> {
+  const link = await findLink(tx, 'reset_password', token);
+  if (!link) throw spent();
+  const user = await lockUser(tx, link.user_id);
+  if (!(await opens(tx, link, user)) || !(await spendLink(tx, link))) throw spent();
+  const { id: user_id, email } = user;
+  if (user.email_verified_at === null)
+    await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user_id));
+  await tx
+    .update(users)
+    .set({
+      password_hash,
+      email_verified_at: sql`coalesce(${users.email_verified_at}, now())`,
+      updated_at: sql`now()`,
+    })
+    .where(eq(users.id, user_id));
+  await closeUserSessions(tx, user_id);
+  // Who had the former password may have asked for another address.
+  await endLinks(tx, user_id, 'confirm_email');
+  await clearLockouts(tx, email);
+  await recordInstanceAct(tx, actorOf(user), 'user.password_reset', { user_id, by: 'mail' });
+  const change = {
+    kind: 'password.changed',
+    user_id,
+    subject: email,
+    place,
+    details: { by: 'mail' },
+  } as const;
+  await recordSecurityEvents(tx, [change]);
+  await tellOfPassword(tx, user, mailing, 'by a link that was sent to this address');
+}
+
+/** Only of an account that still is as it was when the link was sent. */
+async function opens(tx: Tx, link: { email: string }, user: UserRow): Promise<boolean> {
+  const same = asciiLowerCase(link.email) === asciiLowerCase(user.email);
+  return user.is_active && same && (await obstacleOf(tx, user)) === null;
+}

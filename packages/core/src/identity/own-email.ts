@@ -1,0 +1,216 @@
+/**
+ * Whose an address is, by mail: a link that was sent there proves it, in the hands of somebody who is signed in to the
+ * account. A new address takes the place of the former one with that proof; until then the former one holds.
+ */
+import type { Actor, OwnEmail, UserActor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { asciiLowerCase, conflict, notFound, rateLimited, unauthenticated } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordInstanceAct } from '../activity/index.ts';
+import { type Mailing, mailsLinks } from '../messages/index.ts';
+import { recordSecurityEvents } from '../security/index.ts';
+import { endLinks, findLink, findLinkOf, makeLink, spendLink } from './account-links.ts';
+import { reserveConfirmation } from './account-mails.ts';
+import { lockUser } from './lock-user.ts';
+import { mailUser } from './mail-user.ts';
+import type { UserRow } from './present.ts';
+import { closeUserSessions } from './sessions.ts';
+import { findUser, findUserByEmail, takingEmail } from './users.ts';
+
+const { users } = schema;
+
+const HOUR_SEC = 3600;
+const NO_MAIL = 'no mail is set up: see SERVICE_SMTP_URL and SERVICE_ENCRYPTION_KEY';
+
+const sameAddress = (one: string, other: string) => asciiLowerCase(one) === asciiLowerCase(other);
+
+export async function readOwnEmail(tx: Tx, user_id: string, mailing: Mailing): Promise<OwnEmail> {
+  const user = await findUser(tx, user_id);
+  if (!user) throw unauthenticated('not authenticated as user');
+  const link = await findLinkOf(tx, 'confirm_email', user_id);
+  return {
+    email: user.email,
+    verified_at: user.email_verified_at,
+    pending_email: link && link.email !== user.email ? link.email : null,
+    link_expires_at: link?.expires_at ?? null,
+    by_mail: mailsLinks(mailing),
+  };
+}
+
+/** The address that waits for its confirmation in a user's account; null where none does. */
+export async function pendingEmail(tx: Tx, user: Pick<UserRow, 'id' | 'email'>): Promise<string | null> {
+  const link = await findLinkOf(tx, 'confirm_email', user.id);
+  return link && link.email !== user.email ? link.email : null;
+}
+
+/**
+ * Begins a change of address: the new one gets a link, the former one is told. Whether another account has the new one is
+ * told to nobody but its owner, by mail.
+ * @param before the user, locked
+ * @throws rateLimited after five in an hour, of the account or the new address; conflict for a taken one where an
+ * instance admin asks, who sees all users anyway
+ */
+export async function beginEmailChange(
+  tx: Tx,
+  actor: Actor,
+  before: UserRow,
+  email: string,
+  mailing: Mailing,
+): Promise<void> {
+  const own = actor.kind === 'user' && actor.user_id === before.id;
+  const holder = await findUserByEmail(tx, email);
+  const taken = holder !== undefined && holder.id !== before.id;
+  if (taken && !own) throw conflict('email is already in use');
+  await sendLink(tx, before, email, mailing, taken);
+  const by = own ? 'Somebody who is signed in to it' : 'An administrator';
+  await mailUser(tx, mailing, {
+    purpose: 'account',
+    recipient: before.email,
+    subject: 'Your account gets another address',
+    paragraphs: (name) => [
+      `${by} asked to move your account at ${name} from this address to ${email}.`,
+      'It moves once the new address is confirmed. Until then this one serves.',
+      `If it was not you, take the change back under ${mailing.public_url}/profile and change your password, or tell an administrator.`,
+    ],
+  });
+  await recordInstanceAct(tx, actor, 'user.email_change_requested', { user_id: before.id, email });
+  await recordSecurityEvents(tx, [
+    { kind: 'email.change_requested', user_id: before.id, subject: actor.name, details: { email } },
+  ]);
+}
+
+/** For an account that was just made under an address that nobody vouches for: nothing where no mail is set up. */
+export async function greetNewcomer(tx: Tx, user: UserRow, mailing: Mailing): Promise<void> {
+  if (user.email_verified_at !== null || !mailsLinks(mailing)) return;
+  // An account is not refused because its address had many mails: its owner asks for the link later.
+  if (await reserveConfirmation(tx, user.id, user.email)) await writeLink(tx, user, user.email, mailing);
+}
+
+/** @throws conflict without mail and where nothing is to be confirmed, rateLimited after five in an hour */
+export async function resendConfirmation(tx: Tx, actor: UserActor, mailing: Mailing): Promise<OwnEmail> {
+  if (!mailsLinks(mailing)) throw conflict(NO_MAIL);
+  const user = await lockUser(tx, actor.user_id);
+  const pending = await pendingEmail(tx, user);
+  if (pending === null && user.email_verified_at !== null) throw conflict('the address is confirmed already');
+  const email = pending ?? user.email;
+  const holder = await findUserByEmail(tx, email);
+  await sendLink(tx, user, email, mailing, holder !== undefined && holder.id !== user.id);
+  return readOwnEmail(tx, user.id, mailing);
+}
+
+/** @throws notFound where no change waits */
+export async function cancelEmailChange(tx: Tx, actor: UserActor): Promise<void> {
+  const user = await lockUser(tx, actor.user_id);
+  const email = await pendingEmail(tx, user);
+  if (email === null) throw notFound();
+  await endLinks(tx, user.id, 'confirm_email');
+  await recordInstanceAct(tx, actor, 'user.email_change_cancelled', { user_id: user.id, email });
+}
+
+/** What the page asks before it confirms; undefined for a link that is spent, expired or another account's. */
+export async function previewConfirmation(
+  tx: Tx,
+  actor: UserActor,
+  token: string,
+): Promise<{ email: string } | undefined> {
+  const link = await findLink(tx, 'confirm_email', token);
+  return link?.user_id === actor.user_id ? { email: link.email } : undefined;
+}
+
+/**
+ * The link has come back, by the hands of its account. A new address ends the other sessions and what waited at the former
+ * one, which is told.
+ * @throws notFound for a link that is spent, expired or another account's, conflict where another account has the address
+ */
+export async function confirmEmail(
+  tx: Tx,
+  actor: UserActor,
+  token: string,
+  mailing: Mailing,
+): Promise<OwnEmail> {
+  const before = await lockUser(tx, actor.user_id);
+  const link = await findLink(tx, 'confirm_email', token);
+  if (!link || link.user_id !== before.id || !(await spendLink(tx, link)))
+    throw notFound('this link is not valid any more, or is for another account');
+  const { email } = link;
+  await takingEmail(async () =>
+    tx
+      .update(users)
+      .set({ email, email_verified_at: sql`now()`, updated_at: sql`now()` })
+      .where(eq(users.id, before.id)),
+  );
+  const { id: user_id } = before;
+  const moved = email !== before.email;
+  if (moved) {
+    await closeUserSessions(tx, user_id, actor.session_id);
+    await recordInstanceAct(tx, actor, 'user.updated', { user_id, email });
+    if (!sameAddress(email, before.email)) await tellFormerAddress(tx, before, email, mailing);
+  }
+  const kind = moved ? 'email.changed' : 'email.confirmed';
+  await recordSecurityEvents(tx, [{ kind, user_id, subject: actor.name, details: { email } }]);
+  return readOwnEmail(tx, user_id, mailing);
+}
+
+async function tellFormerAddress(tx: Tx, before: UserRow, email: string, mailing: Mailing): Promise<void> {
+  await mailUser(tx, mailing, {
+    purpose: 'account',
+    recipient: before.email,
+    subject: 'Your account has another address',
+    paragraphs: (name) => [
+      `Your account at ${name} has moved from this address to ${email}. All other sessions have ended.`,
+      'If it was not you, tell an administrator at once.',
+    ],
+  });
+}
+
+/** @param taken another account has the address: its owner is told, and the link that waits opens nothing */
+async function sendLink(
+  tx: Tx,
+  user: UserRow,
+  email: string,
+  mailing: Mailing,
+  taken: boolean,
+): Promise<void> {
+  if (!(await reserveConfirmation(tx, user.id, email)))
+    throw rateLimited('too many mails were asked for; try again later', HOUR_SEC);
+  if (taken) await writeRefusal(tx, user, email, mailing);
+  else await writeLink(tx, user, email, mailing);
+}
+
+async function writeLink(tx: Tx, user: UserRow, email: string, mailing: Mailing): Promise<void> {
+  const { token, expires_at } = await replaceLink(tx, user, email);
+  await mailUser(tx, mailing, {
+    purpose: 'confirm_email',
+    recipient: email,
+    subject: 'Confirm your address',
+    // Nobody has proved yet that the reader has an account: what its owner calls themselves is not written here.
+    paragraphs: (name) => [
+      `Somebody gave this address for an account at ${name}. If it was you, confirm it:`,
+      `${mailing.public_url}/confirm-email?token=${token}`,
+      `The link works once, until ${expires_at.toUTCString()}, for who is signed in to that account.`,
+      'If you did not expect this, you need do nothing.',
+    ],
+    sealed: true,
+  });
+}
+
+async function writeRefusal(tx: Tx, user: UserRow, email: string, mailing: Mailing): Promise<void> {
+  await replaceLink(tx, user, email);
+  await mailUser(tx, mailing, {
+    purpose: 'confirm_email',
+    recipient: email,
+    subject: 'This address has an account already',
+    paragraphs: (name) => [
+      `Somebody asked to use this address for another account at ${name}. It has an account already, so nothing was changed.`,
+      `If it was you, sign in with this address: ${mailing.public_url}/login`,
+      'If you did not expect this, you need do nothing.',
+    ],
+    // It takes as long as a link does.
+    sealed: true,
+  });
+}
+
+async function replaceLink(tx: Tx, { id: user_id }: UserRow, email: string) {
+  await endLinks(tx, user_id, 'confirm_email');
+  return makeLink(tx, 'confirm_email', { user_id, email });
+}
