@@ -1,6 +1,6 @@
-/** Files in chats, from outside: uploaded to one web tier, read by a scheduler, told to a model, had from another web tier. */
+/** Files in chats and on issues, from outside: uploaded to one web tier, read by a scheduler, told to a model, had from another web tier. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Chat, ChatMessage, RunEvent } from '@acp/contract';
+import type { Chat, ChatMessage, CouncilSession, Issue, RunEvent } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
 import { TestFleet, type Who } from '../workers/fleet.ts';
 
@@ -70,8 +70,10 @@ const answered = async (path: string, id: string) =>
   });
 
 /** Parts of the last message that the model was asked; one text where it came as such. */
-function askedParts(): { type: string; text?: string; image_url?: { url: string } }[] {
-  const { messages } = model.requests.at(-1)!.body as { messages: { content: unknown }[] };
+function askedParts(
+  request = model.requests.at(-1)!,
+): { type: string; text?: string; image_url?: { url: string } }[] {
+  const { messages } = request.body as { messages: { content: unknown }[] };
   const { content } = messages.at(-1)!;
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as []);
 }
@@ -177,4 +179,96 @@ it('an agent without the right to write files attaches none, and its chats are t
   expect(await got.text()).toBe('open to all');
   await fleet.admin('PATCH', `/api/agents/${fleet.cast.agent_id}/permissions`, { 'files.write': false });
   expect((await send(path, { text: 'look', files }, agent.headers)).status).toBe(403);
+});
+
+/** An issue with a picture, which an agent of that model then gets. */
+async function pictured(title: string, changes: Record<string, unknown>): Promise<Issue> {
+  const { company_id } = fleet.cast;
+  const agent = await createAgent(
+    fleet.kit.database.db,
+    { id: company_id },
+    { name: `Eve ${crypto.randomUUID()}`, ...changes },
+  );
+  const { body: issue } = await fleet.call<Issue>('POST', `/api/companies/${company_id}/issues`, owner, {
+    title,
+  });
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(PNG)], { type: 'image/png' }), 'dot.png');
+  form.append('file', new Blob(['The shed is green.'], { type: 'text/plain' }), 'shed.txt');
+  const attached = await fetch(`${fleet.url}/api/issues/${issue.id}/attachments`, {
+    method: 'POST',
+    headers: owner,
+    body: form,
+  });
+  expect(attached.status).toBe(201);
+  await fleet.call('PATCH', `/api/issues/${issue.id}`, owner, { assignee_agent_id: agent.id });
+  return issue;
+}
+
+const askedOf = async (text: string) =>
+  waitFor(() => model.requests.find(({ messages }) => messages.at(-1)!.content.includes(text)));
+const shownPicture = {
+  type: 'image_url',
+  image_url: { url: `data:image/png;base64,${PNG.toString('base64')}` },
+};
+
+it('shows the picture of an issue to an agent that sees, to its sub-agent and to its council', async () => {
+  model.setScript(({ messages }) => {
+    const prompt = messages.at(-1)!.content;
+    if (prompt.includes('# The question')) return 'It is a dot.';
+    if (prompt.includes('Look closer')) return 'A dot.\n/status done';
+    return '/spawn-subagent researcher Look closer\n```\nAt the picture.\n```\n/await-subagents';
+  });
+  const issue = await pictured('What is on it?', { model: 'some-vl-model' });
+  const told = askedParts(await askedOf('What is on it?'));
+  expect(told).toEqual([
+    { type: 'text', text: expect.stringContaining('shown with this message') },
+    shownPicture,
+  ]);
+  const closer = askedParts(await askedOf('Look closer'));
+  const inherited = closer[0]!.text!.split('Files of the issue that it belongs to')[1];
+  expect(inherited).toContain('The shed is green.');
+  expect(inherited).toContain('shown with this message');
+  expect(closer[1]).toEqual(shownPicture);
+
+  const { body: now } = await fleet.call<Issue>('GET', `/api/issues/${issue.id}`, owner);
+  const { company_id } = fleet.cast;
+  const sees = { name: 'Iris', model: 'some-vl-model' };
+  const iris = await createAgent(fleet.kit.database.db, { id: company_id }, sees);
+  const { status, body: council } = await fleet.call<CouncilSession>(
+    'POST',
+    `/api/issues/${issue.id}/convene-council`,
+    owner,
+    { question: 'What is it?', agent_ids: [now.assignee_agent_id, iris.id] },
+  );
+  expect([status, council.status]).toEqual([201, 'running']);
+  const asked = askedParts(await askedOf('# The question'));
+  expect(asked[0]!.text).toMatch(/# Files of the issue[^]*The shed is green/);
+  expect(asked[1]).toEqual(shownPicture);
+  await waitFor(
+    async () =>
+      (await fleet.call<CouncilSession>('GET', `/api/council-sessions/${council.id}`, owner)).body.status !==
+      'running',
+  );
+});
+
+it('tells of the picture in words to an agent that sees none, and never shows more of an issue than five', async () => {
+  await pictured('Words for the blind', {});
+  expect(askedParts(await askedOf('Words for the blind'))).toEqual([
+    { type: 'text', text: expect.stringContaining('[An image. You see none') },
+  ]);
+  const crowded = await pictured('Many pictures', { model: 'some-vl-model', status: 'paused' });
+  const form = new FormData();
+  for (let n = 0; n < 6; n += 1)
+    form.append('file', new Blob([new Uint8Array(PNG)], { type: 'image/png' }), `dot-${n}.png`);
+  await fetch(`${fleet.url}/api/issues/${crowded.id}/attachments`, {
+    method: 'POST',
+    headers: owner,
+    body: form,
+  });
+  const { body } = await fleet.call<Issue>('GET', `/api/issues/${crowded.id}`, owner);
+  await fleet.call('POST', `/api/agents/${body.assignee_agent_id}/resume`, owner);
+  const parts = askedParts(await askedOf('Many pictures'));
+  expect(parts.filter(({ type }) => type === 'image_url')).toHaveLength(5);
+  expect(parts[0]!.text!.split('too large or too far back').length).toBe(3);
 });

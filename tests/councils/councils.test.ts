@@ -90,7 +90,7 @@ async function turn(session: { id: string }, script: Script): Promise<boolean> {
   const run = await write(async (tx) => claimRun(tx, { claimed_by: 'test', lease_sec: 30 }));
   if (run === undefined) return false;
   const facts = (await councilFacts(database.db, run))!;
-  const text = script(facts.agent.name, councilPrompt(facts).user_message, run);
+  const text = script(facts.agent.name, councilPrompt(facts, 'model').user_message, run);
   const failure = text === null ? { category: 'permanent', message: 'the model is gone' } : null;
   const usage = {
     provider: 'x',

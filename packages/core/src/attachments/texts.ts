@@ -15,6 +15,8 @@ export interface PromptAttachment {
   text: string | null;
   /** In characters, of the whole. */
   text_length: number | null;
+  /** Of images, where the bytes are: for the service alone. */
+  storage_key: string | null;
 }
 
 const LONGEST_TEXT = 20_000;
@@ -26,8 +28,8 @@ const ALL_TEXTS = 60_000;
 export const filesOfIssue = (issue_id: SQL): SQL => sql`f.issue_id = ${issue_id}`;
 
 /** The same files; of all texts together the newest that fit, cut where the room ends. */
-export function withinBounds(files: readonly PromptAttachment[]): PromptAttachment[] {
-  let room = ALL_TEXTS;
+export function withinBounds(files: readonly PromptAttachment[], characters = ALL_TEXTS): PromptAttachment[] {
+  let room = characters;
   const bounded = files.toReversed().map((file) => {
     if (file.text === null) return file;
     const text = file.text.slice(0, room).toWellFormed();
@@ -75,12 +77,14 @@ export function textsAwaited(which: SQL): SQL {
 export function promptAttachments(which: SQL): SQL {
   return sql`coalesce((
     select jsonb_agg(jsonb_build_object('id', id, 'filename', filename, 'content_type', content_type,
-      'size_bytes', size_bytes, 'text_status', text_status, 'text', text, 'text_length', text_length)
+      'size_bytes', size_bytes, 'text_status', text_status, 'text', text, 'text_length', text_length,
+      'storage_key', image_key)
       order by created_at, id)
     from (
       select f.id, f.filename, f.content_type, f.size_bytes, f.created_at,
         case t.status when 'reading' then 'pending' else coalesce(t.status, 'none') end as text_status,
-        left(t.extracted_text, ${LONGEST_TEXT}) as text, length(t.extracted_text) as text_length
+        left(t.extracted_text, ${LONGEST_TEXT}) as text, length(t.extracted_text) as text_length,
+        case when f.content_type like 'image/%' then f.storage_key end as image_key
       from attachments f left join attachment_texts t on t.attachment_id = f.id
       where ${which} order by f.created_at desc, f.id desc limit ${SHOWN}
     ) newest), '[]')`;

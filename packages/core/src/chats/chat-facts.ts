@@ -1,11 +1,12 @@
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { type PromptAttachment, withinBounds } from '../attachments/index.ts';
 import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
 import { hasIndex, hasKnowledge, knownUser } from '../knowledge/index.ts';
 import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
 import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import { CHAT_REPLY } from './answer-next.ts';
-import { filesUpTo, type PromptFile, promptFiles, type StoredFiles } from './chat-files.ts';
+import { filesUpTo, type StoredFiles } from './chat-files.ts';
 import type { ChatMessageRow } from './present.ts';
 import { summaryPayload } from './summary.ts';
 
@@ -44,7 +45,7 @@ export interface ChatFacts {
   omitted: number;
   question: Pick<SaidMessage, 'author_name' | 'body_markdown' | 'attachments'>;
   /** The newest files of `said` and `question`, oldest first. */
-  files: PromptFile[];
+  files: PromptAttachment[];
   /** Texts of some are on their way. */
   texts_awaited: boolean;
   applied_by_lost_run: PromptAction[];
@@ -117,7 +118,7 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
     skills: outlinedSkills(facts.skills),
     said: fits,
     omitted,
-    files: promptFiles(stored_files),
+    files: withinBounds(stored_files.files),
     texts_awaited: stored_files.awaited,
   };
 }

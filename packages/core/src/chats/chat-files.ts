@@ -2,12 +2,7 @@
 import { schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
-import {
-  type PromptAttachment,
-  promptAttachments,
-  textsAwaited,
-  withinBounds,
-} from '../attachments/index.ts';
+import { type PromptAttachment, promptAttachments, textsAwaited } from '../attachments/index.ts';
 import type { ChatRow } from './present.ts';
 
 const { attachments, chat_messages } = schema;
@@ -15,15 +10,8 @@ const { attachments, chat_messages } = schema;
 /** Messages before a question that are looked at for files; the newest twenty of them are told of. */
 const LOOKED_AT = 200;
 
-/** A file as a prompt is told of it. */
-export interface PromptFile extends PromptAttachment {
-  /** Of images, where the bytes are. */
-  storage_key: string | null;
-}
-
 export interface StoredFiles {
   files: PromptAttachment[];
-  image_keys: Record<string, string>;
   awaited: boolean;
 }
 
@@ -34,13 +22,7 @@ export interface StoredFiles {
 export function filesUpTo(chat_id: SQL, position: SQL): SQL {
   const which = sql`f.chat_message_id in (select m.id from chat_messages m where m.chat_id = ${chat_id}
     and m.position <= ${position} and m.position > ${position} - ${2 * LOOKED_AT}::int and m.attachments <> '[]')`;
-  return sql`jsonb_build_object('files', ${promptAttachments(which)}, 'awaited', ${textsAwaited(which)},
-    'image_keys', coalesce((select jsonb_object_agg(f.id, f.storage_key) from attachments f
-      where ${which} and f.content_type like 'image/%'), '{}'))`;
-}
-
-export function promptFiles({ files, image_keys }: StoredFiles): PromptFile[] {
-  return withinBounds(files).map((file) => ({ ...file, storage_key: image_keys[file.id] ?? null }));
+  return sql`jsonb_build_object('files', ${promptAttachments(which)}, 'awaited', ${textsAwaited(which)})`;
 }
 
 /** Undefined where the chat has no such file. */

@@ -6,7 +6,6 @@
  */
 export { CHAT_REPLY, sweepWaitingChats } from './answer-next.ts';
 export { findChatFile } from './chat-files.ts';
-export type { PromptFile } from './chat-files.ts';
 export { chatFacts, summaryFacts } from './chat-facts.ts';
 export type { ChatFacts, SaidMessage, SummaryFacts } from './chat-facts.ts';
 export { chatReplyKind, chatSummaryKind } from './chat-kinds.ts';

@@ -1,6 +1,7 @@
 import type { AgentRole, CouncilTurnKind } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { filesOfIssue, type PromptAttachment, promptAttachments } from '../attachments/index.ts';
 import type { PromptAgent } from '../heartbeats/index.ts';
 import type { ClaimedRun } from '../runs/index.ts';
 import { shuffledFor, tally } from './labels.ts';
@@ -31,6 +32,8 @@ export interface CouncilFacts {
     body_markdown: string | null;
     /** The newest ten, oldest first. */
     comments: { author_name: string; body_markdown: string; created_at: string }[];
+    /** The newest 20, oldest first. */
+    attachments: PromptAttachment[];
   };
   question: string;
   kind: CouncilTurnKind;
@@ -69,7 +72,8 @@ export async function councilFacts(tx: Tx, run: ClaimedRun): Promise<CouncilFact
         where m.id = a.reports_to and m.deleted_at is null) as manager,
       jsonb_build_object('id', c.id, 'name', c.name) as company,
       jsonb_build_object('identifier', i.identifier, 'title', i.title, 'status', i.status,
-        'body_markdown', left(i.body_markdown, ${BODY}), 'comments', ${comments}) as issue,
+        'body_markdown', left(i.body_markdown, ${BODY}), 'comments', ${comments},
+        'attachments', ${promptAttachments(filesOfIssue(sql`i.id`))}) as issue,
       s.question, s.rounds, t.kind, t.round,
       coalesce((select jsonb_agg(jsonb_build_object('agent_id', p.agent_id, 'name', p.name, 'role', p.role,
           'body_markdown', left(said.body_markdown, ${ANSWER})) order by p.place)

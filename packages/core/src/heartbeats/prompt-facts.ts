@@ -58,6 +58,8 @@ const issue = sql`case when i.id is not null then jsonb_build_object(
     where x.parent_issue_id = i.id and x.deleted_at is null order by x.issue_number limit ${RELATED}) child), '[]'),
   'relations', coalesce(${relations}, '[]'),
   'attachments', ${promptAttachments(filesOfIssue(sql`i.id`))},
+  'parent_attachments', case when i.origin_kind = 'subagent'
+    then ${promptAttachments(filesOfIssue(sql`i.parent_issue_id`))} else '[]' end,
   'texts_awaited', ${textsAwaited(filesOfIssue(sql`i.id`))},
   'attachment_count', (select count(*) from attachments f where f.issue_id = i.id),
   'comments', coalesce(${comments}, '[]'),

@@ -81,6 +81,8 @@ export interface PromptIssue extends IssueReference {
   comment_count: number;
   /** The newest 20, oldest first. */
   attachments: PromptAttachment[];
+  /** Of the issue that a sub-agent was spawned for, likewise. */
+  parent_attachments: PromptAttachment[];
   /** Texts of new files are being extracted; a run may wait some seconds for them. */
   texts_awaited: boolean;
   attachment_count: number;

@@ -106,7 +106,9 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
     project_name: project?.name,
     labels: filled(issue.labels),
     timeline: filled(timeline),
-    attachments: filled(withinBounds(issue.attachments).map((file) => present(file))),
+    attachments: filled(
+      withinBounds(issue.attachments).map((file) => present({ ...file, storage_key: null })),
+    ),
   });
 }
 

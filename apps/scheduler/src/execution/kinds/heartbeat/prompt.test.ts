@@ -25,6 +25,7 @@ const issue: PromptIssue = {
   ],
   comment_count: 5,
   attachments: [],
+  parent_attachments: [],
   texts_awaited: false,
   attachment_count: 0,
 };
@@ -216,10 +217,16 @@ Work on it.`);
   });
 
   it('says of each file what is known of its text, and shows no more of all texts than a prompt can carry', () => {
-    const file = { id: 'f', filename: 'a.txt', content_type: 'text/plain', size_bytes: 5 };
+    const file = {
+      id: 'f',
+      filename: 'a.txt',
+      content_type: 'text/plain',
+      size_bytes: 5,
+      storage_key: null,
+    };
     const done = { ...file, text_status: 'done', text: 'x'.repeat(20_000), text_length: 90_000 } as const;
     const pending = { ...file, text_status: 'pending', text: null, text_length: null } as const;
-    const attachments = [done, done, done, done, done, pending];
+    const attachments = [done, done, done, done, done, pending].map((each, n) => ({ ...each, id: `f${n}` }));
     const text = userMessage({ issue: { ...issue, attachments, attachment_count: 9 } });
     expect(text).toContain('Attached files, oldest first (3 earlier ones are left out):');
     expect(text).toContain(

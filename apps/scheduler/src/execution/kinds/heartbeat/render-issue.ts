@@ -1,6 +1,7 @@
-import { type PromptAttachment, type PromptIssue, withinBounds } from '@acp/core';
+import { type PromptIssue, withinBounds } from '@acp/core';
 import { inline, quoted } from '@acp/adapters';
-import { attachedFile } from '../prompt-parts.ts';
+import type { PromptReader } from '../execution-kind.ts';
+import { PromptFiles } from '../prompt-files.ts';
 
 /** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
 const BODY_LIMIT = 20_000;
@@ -10,8 +11,18 @@ const REFERENCES_LIMIT = 50;
 
 type Reference = PromptIssue['children'][number];
 
+/** Of texts of files that are not the issue's own. */
+const PARENT_FILES = 20_000;
+
+/** Of which `renderIssue` tells. The issue's own come last: they are shown first. */
+export function filesOf(issue: PromptIssue, reader: PromptReader | 'answer'): PromptFiles {
+  const { attachments, parent_attachments: inherited } = issue;
+  const files = [...withinBounds(inherited, PARENT_FILES), ...withinBounds(attachments)];
+  return new PromptFiles(files, reader, true);
+}
+
 /** The issue as agents read it: in the prompt and as the answer of `/get-issue`. */
-export function renderIssue(issue: PromptIssue): string {
+export function renderIssue(issue: PromptIssue, files = filesOf(issue, 'answer')): string {
   const facts = [
     `Status: ${issue.status}`,
     `Priority: ${issue.priority}`,
@@ -35,7 +46,8 @@ export function renderIssue(issue: PromptIssue): string {
     issue.parent === null ? '' : `Parent: ${renderReference(issue.parent)}`,
     renderList('Children', issue.children),
     renderRelations(issue.relations),
-    renderAttachments(issue),
+    renderInherited(issue, files),
+    renderAttachments(issue, files),
     renderComments(issue),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
@@ -84,18 +96,17 @@ function renderComments(issue: PromptIssue): string {
   return `Comments, oldest first${notice}:\n${shown.join('\n')}`;
 }
 
+function renderInherited({ parent_attachments: inherited }: PromptIssue, files: PromptFiles): string {
+  if (inherited.length === 0) return '';
+  return `Files of the issue that it belongs to, oldest first:\n${files.told(inherited).join('\n')}`;
+}
+
 /** Each by name, with the beginning of its text where it has one. */
-function renderAttachments({ attachments, attachment_count }: PromptIssue): string {
+function renderAttachments({ attachments, attachment_count }: PromptIssue, files: PromptFiles): string {
   if (attachments.length === 0) return '';
   const earlier = Math.max(attachment_count - attachments.length, 0);
   const notice = earlier > 0 ? ` (${earlier} earlier ones are left out)` : '';
-  return `Attached files, oldest first${notice}:\n${withinBounds(attachments).map(renderAttachment).join('\n')}`;
-}
-
-function renderAttachment(file: PromptAttachment): string {
-  return file.text_status === 'pending'
-    ? attachedFile(file, '[Its text is still being read: look again with /get-issue.]')
-    : attachedFile(file);
+  return `Attached files, oldest first${notice}:\n${files.told(attachments).join('\n')}`;
 }
 
 export function leftOut(count: number): string {
