@@ -2161,7 +2161,7 @@ export interface Operations {
     answer: ReviewComment[];
   };
   /**
-   * A comment on a line of the diff. The next run on the issue is told it, for as long as it is open; it wakes nobody.
+   * A comment on a line of the diff. The next run on the issue is told it, if it is open then; it wakes nobody.
    */
   'review-comments.create': {
     path: {

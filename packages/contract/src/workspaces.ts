@@ -215,7 +215,7 @@ export const workspaceEndpoints = {
     response: ReviewComment,
     status: 201,
     example: { path: 'src/cart.ts', line: 12, body_markdown: 'Rounds the wrong way.' },
-    doc: 'A comment on a line of the diff. The next run on the issue is told it, for as long as it is open; it wakes nobody.',
+    doc: 'A comment on a line of the diff. The next run on the issue is told it, if it is open then; it wakes nobody.',
   }),
   updateComment: endpoint({
     ...one,

@@ -11,7 +11,7 @@ export interface Told {
 
 /** What an agent is told of the folder that it works in, after the rest of its prompt. */
 export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem }: Told): string {
-  const { workspace, issue, project, remarks, remark_count } = facts;
+  const { workspace, issue, project, remarks, remark_count, told_count } = facts;
   const begun = workspace.version > 0 ? ' It is as the last run on this issue left it.' : '';
   const lines =
     base === null
@@ -43,5 +43,9 @@ export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem
     const more = remark_count > remarks.length ? [`… and ${remark_count - remarks.length} more`] : [];
     parts.push(['# Comments on lines of your changes', 'See to each of them.', ...said, ...more].join('\n'));
   }
+  if (told_count > 0)
+    parts.push(
+      `Of the comments on lines that you were told before, ${told_count} ${told_count === 1 ? 'is' : 'are'} still open: nobody has looked at them again yet.`,
+    );
   return parts.join('\n\n');
 }

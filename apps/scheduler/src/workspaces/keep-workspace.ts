@@ -1,5 +1,12 @@
 /** What a run has left in its workspace: captured, compared and stored, in the run's name. */
-import { type ClaimedRun, lockRun, noteWorkspaceError, pushAfterRun, storeWorkspaceState } from '@acp/core';
+import {
+  type ClaimedRun,
+  lockRun,
+  noteRemarksTold,
+  noteWorkspaceError,
+  pushAfterRun,
+  storeWorkspaceState,
+} from '@acp/core';
 import type { WorkspaceState } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { HeldRun } from '../execution/held-run.ts';
@@ -61,7 +68,13 @@ async function keep(
   signal: AbortSignal,
 ): Promise<void> {
   const { config } = sources;
-  if (repository === null) return;
+  if (repository === null) {
+    if (ok)
+      await persist(held, sources.logger, async () =>
+        noteRemarksTold(sources.database.db, facts, run.agent_id),
+      );
+    return;
+  }
   const { workspace, issue, project } = facts;
   const kind = workspace.kind === 'repository' ? 'repository' : 'folder';
   const from = workspace.base_commit ?? base?.commit ?? null;
@@ -96,6 +109,7 @@ async function keep(
     persist(held, sources.logger, async () =>
       transaction(sources.database, async (tx) => {
         const version = await storeWorkspaceState(tx, run.actor, workspace, run.run_id, { ...state, bundle });
+        if (ok) await noteRemarksTold(tx, facts, run.agent_id);
         if (ok && project?.push_after_run === true && isNew) await pushAfterRun(tx, workspace);
         if (!(await lockRun(tx, run))) throw new RunNotHeld();
         return version;

@@ -12,6 +12,7 @@ import {
   listCommits,
   listDiffs,
   listRunEvents,
+  reviewWorkspace,
   updateIssue,
 } from '@acp/core';
 import { schema, transaction } from '@acp/db';
@@ -202,8 +203,8 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     expect((await complete(await stage({ base_branch: 'nothing' }))).error).toContain('no branch nothing');
   });
 
-  it('is told the open comments on lines and how the check went, whose output is kept', async () => {
-    await start([{ sh: 'echo x > a.txt' }, {}]);
+  it('is told the open comments on lines, once, and how the check went, whose output is kept', async () => {
+    await start([{ sh: 'echo x > a.txt' }, { fail: { status: 400, message: 'no' } }, {}, {}, {}]);
     const set = await stage({
       check_command: 'echo checked $WORD; cat a.txt; exit 3',
       env: { WORD: 'well' },
@@ -221,10 +222,23 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
         body_markdown: 'Why x?',
       }),
     );
-    await complete(set);
-    const { stdin } = (await kit.fakeCliJournal(set.home))[1]!;
+    const prompt = async () => {
+      await complete(set);
+      return (await kit.fakeCliJournal(set.home)).at(-1)!.stdin;
+    };
+    const asked = /<comment file="a.txt" line="1" author="[^"]+">\n> x\nWhy x\?\n<\/comment>/;
+    // A run that fails has not seen to it.
+    expect(await prompt()).toMatch(asked);
+    const stdin = await prompt();
     expect(stdin).toContain('After the last run it failed:\n<result>\nchecked well\nx\n');
-    expect(stdin).toMatch(/<comment file="a.txt" line="1" author="[^"]+">\n> x\nWhy x\?\n<\/comment>/);
+    expect(stdin).toMatch(asked);
+    const later = await prompt();
+    expect(later).not.toMatch(asked);
+    expect(later).toContain('1 is still open');
+    await transaction(db.database, async (tx) =>
+      reviewWorkspace(tx, set.human, (await findIssue(tx, set.issue.id))!, { verdict: 'request_changes' }),
+    );
+    expect(await prompt()).toMatch(asked);
   });
 
   it('sets up a new folder, and again when its lock files have changed', async () => {

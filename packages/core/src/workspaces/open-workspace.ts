@@ -1,5 +1,5 @@
 import { schema, type Tx } from '@acp/db';
-import { eq, sql } from 'drizzle-orm';
+import { eq, inArray, sql } from 'drizzle-orm';
 import { branchName } from '../projects/index.ts';
 import type { WorkspaceRow } from './present.ts';
 
@@ -24,9 +24,13 @@ export interface WorkspaceFacts {
   project: ProjectOfWorkspace | null;
   /** Where what the repository has not is stored; null where nothing is. */
   bundle: { storage_key: string; size_bytes: number; version: number } | null;
-  /** The oldest open ones. */
+  /** The oldest of those that the agent was not told yet, as they are now. */
   remarks: OpenRemark[];
   remark_count: number;
+  /** Open all the same, and told before. */
+  told_count: number;
+  /** When they were read: what is said later is for the next run. */
+  read_at: string;
 }
 
 export interface ProjectOfWorkspace {
@@ -60,22 +64,30 @@ export async function openWorkspace(
     project: ProjectOfWorkspace | null;
     remarks: OpenRemark[];
     remark_count: number;
+    told_count: number;
+    read_at: string;
   }>(sql`
+    with opened as (
+      select c.*, c.told_at is not null and c.told_at >= c.updated_at and c.told_agent_id = ${agent_id} as told
+      from review_comments c where c.issue_id = ${issue_id} and c.status = 'open')
     select i.company_id, i.identifier, i.title, a.name as agent_name, p.id as project_id,
       case when p.id is not null then jsonb_build_object('repo_url', p.repo_url, 'base_branch', p.base_branch,
         'branch_template', p.branch_template, 'repo_secret', p.repo_secret, 'setup_command', p.setup_command,
         'check_command', p.check_command, 'env', p.env, 'push_after_run', p.push_after_run) end as project,
       coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'path', c.path, 'side', c.side, 'line', c.line,
           'line_text', c.line_text, 'body_markdown', c.body_markdown, 'author_name', u.display_name) order by c.created_at, c.id)
-        from (select * from review_comments c where c.issue_id = i.id and c.status = 'open'
+        from (select * from opened c where not c.told
           order by c.created_at, c.id limit ${REMARKS}) c left join users u on u.id = c.author_user_id), '[]') as remarks,
-      (select count(*)::int from review_comments c where c.issue_id = i.id and c.status = 'open') as remark_count
+      (select count(*)::int from opened where not told) as remark_count,
+      (select count(*)::int from opened where told) as told_count,
+      clock_timestamp()::text as read_at
     from issues i join agents a on a.id = ${agent_id}
       left join projects p on p.id = i.project_id and p.deleted_at is null
     where i.id = ${issue_id} and i.deleted_at is null`);
   const [found] = rows;
   if (found === undefined) return undefined;
-  const { company_id, identifier, title, agent_name, project_id, project, remarks, remark_count } = found;
+  const { company_id, identifier, title, agent_name, project_id, project } = found;
+  const { remarks, remark_count, told_count, read_at } = found;
   const repository = project?.repo_url ?? null;
   const settled = {
     project_id,
@@ -106,7 +118,31 @@ export async function openWorkspace(
     bundle,
     remarks,
     remark_count,
+    told_count,
+    read_at,
   };
+}
+
+/**
+ * A run that ended well was told them: the next run of the same agent is not, unless they change or changes are asked for
+ * again. What was written while it ran was not part of that.
+ */
+export async function noteRemarksTold(
+  tx: Tx,
+  { remarks, read_at }: Pick<WorkspaceFacts, 'remarks' | 'read_at'>,
+  agent_id: string,
+): Promise<void> {
+  if (remarks.length === 0) return;
+  const { review_comments } = schema;
+  await tx
+    .update(review_comments)
+    .set({ told_at: sql`${read_at}::timestamptz`, told_agent_id: agent_id })
+    .where(
+      inArray(
+        review_comments.id,
+        remarks.map(({ id }) => id),
+      ),
+    );
 }
 
 async function bundleOf(tx: Tx, workspace_id: string): Promise<WorkspaceFacts['bundle']> {

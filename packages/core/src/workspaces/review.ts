@@ -23,6 +23,12 @@ export async function reviewWorkspace(
   if (workspace.state === 'empty') throw conflict('there is nothing to review yet');
   const approved = verdict === 'approve';
   const said = body_markdown?.trim() ?? '';
+  // Whoever has been told them before is told them again.
+  if (!approved)
+    await tx
+      .update(review_comments)
+      .set({ told_at: null, told_agent_id: null })
+      .where(and(eq(review_comments.issue_id, issue.id), eq(review_comments.status, 'open')));
   if (!approved || said !== '') {
     const words = approved ? said : `Changes are asked for.${said === '' ? '' : `\n\n${said}`}`;
     const open = approved ? 0 : await openComments(tx, issue);
