@@ -58,7 +58,7 @@ export async function enterWorkspace(
         held.stop('lost');
         throw new RunStopped('lost');
       } finally {
-        await workspace.held.close();
+        await workspace.close();
       }
     },
   };

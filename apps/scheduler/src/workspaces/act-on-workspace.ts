@@ -65,7 +65,7 @@ export async function pushBranch(
   if (branch === base.branch) throw new GitError('the branch of an issue is never that of the project', null);
   await restoreObjects(sources, { workspace, bundle }, folder, signal);
   const ref = `refs/heads/${branch}`;
-  await cache.alone(folder, async () =>
+  await cache.alone(folder, signal, async () =>
     cache.remote(
       folder,
       remote,

@@ -65,7 +65,7 @@ export async function restoreObjects(
         file,
         `+${refs}/work:${refs}/work`,
       ];
-      await cache.alone(repository, async () =>
+      await cache.alone(repository, signal, async () =>
         git({ cwd: repository, args, env: { GIT_ALLOW_PROTOCOL: 'file' }, signal, timeout_ms: TIME_MS }),
       );
     } finally {

@@ -52,7 +52,7 @@ const LOCAL_MS = 120_000;
 /** Throws GitError, and what the signal says. */
 export async function capture(
   config: CaptureConfig,
-  place: WorkspaceFolder,
+  place: WorkspaceFolder & { identity: string },
   what: Capture,
   { run_id, signal }: { run_id: string; signal: AbortSignal },
 ): Promise<Captured> {
@@ -69,7 +69,11 @@ export async function capture(
         session: null,
         container: null,
         sandbox: await walls(config),
-        workspace: { ...(await identityOf(place)), readable: [join(what.repository, 'objects')] },
+        workspace: {
+          path: place.tree,
+          identity: place.identity,
+          readable: [join(what.repository, 'objects')],
+        },
       },
       SCRIPT,
       signal,
@@ -81,12 +85,6 @@ export async function capture(
   } finally {
     await rm(out, { recursive: true, force: true });
   }
-}
-
-async function identityOf({ tree }: WorkspaceFolder): Promise<{ path: string; identity: string }> {
-  const found = await lstat(tree, { bigint: true });
-  if (!found.isDirectory()) throw new GitError('the workspace was exchanged for something else', null);
-  return { path: tree, identity: `${found.dev}:${found.ino}` };
 }
 
 /** Without network. Throws GitError where there are no walls and the operator has not done without. */

@@ -5,6 +5,7 @@ import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, repositoriesInUse
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
 import { folderOf } from './workspace-folder.ts';
+import { LOCK } from './repository-cache.ts';
 import type { WorkspaceSources } from './sources.ts';
 
 interface Clearing {
@@ -84,6 +85,12 @@ async function clearRepositories(
   const urls = await repositoriesInUse(database.db, company_id, place);
   const used = new Set(urls.map((repo_url) => basename(workspaces.cache.folderOf({ company_id, repo_url }))));
   for (const name of names) {
+    if (name.endsWith(LOCK)) {
+      // Empty, and whoever holds one counts on its name: it goes long after its repository.
+      const isLeft = !names.includes(name.slice(0, -LOCK.length));
+      if (isLeft && (await isOlder(join(top, name), REPOSITORY_MS))) await dropTree(top, name);
+      continue;
+    }
     const isHalf = !name.endsWith('.git') && (await isOlder(join(top, name), UNKNOWN_MS));
     const stamp = join(top, name, 'service-fetched');
     if (isHalf || (!used.has(name) && (await isOlder(stamp, REPOSITORY_MS)))) await dropTree(top, name);

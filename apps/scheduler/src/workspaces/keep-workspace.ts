@@ -63,7 +63,7 @@ async function keep(
   sources: WorkspaceSources,
   run: ClaimedRun,
   { held, transcript }: { held: HeldRun; transcript: Transcript },
-  { facts, place, repository, base, setup_hash }: RunWorkspace,
+  { facts, place, repository, base, setup_hash, held: folder }: RunWorkspace,
   { ok, author, check }: Kept,
   signal: AbortSignal,
 ): Promise<void> {
@@ -78,9 +78,10 @@ async function keep(
   const { workspace, issue, project } = facts;
   const kind = workspace.kind === 'repository' ? 'repository' : 'folder';
   const from = workspace.base_commit ?? base?.commit ?? null;
+  await folder.assertInPlace();
   const captured = await capture(
     config,
-    place,
+    { ...place, identity: folder.identity },
     {
       repository,
       workspace_id: workspace.id,

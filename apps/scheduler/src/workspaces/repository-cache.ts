@@ -3,8 +3,9 @@
  * looked at and pushed from. Agents read their objects at most. Nothing is ever pruned of them: folders lean on it.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Config, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
+import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
 
@@ -22,6 +23,8 @@ const LOCAL_MS = 60_000;
 /** Packs from which on they are made one. */
 const MANY_PACKS = 40;
 const STAMP = 'service-fetched';
+/** Of the lock's name, beside the folder: that is exchanged for another when it is made. */
+export const LOCK = '.lock';
 /** Nobody holds a lock of git for so long. */
 const STALE_LOCK_MS = 20 * 60_000;
 
@@ -52,7 +55,10 @@ export class RepositoryCache {
     { max_age_ms, tolerant, signal }: { max_age_ms: number; tolerant: boolean; signal: AbortSignal },
   ): Promise<{ folder: string; problem: string | null }> {
     const folder = this.folderOf(repository);
-    return this.#alone(folder, async () => {
+    const known = await ageOf(folder);
+    // Nobody waits for another's fetch who would not fetch himself.
+    if (known !== null && known <= max_age_ms) return { folder, problem: null };
+    return this.alone(folder, signal, async () => {
       const age = await ageOf(folder);
       if (age !== null && age <= max_age_ms) return { folder, problem: null };
       try {
@@ -112,14 +118,10 @@ export class RepositoryCache {
     }
   }
 
-  /** One command on a cache at a time, within this process. */
-  async alone<T>(folder: string, work: () => Promise<T>): Promise<T> {
-    return this.#alone(folder, work);
-  }
-
-  async #alone<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  /** One at a time on a cache: of this process in its order, of all processes of the machine by a lock. */
+  async alone<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#busy.get(folder) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(work);
+    const mine = before.catch(() => undefined).then(async () => locked(folder, signal, work));
     this.#busy.set(folder, mine);
     try {
       return await mine;
@@ -182,6 +184,17 @@ export async function assertRoom({ home, workspace_min_free }: CacheConfig): Pro
   const { bavail, bsize } = await statfs(home);
   if (bavail * bsize < workspace_min_free)
     throw new GitError('there is not enough free space on the disk for a workspace', null);
+}
+
+async function locked<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  const lock = await lockFile(`${folder}${LOCK}`, { wait_ms: null, signal });
+  if (lock === null) throw new GitError('the company’s copy of the repository can’t be locked', null);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
 }
 
 /** In milliseconds since the last fetch; null where there was none. */

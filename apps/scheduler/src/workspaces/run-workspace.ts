@@ -18,12 +18,15 @@ import { HeldFolder } from '../programs/held-folder.ts';
 import { GitError } from './git.ts';
 import type { Repository } from './repository-cache.ts';
 import { restoreObjects } from './bundles.ts';
+import type { FileLock } from './file-lock.ts';
 import {
   checkOut,
   folderOf,
+  holdFolder,
   layOut,
   ownHistory,
   readState,
+  seizeFolder,
   setAside,
   type WorkspaceFolder,
   writeState,
@@ -43,6 +46,8 @@ export interface RunWorkspace {
   env: Record<string, string>;
   secrets: string[];
   setup_hash: string | null;
+  /** Lets others have the folder. */
+  close(): Promise<void>;
 }
 
 /** A known repository is looked at again after so long; a new folder should not begin on old ground. */
@@ -98,23 +103,42 @@ async function prepare(
   const { value: env, secrets } = await resolveSecrets(database.db, company_id, project?.env ?? {}, vault);
   const remote = await remoteOf(sources, facts);
   const place = folderOf(config, workspace);
-  const state = await readState(place);
-  const known = state?.workspace_id === workspace.id && state.version === workspace.version;
-  const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
-  if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
-  else if (workspace.place !== (await sources.place()))
-    await noteWorkspacePlace(database.db, workspace.id, await sources.place());
-  return {
-    facts,
-    place,
-    repository,
-    remote,
-    base,
-    held: await HeldFolder.open(place.tree),
-    env,
-    secrets: [...secrets, ...(remote?.secret == null ? [] : [remote.secret])],
-    setup_hash: known ? state.setup_hash : null,
-  };
+  const lock = (await holdFolder(place, signal)) ?? (await takeOver(place, signal, tell));
+  try {
+    const state = await readState(place);
+    const known = state?.workspace_id === workspace.id && state.version === workspace.version;
+    const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
+    if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
+    else if (workspace.place !== (await sources.place()))
+      await noteWorkspacePlace(database.db, workspace.id, await sources.place());
+    const held = await HeldFolder.open(place.tree);
+    const close = async () => {
+      await held.close();
+      await lock.release();
+    };
+    const all_secrets = [...secrets, ...(remote?.secret == null ? [] : [remote.secret])];
+    const setup_hash = known ? state.setup_hash : null;
+    return { facts, place, repository, remote, base, held, env, secrets: all_secrets, setup_hash, close };
+  } catch (err) {
+    await lock.release();
+    throw err;
+  }
+}
+
+/**
+ * Another scheduler of this machine was taken for lost over a run, and its program may still be at work: it keeps its folder,
+ * aside, and this run gets one as it was stored.
+ */
+async function takeOver(
+  place: WorkspaceFolder,
+  signal: AbortSignal,
+  tell: (message: string) => void,
+): Promise<FileLock> {
+  const left = await setAside(place);
+  tell(`the folder is still in the hands of an earlier run: it is kept aside as ${left ?? 'nothing'}`);
+  const lock = await seizeFolder(place, signal);
+  if (lock === null) throw new GitError('the folder is in the hands of another run', null);
+  return lock;
 }
 
 /** Null: the workspace has none. */

@@ -5,9 +5,12 @@
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, dropTree, newId } from '@acp/kernel';
+import { type FileLock, lockFile } from './file-lock.ts';
 import { git, gitText } from './git.ts';
 
 const LOCAL_MS = 120_000;
+/** A scheduler that is just letting go is waited for. */
+const HELD_MS = 1000;
 
 export interface WorkspaceFolder {
   /** The service's own. */
@@ -58,9 +61,22 @@ export async function setAside({ folder, tree }: WorkspaceFolder): Promise<strin
   );
 }
 
-export async function removeFolder({ folder }: WorkspaceFolder): Promise<void> {
-  await dropTree(join(folder, '..'), folder.split('/').at(-1)!);
+/**
+ * For one run at a time, of whichever process. Null: it is in other hands, of a run whose scheduler was taken for lost and whose
+ * program may still write.
+ */
+export async function holdFolder({ folder }: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return lockFile(lockOf(folder), { wait_ms: HELD_MS, signal });
 }
+
+/** From whoever has it: that one goes on in what was moved aside. */
+export async function seizeFolder(place: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
+  await rm(lockOf(place.folder), { force: true });
+  return holdFolder(place, signal);
+}
+
+const lockOf = (folder: string): string => join(folder, 'lock');
 
 export interface Checkout {
   /** Whose objects the tree leans on. */

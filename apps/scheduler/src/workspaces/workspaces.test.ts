@@ -22,6 +22,7 @@ import type { FakeCliCall, GitServer, TestDatabase } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { type RunningScheduler, startScheduler } from '../main.ts';
 import { clearWorkspaces } from './clear-workspaces.ts';
+import { lockFile } from './file-lock.ts';
 import { workspaceSources } from './sources.ts';
 
 /** Nothing looks into an agent's folder without walls. */
@@ -266,6 +267,43 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     const log = await readFile(path.join(set.tree('m2'), 'log.txt'), 'utf8');
     expect(log).toBe(`${set.issue.identifier}: Fix the cart\nOne\nThe beginning\nnew\nONE\ntwo\nthree\n`);
     expect((await workspaceOf(set)).file_count).toBe(3);
+  });
+
+  it('shares a machine with the runs of other schedulers: one copy, fetched by one at a time, and a folder each', async () => {
+    const script = [
+      { sh: 'echo $SERVICE_AGENT_NAME > who.txt; git commit -qm Who --allow-empty; sleep 0.3' },
+    ];
+    await Promise.all([start(script, 'shared'), start(script, 'shared')]);
+    const set = await stage();
+    const sets = [set];
+    for (const name of ['Bob', 'Cleo']) {
+      const agent = await kit.createAgent(db.database.db, set.company, { name, adapter_type: 'cli_a_local' });
+      const values = { assignee_agent_id: agent.id, title: name, project_id: set.project.id };
+      sets.push({ ...set, agent, issue: await kit.createIssue(db.database.db, set.company, values) });
+    }
+    const ended = await Promise.all(sets.map(complete));
+    expect(ended.map(({ status, error }) => [status, error])).toEqual(sets.map(() => ['succeeded', null]));
+    for (const each of sets)
+      expect(await workspaceOf(each)).toMatchObject({ file_count: 1, commit_count: 2, error: null });
+    const copies = path.join(folder, 'shared', 'companies', set.company.id, 'repositories');
+    expect((await readdir(copies)).filter((name) => !name.endsWith('.lock'))).toHaveLength(1);
+  });
+
+  it('leaves a folder to whoever still holds it, and goes on in one as it was stored', async () => {
+    await start([{ sh: 'echo a > a.txt' }, { sh: 'cat a.txt half.txt > b.txt; true' }]);
+    const set = await stage();
+    await complete(set);
+    await writeFile(path.join(set.tree(), 'half.txt'), 'of a program that goes on\n');
+    const place = path.dirname(set.tree());
+    const { signal } = new AbortController();
+    const lost = (await lockFile(path.join(place, 'lock'), { wait_ms: 0, signal }))!;
+    const run = await complete(set);
+    expect(run).toMatchObject({ status: 'succeeded' });
+    expect(run.log).toContain('in the hands of an earlier run');
+    expect(await readFile(path.join(set.tree(), 'b.txt'), 'utf8')).toBe('a\n');
+    const aside = (await readdir(place)).find((name) => name.startsWith('left-'))!;
+    expect(await readdir(path.join(place, aside))).toContain('half.txt');
+    await lost.release();
   });
 
   it('of a failing run keeps what was done, uncommitted', async () => {
