@@ -108,6 +108,7 @@ export const sliceOrder = [
   'compiled-index',
   'plugins',
   'mcp-servers',
+  'channels',
   'federation',
   'tools',
   'inbox',

@@ -70,6 +70,7 @@ const changesCast = ({ id, method, path }: EndpointRow): boolean =>
     'join-requests.resolve',
     'webhooks.create',
     'mcp-servers.create',
+    'channels.create',
     'peers.create',
   ].includes(id);
 
@@ -125,6 +126,11 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'portability.import': ({ who }) => (who === 'instance_admin' ? undefined : 403),
   'chats.create': ({ kind }) => (kind === 'agent' ? 409 : undefined),
   'chats.resend': ({ kind }) => (kind === 'board_user' ? undefined : 403),
+  // Of a company that the caller is a member of, where the caller is paired.
+  'channels.pair': ({ who }) => (['admin', 'member', 'viewer'].includes(who) ? undefined : 404),
+  'channels.notify': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
+  'channels.unpair': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
+  'channels.test': ({ who }) => (who === 'admin' ? undefined : 409),
   // The agents and the issue of their examples are nobody's.
   'councils.convene': 404,
   'issues.change': 400,

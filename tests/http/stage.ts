@@ -87,6 +87,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['viewId'], stageView],
   [['evolutionId'], stageEvolution],
   [['serverId'], stageMcpServer],
+  [['channelId'], stageChannel],
   [['workerId', 'taskId'], stageFleet],
   [['pluginId'], stagePlugin],
   [['company'], stageLogo],
@@ -312,6 +313,19 @@ async function stageMcpServer(tx: Tx, { company_id }: Cast): Promise<Stage> {
     .values({ ...values, listed_tools: [tool] })
     .returning();
   return { serverId: server!.id };
+}
+
+/** With the viewer and an admin paired. */
+async function stageChannel(tx: Tx, { company_id, viewer, admin }: Cast): Promise<Stage> {
+  const name = `staged-${newId().slice(0, 8)}`;
+  const [channel] = await tx
+    .insert(schema.channels)
+    .values({ company_id, name, kind: 'telegram', bot_token: '${secret:BOT_TOKEN}' })
+    .returning();
+  const paired = { channel_id: channel!.id, company_id, channel: 'telegram' };
+  const people = [viewer, admin].map(({ user_id }) => ({ ...paired, user_id, external_id: user_id }));
+  await tx.insert(schema.chat_pairings).values(people);
+  return { channelId: channel!.id };
 }
 
 /** What a company has beside its issues. */

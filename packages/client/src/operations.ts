@@ -3813,6 +3813,148 @@ export interface Operations {
     answer: McpServerCall[];
   };
   /**
+   * The company’s channels, newest first, with their state; never the value of a token.
+   */
+  'channels.list': {
+    path: {
+      companyId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: Channel[];
+  };
+  /**
+   * Adds a channel; a scheduler connects it within seconds. Tokens are secrets by name: Telegram’s bot token, or Slack’s bot and app-level token. 409 where the name is taken.
+   */
+  'channels.create': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: CreateChannel;
+    answer: Channel;
+  };
+  /**
+   * The channel, with its state.
+   */
+  'channels.get': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: Channel;
+  };
+  /**
+   * Changes a channel; with other tokens it is connected anew. What its prompts may know is set on its page alone.
+   */
+  'channels.update': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: UpdateChannel;
+    answer: Channel;
+  };
+  /**
+   * Deletes a channel for good, with its pairings and what waits to be sent. Chats that were held there stay with their people.
+   */
+  'channels.delete': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Sends the caller a message through the channel. 409 where the caller is not paired with it, or it is switched off.
+   */
+  'channels.test': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Who is paired with the channel, the newest first.
+   */
+  'channels.list-people': {
+    path: {
+      channelId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: ChannelPerson[];
+  };
+  /**
+   * Ends the person’s pairing with the channel at once.
+   */
+  'channels.remove-person': {
+    path: {
+      channelId: string;
+      userId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Channels of the caller’s companies that are switched on, and how the caller is paired with them.
+   */
+  'channels.list-mine': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: MyChannel[];
+  };
+  /**
+   * A code that pairs the caller: sent to the bot within 10 minutes, it counts once; a new one replaces the one before. It needs a sign-in of the last 15 minutes, else 403.
+   */
+  'channels.pair': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: PairingCode;
+  };
+  /**
+   * What the caller is told of through the channel. 404 where the caller is not paired with it.
+   */
+  'channels.notify': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: {
+      /**
+       * @maxItems 3
+       */
+      notify: ('approvals' | 'attention' | 'alerts')[];
+    };
+    answer: MyChannel;
+  };
+  /**
+   * Ends the caller’s pairing with the channel at once.
+   */
+  'channels.unpair': {
+    path: {
+      channelId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
    * Peers of the company, newest first, each with the agents of its card; never a key.
    */
   'peers.list': {
@@ -6417,6 +6559,83 @@ export interface McpServerCall {
   duration_ms: number;
   created_at: string;
 }
+export interface Channel {
+  id: string;
+  company_id: string;
+  name: string;
+  kind: 'slack' | 'telegram';
+  bot_token: string;
+  app_token: string | null;
+  default_agent_id: string | null;
+  groups: string[];
+  refused_groups: {
+    id: string;
+    title: string;
+  }[];
+  knowledge: ('note' | 'finding' | 'document' | 'attachment' | 'issue' | 'agent_file' | 'index')[];
+  enabled: boolean;
+  status: 'connecting' | 'connected' | 'failing' | 'refused';
+  last_error: string | null;
+  failing_since: string | null;
+  bot_name: string | null;
+  last_seen_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+export interface CreateChannel {
+  name: string;
+  bot_token: string;
+  app_token?: string | null;
+  default_agent_id?: string | null;
+  /**
+   * @maxItems 100
+   */
+  groups?: string[];
+  enabled?: boolean;
+  kind: 'slack' | 'telegram';
+}
+export interface UpdateChannel {
+  name?: string;
+  bot_token?: string;
+  app_token?: string | null;
+  default_agent_id?: string | null;
+  /**
+   * @maxItems 100
+   */
+  groups?: string[];
+  enabled?: boolean;
+}
+export interface ChannelPerson {
+  id: string;
+  channel_id: string;
+  user_id: string;
+  user_name: string;
+  external_id: string;
+  external_name: string;
+  notify: ('approvals' | 'attention' | 'alerts')[];
+  created_at: string;
+}
+export interface MyChannel {
+  id: string;
+  company_id: string;
+  company_name: string;
+  name: string;
+  kind: 'slack' | 'telegram';
+  bot_name: string | null;
+  pairing: {
+    id: string;
+    external_id: string;
+    external_name: string;
+    notify: ('approvals' | 'attention' | 'alerts')[];
+    created_at: string;
+  } | null;
+}
+export interface PairingCode {
+  channel_id: string;
+  code: string;
+  expires_at: string;
+  link: string | null;
+}
 export interface Peer {
   id: string;
   company_id: string;
@@ -7629,6 +7848,18 @@ export const routes = {
   'mcp-servers.list-tools': ['GET', "/api/mcp-servers/{serverId}/tools", false],
   'mcp-servers.call-tool': ['POST', "/api/mcp-servers/{serverId}/tools/call", false],
   'mcp-servers.list-calls': ['GET', "/api/mcp-servers/{serverId}/calls", false],
+  'channels.list': ['GET', "/api/companies/{companyId}/channels", false],
+  'channels.create': ['POST', "/api/companies/{companyId}/channels", true],
+  'channels.get': ['GET', "/api/channels/{channelId}", false],
+  'channels.update': ['PATCH', "/api/channels/{channelId}", false],
+  'channels.delete': ['DELETE', "/api/channels/{channelId}", false],
+  'channels.test': ['POST', "/api/channels/{channelId}/test", true],
+  'channels.list-people': ['GET', "/api/channels/{channelId}/people", false],
+  'channels.remove-person': ['DELETE', "/api/channels/{channelId}/people/{userId}", false],
+  'channels.list-mine': ['GET', "/api/me/channels", false],
+  'channels.pair': ['POST', "/api/me/channels/{channelId}/code", true],
+  'channels.notify': ['PUT', "/api/me/channels/{channelId}/notify", false],
+  'channels.unpair': ['DELETE', "/api/me/channels/{channelId}", false],
   'peers.list': ['GET', "/api/companies/{companyId}/a2a/peers", false],
   'peers.create': ['POST', "/api/companies/{companyId}/a2a/peers", true],
   'peers.get': ['GET', "/api/a2a/peers/{peerId}", false],

@@ -38,6 +38,7 @@ export type ScopeEntity =
   | 'webhook_delivery'
   | 'mcp_server'
   | 'plugin'
+  | 'channel'
   | 'chat'
   | 'council_session'
   | 'saved_view'

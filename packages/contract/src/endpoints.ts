@@ -12,6 +12,7 @@ import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
+import { channelEndpoints } from './channels.ts';
 import { chatEndpoints } from './chats.ts';
 import { councilEndpoints } from './councils.ts';
 import { companyEndpoints } from './companies.ts';
@@ -104,6 +105,7 @@ export const endpoints: readonly EndpointRow[] = [
   webhookEndpoints,
   pluginEndpoints,
   mcpServerEndpoints,
+  channelEndpoints,
   federationEndpoints,
   pushEndpoints,
   liveEndpoints,

@@ -10,6 +10,7 @@ export * from './endpoints.ts';
 export * from './endpoint-tools.ts';
 export * from './mcp.ts';
 export * from './a2a.ts';
+export * from './channels.ts';
 export * from './mcp-servers.ts';
 export { mcpProgramLease } from './mcp-server-commands.ts';
 export * from './federation.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.ts';
 
 describe('rows that answer a list', () => {
-  it('are paged, but for what is one whole: the best matches, figures, the flags, one’s own sessions, the trees, transcripts, which count by seq, what plugins and MCP servers have, and what one process remembers', () => {
+  it('are paged, but for what is one whole: the best matches, figures, the flags, one’s own sessions and channels, the trees, transcripts, which count by seq, what plugins and MCP servers have, and what one process remembers', () => {
     const whole = endpoints.filter(
       ({ method, response, paged }) =>
         method === 'GET' &&
@@ -27,6 +27,7 @@ describe('rows that answer a list', () => {
       'plugins.list-webhooks',
       'mcp-servers.list-commands',
       'mcp-servers.list-tools',
+      'channels.list-mine',
       'portability.list-templates',
       'search.find',
       'figures.days',

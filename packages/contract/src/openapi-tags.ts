@@ -37,6 +37,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   logo: 'The company’s picture.',
   markdown: 'Texts as pages show them.',
   mcp: 'The Model Context Protocol.',
+  channels: 'A company’s bots in Slack and Telegram, and who is paired with them.',
   'mcp-servers': 'Outside MCP servers, whose tools the company’s agents call.',
   notes: 'What is known: notes, findings, memories.',
   peers: 'Others whose agents may be called.',

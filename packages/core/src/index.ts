@@ -39,6 +39,7 @@ export * from './evolutions/index.ts';
 export * from './compiled-index/index.ts';
 export * from './plugins/index.ts';
 export * from './mcp-servers/index.ts';
+export * from './channels/index.ts';
 export * from './federation/index.ts';
 export * from './tools/index.ts';
 export * from './inbox/index.ts';

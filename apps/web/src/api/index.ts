@@ -6,6 +6,7 @@ import { agentFileRoutes } from './agents/file-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { alertRoutes } from './alerts/routes.ts';
 import { approvalRoutes } from './approvals/routes.ts';
+import { channelRoutes } from './channels/routes.ts';
 import { chatRoutes } from './chats/routes.ts';
 import { councilRoutes } from './councils/routes.ts';
 import { compiledIndexRoutes } from './compiled-index/routes.ts';
@@ -93,6 +94,7 @@ export const apiRoutes: readonly Route[] = [
   webhookRoutes,
   pluginRoutes,
   mcpServerRoutes,
+  channelRoutes,
   federationRoutes,
   inboxRoutes,
   viewRoutes,

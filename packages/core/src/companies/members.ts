@@ -11,7 +11,7 @@ import {
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { findUser } from '../identity/index.ts';
+import { findUser, revokePairings } from '../identity/index.ts';
 
 const { memberships, users } = schema;
 
@@ -111,6 +111,7 @@ export async function removeMember(tx: Tx, actor: Actor, company_id: string, use
     .where(membership(company_id, user_id))
     .returning({ id: memberships.id });
   if (removed.length === 0) throw notFound();
+  await revokePairings(tx, { user_id, company_id });
   await noteMemberChange(tx, actor, company_id, user_id, 'member.removed', {});
 }
 

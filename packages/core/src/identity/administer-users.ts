@@ -14,6 +14,7 @@ import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
 import { type Mailing, mailsLinks } from '../messages/index.ts';
 import { recordSecurityEvents } from '../security/index.ts';
+import { revokePairings } from './chat-pairings.ts';
 import { assertFreshSignIn, assertFreshWhereOwn } from './fresh-sign-in.ts';
 import { lockUser } from './lock-user.ts';
 import { beginEmailChange } from './own-email.ts';
@@ -21,7 +22,7 @@ import { presentProfile, presentUser, presentUserRole, type UserRow } from './pr
 import { closeUserSessions } from './sessions.ts';
 import { takingEmail } from './users.ts';
 
-const { chat_pairings, companies, memberships, users } = schema;
+const { companies, memberships, users } = schema;
 
 /**
  * The signed-in user's own change. Where mail is set up, a new address holds once it is confirmed (`confirmEmail`); else at
@@ -113,7 +114,7 @@ async function changeUser(
   const change = { email, display_name, is_active, instance_role };
   const now = await beginWhereMailed(tx, actor, before, change, open ? mailing : null);
   const row = await writeUser(tx, before, now, sql`now()`);
-  if (before.is_active && !row.is_active) await revokePairings(tx, user_id);
+  if (before.is_active && !row.is_active) await revokePairings(tx, { user_id });
   await afterChange(tx, actor, before, row);
   return row;
 }
@@ -175,13 +176,6 @@ async function writeUser(
       .returning();
     return row!;
   });
-}
-
-async function revokePairings(tx: Tx, user_id: string): Promise<void> {
-  await tx
-    .update(chat_pairings)
-    .set({ revoked_at: sql`now()` })
-    .where(and(eq(chat_pairings.user_id, user_id), isNull(chat_pairings.revoked_at)));
 }
 
 /** Ends sessions where who the user is has changed; the session of the user's own act goes on (Authentication 4). */

@@ -16,7 +16,7 @@ import { changePassword, resetPassword } from './change-password.ts';
 import { openSession, resolveSession } from './sessions.ts';
 import { createUser as makeUser, enrolUser, findUser, findUserByEmail, listUsers } from './users.ts';
 
-const { activity, chat_pairings, instance_audit, memberships, users } = schema;
+const { activity, channels, chat_pairings, instance_audit, memberships, users } = schema;
 
 // An instance of its own: the rule of the last admin looks at all users.
 let kit: TestDatabase;
@@ -177,9 +177,16 @@ describe('updateUser', () => {
 
   it('a user is deactivated: chat pairings are revoked, and stay so', async () => {
     const user = await createUser(db(), { slack_user_id: 'U1', telegram_user_id: '7' });
+    const company = await createCompany(db());
+    const tokens = { bot_token: '${secret:BOT}', app_token: '${secret:APP}' };
+    const [channel] = await db()
+      .insert(channels)
+      .values({ company_id: company.id, name: 'slack', kind: 'slack', ...tokens })
+      .returning();
+    const place = { channel_id: channel!.id, company_id: company.id };
     const [pairing] = await db()
       .insert(chat_pairings)
-      .values({ user_id: user.id, channel: 'slack', external_id: 'U1' })
+      .values({ user_id: user.id, ...place, channel: 'slack', external_id: 'U1' })
       .returning();
     const actor = actors.instanceAdmin(await admin());
     const answer = await inTx((tx) => updateUser(tx, actor, user.id, { is_active: false }));

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
+import { channels } from './channels.ts';
 import { createdAt, id, updatedAt } from './columns.ts';
 
 /** A conversation with one agent. Its row is locked by whoever adds to it. */
@@ -14,6 +15,8 @@ export const chats = pgTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     title: text(),
     channel: text().notNull().default('web'),
+    /** Where it is held, unless that is here: what its prompts may know is that channel's to say. */
+    channel_id: uuid().references(() => channels.id, { onDelete: 'set null' }),
     /** Private to this person; null: opened by a key, open to the company. */
     created_by_user_id: uuid(),
     created_by_agent_id: uuid(),
@@ -31,6 +34,9 @@ export const chats = pgTable(
       .on(t.company_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.created_by_user_id} is null`),
     index('chats_agent').on(t.agent_id),
+    index('chats_channel')
+      .on(t.channel_id)
+      .where(sql`channel_id is not null`),
   ],
 );
 

@@ -161,19 +161,3 @@ export const oauth_flows = pgTable(
   },
   (t) => [index('oauth_flows_expires_at').on(t.expires_at)],
 );
-
-/** A user's chat identities that were paired; deactivating the user ends them. */
-export const chat_pairings = pgTable(
-  'chat_pairings',
-  {
-    id: id(),
-    user_id: uuid()
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    channel: text().notNull(),
-    external_id: text().notNull(),
-    created_at: createdAt(),
-    revoked_at: instant(),
-  },
-  (t) => [index('chat_pairings_user').on(t.user_id)],
-);

@@ -1,0 +1,151 @@
+import type { Actor, Channel, ChannelKnowledge, CreateChannel, UpdateChannel } from '@acp/contract';
+import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
+import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { findAgent } from '../agents/index.ts';
+import { openCursor } from '../events/index.ts';
+import { revokePairings } from '../identity/index.ts';
+import { CURSOR } from './cursor.ts';
+import { changeOfChannel, type ChannelRow, presentChannel } from './present.ts';
+
+const { channels, companies } = schema;
+
+const MAX_CHANNELS = 20;
+
+/** The scope loader's way to a channel. */
+export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(getTableColumns(channels))
+    .from(channels)
+    .innerJoin(companies, and(eq(companies.id, channels.company_id), isNull(companies.deleted_at)))
+    .where(eq(channels.id, id));
+  return row;
+}
+
+export async function listChannels(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Channel>> {
+  const page = newestFirst(channels.created_at, channels.id, query, 50);
+  const rows = await tx
+    .select()
+    .from(channels)
+    .where(and(eq(channels.company_id, company_id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentChannel);
+}
+
+/** @throws invalid for tokens or an agent that don't fit, conflict for a taken name and at 20 channels */
+export async function createChannel(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  input: CreateChannel,
+): Promise<Channel> {
+  assertTokens(input.kind, input.app_token ?? null);
+  await assertAgent(tx, company_id, input.default_agent_id);
+  const [others] = await tx.select({ n: count() }).from(channels).where(eq(channels.company_id, company_id));
+  if ((others?.n ?? 0) >= MAX_CHANNELS) throw conflict(`a company has ${MAX_CHANNELS} channels at most`);
+  // From now on: what has happened before is nobody's news.
+  await openCursor(tx, CURSOR);
+  const [row] = await unlessTaken(async () =>
+    tx
+      .insert(channels)
+      .values({ ...input, company_id })
+      .returning(),
+  );
+  await recordChanges(tx, actor, [changeOfChannel(row!, 'channel.created')]);
+  return presentChannel(row!);
+}
+
+/** Changes a channel; an absent field is left alone. With other tokens its holder connects it anew. @throws as `createChannel` */
+export async function updateChannel(
+  tx: Tx,
+  actor: Actor,
+  subject: ChannelRow,
+  input: UpdateChannel,
+): Promise<Channel> {
+  const before = await lockChannel(tx, subject.id);
+  const app_token = input.app_token === undefined ? before.app_token : input.app_token;
+  assertTokens(before.kind, app_token);
+  await assertAgent(tx, before.company_id, input.default_agent_id);
+  const enabled = input.enabled ?? before.enabled;
+  const anew =
+    enabled !== before.enabled ||
+    app_token !== before.app_token ||
+    (input.bot_token !== undefined && input.bot_token !== before.bot_token);
+  if (enabled) await openCursor(tx, CURSOR);
+  const allowed = input.groups ?? before.groups;
+  const [row] = await unlessTaken(async () =>
+    tx
+      .update(channels)
+      .set({
+        ...input,
+        refused_groups: before.refused_groups.filter(({ id }) => !allowed.includes(id)),
+        ...(anew && {
+          status: 'connecting',
+          last_error: null,
+          failing_since: null,
+          revision: sql`${channels.revision} + 1`,
+          // Whoever held it lets go when it sees the change; nobody waits for a pause after failures.
+          lease_until: before.held_by === null ? sql`now()` : before.lease_until,
+        }),
+        updated_at: sql`now()`,
+      })
+      .where(eq(channels.id, before.id))
+      .returning(),
+  );
+  await recordChanges(tx, actor, [changeOfChannel(row!, 'channel.updated', { fields: Object.keys(input) })]);
+  return presentChannel(row!);
+}
+
+/** What prompts of its chats may hold, from the next reply on. */
+export async function setChannelKnowledge(
+  tx: Tx,
+  actor: Actor,
+  subject: ChannelRow,
+  knowledge: readonly ChannelKnowledge[],
+): Promise<Channel> {
+  const [row] = await tx
+    .update(channels)
+    .set({ knowledge: [...knowledge], updated_at: sql`now()` })
+    .where(eq(channels.id, subject.id))
+    .returning();
+  if (row === undefined) throw notFound();
+  await recordChanges(tx, actor, [changeOfChannel(row, 'channel.updated', { knowledge })]);
+  return presentChannel(row);
+}
+
+/** For good, with its pairings and all that waits; chats stay with their people. */
+export async function deleteChannel(tx: Tx, actor: Actor, channel: ChannelRow): Promise<void> {
+  await revokePairings(tx, { channel_id: channel.id });
+  const gone = await tx.delete(channels).where(eq(channels.id, channel.id)).returning({ id: channels.id });
+  if (gone.length === 0) throw notFound();
+  await recordChanges(tx, actor, [changeOfChannel(channel, 'channel.deleted')]);
+}
+
+async function lockChannel(tx: Tx, id: string): Promise<ChannelRow> {
+  const [row] = await tx.select().from(channels).where(eq(channels.id, id)).for('no key update');
+  if (row === undefined) throw notFound();
+  return row;
+}
+
+function assertTokens(kind: string, app_token: string | null): void {
+  if (kind === 'slack' && app_token === null) throw invalid('app_token: Slack’s socket mode needs one');
+  if (kind === 'telegram' && app_token !== null) throw invalid('app_token: Telegram has none');
+}
+
+async function assertAgent(tx: Tx, company_id: string, id: string | null | undefined): Promise<void> {
+  if (id === null || id === undefined) return;
+  const agent = await findAgent(tx, id);
+  if (agent?.company_id !== company_id) throw invalid('default_agent_id: no such agent in this company');
+}
+
+async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error, 'channels_company_name')) throw conflict('name is already in use');
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import type { ChannelKind, ChannelNews } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { and, eq, isNull, or, sql } from 'drizzle-orm';
+
+const { chat_pairings } = schema;
+
+type PairingRow = typeof chat_pairings.$inferSelect;
+
+/** An identity at a vendor, as one channel of a company knows it. */
+export interface PairedIdentity {
+  channel_id: string;
+  company_id: string;
+  channel: ChannelKind;
+  user_id: string;
+  external_id: string;
+  external_name: string;
+}
+
+/** How long one that has ended is remembered. */
+const REVOKED_KEPT_DAYS = 30;
+
+/** In the place of what the person, and the identity, were paired with in this channel. */
+export async function pairIdentity(tx: Tx, identity: PairedIdentity): Promise<PairingRow> {
+  const { channel_id, user_id, external_id } = identity;
+  await revokeWhere(
+    tx,
+    and(
+      eq(chat_pairings.channel_id, channel_id),
+      or(eq(chat_pairings.user_id, user_id), eq(chat_pairings.external_id, external_id)),
+    ),
+  );
+  const [row] = await tx.insert(chat_pairings).values(identity).returning();
+  await showIdentities(tx, [user_id]);
+  return row!;
+}
+
+/** Ends the pairings of a user, of a user with one company's channels or one of them, or of a channel. @returns how many */
+export async function revokePairings(
+  tx: Tx,
+  which:
+    { user_id: string; company_id?: string; channel_id?: string } | { user_id?: string; channel_id: string },
+): Promise<number> {
+  const { user_id, company_id, channel_id } = { company_id: undefined, ...which };
+  return revokeWhere(
+    tx,
+    and(
+      user_id === undefined ? undefined : eq(chat_pairings.user_id, user_id),
+      company_id === undefined ? undefined : eq(chat_pairings.company_id, company_id),
+      channel_id === undefined ? undefined : eq(chat_pairings.channel_id, channel_id),
+    ),
+  );
+}
+
+async function revokeWhere(tx: Tx, which: ReturnType<typeof and>): Promise<number> {
+  const ended = await tx
+    .update(chat_pairings)
+    .set({ revoked_at: sql`now()` })
+    .where(and(isNull(chat_pairings.revoked_at), which))
+    .returning({ user_id: chat_pairings.user_id });
+  await showIdentities(
+    tx,
+    ended.map(({ user_id }) => user_id),
+  );
+  return ended.length;
+}
+
+/** The user's record names the identity of each kind that was paired last. */
+async function showIdentities(tx: Tx, user_ids: readonly string[]): Promise<void> {
+  if (user_ids.length === 0) return;
+  const newest = (kind: ChannelKind) => sql`(
+    select p.external_id from chat_pairings p where p.user_id = u.id and p.channel = ${kind} and p.revoked_at is null
+    order by p.created_at desc, p.id limit 1)`;
+  await tx.execute(sql`
+    update users u set slack_user_id = ${newest('slack')}, telegram_user_id = ${newest('telegram')}
+    where u.id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(user_ids)}::jsonb))`);
+}
+
+/** @returns undefined where the two are not paired */
+export async function setPairingNews(
+  tx: Tx,
+  { user_id, channel_id }: { user_id: string; channel_id: string },
+  notify: readonly ChannelNews[],
+): Promise<PairingRow | undefined> {
+  const [row] = await tx
+    .update(chat_pairings)
+    .set({ notify: [...notify] })
+    .where(
+      and(
+        eq(chat_pairings.user_id, user_id),
+        eq(chat_pairings.channel_id, channel_id),
+        isNull(chat_pairings.revoked_at),
+      ),
+    )
+    .returning();
+  return row;
+}
+
+export async function deleteRevokedPairings(tx: Tx): Promise<void> {
+  await tx.execute(sql`
+    delete from chat_pairings where revoked_at is not null and revoked_at < now() - make_interval(days => ${REVOKED_KEPT_DAYS})`);
+}
