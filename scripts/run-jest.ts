@@ -6,13 +6,6 @@ const bin = path.join(root, 'node_modules/.bin');
 
 /** Jest in a process of its own, in the repository's root; whoever interrupts this one means it. @returns its exit code */
 export function runJest(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
-  const options = [
-    process.env.NODE_OPTIONS,
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    // Every test file loads all its modules anew: with the usual 16 MB that much of it survives for a while to be copied.
-    '--max-semi-space-size=32',
-  ];
   const child = spawn(path.join(bin, 'jest'), args, {
     cwd: root,
     stdio: 'inherit',
@@ -20,7 +13,6 @@ export function runJest(args: readonly string[], env: NodeJS.ProcessEnv = {}): P
       ...process.env,
       // The launchers of the tools ask for `node` by name, and the system's own may be too old.
       PATH: [bin, process.env.PATH].filter(Boolean).join(path.delimiter),
-      NODE_OPTIONS: options.filter(Boolean).join(' '),
       ...env,
     },
   });

@@ -10,7 +10,8 @@ export { launchBrowser, without } from './launch-browser.ts';
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 // Elsewhere the tests have nothing to drive, and say so in their title.
-export const inBrowser: typeof describe.skip = hasChromium ? describe : describe.skip;
+export const inBrowser = (...args: Parameters<typeof describe.skip>): void =>
+  (hasChromium ? describe : describe.skip)(...args);
 
 /** What the page says of faults from now on: script errors, and what the policy refused. */
 export function complaintsOf(page: Page): string[] {

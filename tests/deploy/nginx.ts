@@ -11,7 +11,8 @@ import { findProgram, readText } from './files.ts';
 import { freePort } from './free-port.ts';
 
 const NGINX = findProgram('nginx');
-export const withNginx: typeof describe.skip = NGINX === undefined ? describe.skip : describe;
+export const withNginx = (...args: Parameters<typeof describe.skip>): void =>
+  (NGINX === undefined ? describe.skip : describe)(...args);
 export const why = NGINX === undefined ? ' (skipped: no nginx; Debian’s package has one)' : '';
 
 export const nginxConf = readText('deploy/nginx.conf');

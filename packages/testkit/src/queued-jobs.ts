@@ -7,11 +7,17 @@ import { testDatabase } from './test-database.ts';
 
 let opened: Queue | undefined;
 
-/** This worker's database with a queue that only enqueues, so that commands can be tried: nothing runs the jobs. */
+/** This file's database with a queue that only enqueues, so that commands can be tried: nothing runs the jobs. */
 export async function databaseWithQueue(): Promise<Database> {
   const { database } = await testDatabase();
   opened ??= await openQueue({ database, role: 'client' });
   return database;
+}
+
+export async function stopQueue(): Promise<void> {
+  const queue = opened;
+  opened = undefined;
+  await queue?.stop();
 }
 
 /** Payloads of the jobs of that name that nobody has fetched, oldest first. `match` bounds them, by its fields. */
@@ -25,7 +31,3 @@ export async function queuedJobs(
     where name = ${job} and state = 'created' and data @> ${JSON.stringify(match)}::jsonb order by created_on`);
   return rows.map((row) => row.data);
 }
-
-// As in test-database.ts: known inside of jest only.
-const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
-afterAll?.(async () => opened?.stop());

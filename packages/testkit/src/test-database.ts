@@ -51,18 +51,13 @@ export async function loneDatabase(): Promise<TestDatabase> {
   return connect('service', server.url);
 }
 
-/** Closes what this file opened. Runs by itself after a test file; scripts call it. */
+/** Closes what this file opened. Runs by itself around a test file (`before-file.ts`); scripts call it. */
 export async function closeTestDatabases(): Promise<void> {
   ofThisFile = undefined;
   await Promise.all([...opened].map(async (each) => each.close()));
   await Promise.all([...loneServers].map(async (each) => each.stop()));
   loneServers.clear();
 }
-
-// Jest gives every test file a fresh copy of this module, and forgets it without closing anything.
-// (`@jest/globals` can't be imported here: scripts load this module too, outside of jest.)
-const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
-afterAll?.(closeTestDatabases);
 
 async function clone(label: string, template?: string): Promise<TestDatabase> {
   const server = currentTestServer();

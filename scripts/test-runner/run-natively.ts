@@ -1,0 +1,59 @@
+// Jest's test runner without jest's own module loading: Node imports the test file, in this worker's realm, and what that imports
+// stays loaded for the worker's next file. All else (hooks, time limits, reports) is jest-circus. Why: docs/adr/0041.
+import { createRequire, registerHooks } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { loadQuickly } from '../../packages/kernel/src/quick-loading.ts';
+import { takeGlobals } from './jest-globals.ts';
+
+type RunFile = (...args: unknown[]) => Promise<unknown>;
+
+const require = createRequire(import.meta.url);
+const { default: runWithCircus }: { default: RunFile } = require('jest-circus/runner');
+const flushCache = loadQuickly(path.resolve(import.meta.dirname, '../../.build/compile-cache'));
+
+// The package of that name only throws: jest's module loading is what usually exchanges it.
+const globalsUrl = new URL('jest-globals.ts', import.meta.url).href;
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals' ? { url: globalsUrl, shortCircuit: true } : next(specifier, context),
+});
+
+/** What jest-circus asks of jest-runtime. */
+const runtime = {
+  requireInternalModule(file: string): unknown {
+    // It keeps a file's tests in its module and in globals of this realm, and counts on both being new for each file.
+    delete require.cache[file];
+    for (const key of Object.getOwnPropertySymbols(globalThis)) {
+      if (key.description === 'EVENT_HANDLERS' || key.description === 'JEST_STATE_SYMBOL')
+        Reflect.deleteProperty(globalThis, key);
+    }
+    return require(file);
+  },
+  requireModule: (file: string): unknown => require(file),
+  unstable_shouldLoadAsEsm: () => true,
+  /** The test file, and before it those of `setupFilesAfterEnv`, which are loaded once and called for each file. */
+  async unstable_importModule(file: string): Promise<void> {
+    const { beforeFile }: { beforeFile?: () => Promise<void> } = await import(pathToFileURL(file).href);
+    await beforeFile?.();
+  },
+  setGlobalsForRuntime: takeGlobals,
+  enterTestCode: () => undefined,
+  leaveTestCode: () => undefined,
+};
+
+/** Takes the place of `jest-circus/runner` as jest's `testRunner`. */
+export default async function runNatively(
+  globalConfig: unknown,
+  config: unknown,
+  environment: unknown,
+  _ofJest: unknown,
+  testPath: string,
+  report: unknown,
+): Promise<unknown> {
+  try {
+    return await runWithCircus(globalConfig, config, environment, runtime, testPath, report);
+  } finally {
+    flushCache();
+  }
+}
