@@ -68,6 +68,9 @@ describe('npm run demo', () => {
     expect(whole.output()).toMatch(
       /Ada: [^]*We put a pick-up point on the quay[^]*It stands in \[[^\]]+\]\(\/issues\/[0-9a-f-]+\)/,
     );
+    expect(whole.output()).toMatch(
+      /knowledge\/index\):\n[^]*Second shop.* We put a pick-up point on the quay/,
+    );
     expect(whole.output()).not.toMatch(/failed|refused|error/i);
     await waitFor(() => whole.remains().length === 0);
   });

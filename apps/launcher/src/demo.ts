@@ -1,7 +1,8 @@
 /**
  * `npm run demo`: both tiers as processes of their own on a throw-away home, a company whose agents work through a
- * handful of issues, and what happens as it happens; at the end one of them is asked in a chat what was decided. `--exit` ends
- * with status 0 only once every issue is done and the question is answered.
+ * handful of issues, and what happens as it happens; at the end what they know is compiled into one page, and one of them is
+ * asked in a chat what was decided. `--exit` ends with status 0 only once every issue is done, the page is there and the
+ * question is answered.
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -9,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { childEnvironment, ConfigError, loadConfig, newToken, ONE_WISH_MS, type Config } from '@acp/kernel';
-import { askInChat } from './demo/chat.ts';
+import { askInChat, untilKnown } from './demo/chat.ts';
 import { Client } from './demo/client.ts';
 import {
   conveneDemoCouncil,
@@ -18,6 +19,7 @@ import {
   listDemoIssues,
   type DemoCompany,
 } from './demo/company.ts';
+import { compileDemoIndex } from './demo/compiled-index.ts';
 import { Narrator } from './demo/narrator.ts';
 import { Stage, TierEnded } from './demo/stage.ts';
 
@@ -138,12 +140,18 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
     say(stage.log());
     return 1;
   }
-  const chat = await askInChat(client, company, over);
+  await untilKnown(client, company, over);
   const name = company.agents[0]!.name;
+  const index = await compileDemoIndex(client, company, over);
+  say();
+  say(`${name} compiles what the company knows, each statement with its source (${url}${index.path}):`);
+  for (const { topic, text } of index.statements) say(`  ${styleText('bold', topic)}  ${text}`);
+  if (index.statements.length === 0) say(styleText('red', 'It is not ready.'));
+  const chat = await askInChat(client, company, over);
   say();
   say(`In a chat (${url}${chat.path}), ${name} is asked: ${chat.question}`);
   say(chat.answer === null ? styleText('red', 'There is no answer.') : `${name}: ${chat.answer}`);
-  if (exit) return chat.answer === null ? 1 : 0;
+  if (exit) return chat.answer === null || index.statements.length === 0 ? 1 : 0;
   say();
   say(`All done, and still up: ${signIn}\nCtrl-C ends it and leaves nothing behind.`);
   await following;

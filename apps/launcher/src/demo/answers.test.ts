@@ -187,3 +187,22 @@ describe('the scripted participant of a council', () => {
     expect(answer(prompt({ status: 'blocked', body: 'No parts.', below }))).toMatch(/\/status done$/);
   });
 });
+
+describe('the scripted model, asked to compile the index', () => {
+  it('tells each outcome once, under the topic of its source, and nothing of a source without one', () => {
+    const source = (id: string, title: string, text: string) =>
+      `<knowledge id="${id}" title="${title}">\n${text}\n</knowledge>`;
+    const content = [
+      source('K1', 'The checkout', '# It\nAsked twelve people, nine answered. Well.'),
+      source('K2', 'A report', 'Asked twelve people, nine answered.'),
+      source('K3', 'Nothing', 'Who knows.'),
+    ].join('\n');
+    const said = answer([
+      { role: 'system', content: 'You keep the index of what a company knows: one page.' },
+      { role: 'user', content },
+    ]);
+    expect(JSON.parse(said)).toEqual({
+      statements: [{ topic: 'Checkout', text: 'Asked twelve people, nine answered.', sources: ['K1', 'K2'] }],
+    });
+  });
+});

@@ -1,6 +1,7 @@
 /** How the scripted model behaves: as a chief who breaks work down, or as a colleague who does a part of it. */
 import { chatAnswer } from './chat-answers.ts';
 import { councilAnswer } from './council-answers.ts';
+import { indexAnswer } from './index-answers.ts';
 import {
   readPrompt,
   type ChatMessage,
@@ -22,7 +23,7 @@ const isOver = (status: string): boolean => status === 'done' || status === 'can
 /** The answer to a chat: what the agent says and the verbs it writes. */
 export function answer(messages: readonly ChatMessage[]): string {
   const reading = readPrompt(messages);
-  const said = councilAnswer(messages, reading.agent) ?? chatAnswer(messages);
+  const said = councilAnswer(messages, reading.agent) ?? chatAnswer(messages) ?? indexAnswer(messages);
   if (said !== undefined) return said;
   const { issue } = reading;
   if (issue === null) return 'There is nothing on my desk.';

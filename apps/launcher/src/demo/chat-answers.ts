@@ -9,12 +9,12 @@ export function chatAnswer(messages: readonly ChatMessage[]): string | undefined
   if (!system.includes('You chat with a human')) return undefined;
   const [, title = '', url = '', text = ''] = PASSAGE.exec(system) ?? [];
   if (url === '') return 'Nothing that we have written down speaks of it.';
-  const sentences = prose(text).match(/[^.!?]+[.!?]+/g) ?? [prose(text)];
+  const sentences = withoutMarkup(text).match(/[^.!?]+[.!?]+/g) ?? [withoutMarkup(text)];
   return `${sentences.slice(0, SENTENCES).join('').trim()}\n\nIt stands in [${title}](${url}).`;
 }
 
 /** Without headings and links. */
-function prose(markdown: string): string {
+export function withoutMarkup(markdown: string): string {
   return markdown
     .split('\n')
     .filter((line) => !line.startsWith('#'))

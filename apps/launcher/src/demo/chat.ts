@@ -1,11 +1,10 @@
 /** The end of the demo: a question in a chat, answered from what the agents have written down. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from './client.ts';
 import type { DemoCompany } from './company.ts';
+import { until } from './until.ts';
 
 /** What the council has concluded, asked for as somebody would who was not there. */
 const QUESTION = 'What did we decide about the shop on the quay, and why?';
-const LOOK_MS = 300;
 const PATIENCE_MS = 30_000;
 
 interface Message {
@@ -21,17 +20,20 @@ export interface DemoChat {
   answer: string | null;
 }
 
+/** What was closed a moment ago is found in a second or two. */
+export async function untilKnown(client: Client, { id }: DemoCompany, over: AbortSignal): Promise<void> {
+  const search = `/api/companies/${id}/knowledge/search?q=${encodeURIComponent(QUESTION)}`;
+  await until(AbortSignal.any([over, AbortSignal.timeout(PATIENCE_MS)]), async () =>
+    (await client.get<{ source_type: string }[]>(search)).some(({ source_type }) => source_type === 'issue'),
+  );
+}
+
 export async function askInChat(
   client: Client,
   { id: company_id, agents }: DemoCompany,
   over: AbortSignal,
 ): Promise<DemoChat> {
   const signal = AbortSignal.any([over, AbortSignal.timeout(PATIENCE_MS)]);
-  const search = `/api/companies/${company_id}/knowledge/search?q=${encodeURIComponent(QUESTION)}`;
-  // What was closed a moment ago is found in a second or two.
-  await until(signal, async () =>
-    (await client.get<{ source_type: string }[]>(search)).some(({ source_type }) => source_type === 'issue'),
-  );
   const chats = `/api/companies/${company_id}/chats`;
   const { id } = await client.post<{ id: string }>(chats, { agent_id: agents[0]!.id });
   const messages = `/api/chats/${id}/messages`;
@@ -42,13 +44,4 @@ export async function askInChat(
   });
   const answer = reply?.role === 'assistant' ? reply.body_markdown : null;
   return { path: `/chats/${id}`, question: QUESTION, answer };
-}
-
-async function until<T>(signal: AbortSignal, look: () => Promise<T>): Promise<T | undefined> {
-  while (!signal.aborted) {
-    const found = await look();
-    if (found) return found;
-    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-  }
-  return undefined;
 }

@@ -37,6 +37,21 @@ export class Client {
     return this.#call<T>('POST', path, body);
   }
 
+  async put<T>(path: string, body: unknown): Promise<T> {
+    return this.#call<T>('PUT', path, body);
+  }
+
+  /** A form of a page. */
+  async submit(path: string, fields: Record<string, string>): Promise<void> {
+    const response = await fetch(`${this.#url}${path}`, {
+      method: 'POST',
+      headers: { cookie: this.#cookie },
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    });
+    if (response.status !== 303) throw await failure(`POST ${path}`, response);
+  }
+
   /** Every event of the company from now on; a broken stream is taken up where it ended. */
   async *events(companyId: string, signal: AbortSignal): AsyncGenerator<LiveEvent> {
     let last = '';

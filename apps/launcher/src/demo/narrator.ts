@@ -5,6 +5,7 @@ import type { DemoAgent, DemoIssue } from './company.ts';
 
 interface LiveRun {
   id: string;
+  kind: string;
   agent_id: string;
   issue_id: string | null;
   status: string;
@@ -40,6 +41,12 @@ const phases = {
   ranking: () => 'each ranks the others',
   conclusion: () => 'the chair concludes',
 } as const;
+
+/** What runs are for that have no issue, by their kind. */
+const doings: Readonly<Record<string, string>> = {
+  compile: 'reads what the company knows',
+  chat_reply: 'is asked something in a chat',
+};
 
 /** What the runs came to. */
 export interface Totals {
@@ -84,7 +91,8 @@ export class Narrator {
 
   #started(run: LiveRun): void {
     this.#runs.set(run.id, run);
-    this.#say(run.agent_id, `wakes up for ${this.#name(run.issue_id)} (${run.wake_reason})`, 'bold');
+    const what = doings[run.kind] ?? `wakes up for ${this.#name(run.issue_id)} (${run.wake_reason})`;
+    this.#say(run.agent_id, what, 'bold');
   }
 
   #completed(run: LiveRun): void {
@@ -165,6 +173,8 @@ export class Narrator {
 
   /** Verbs and their bodies are told by what comes of them. */
   #quote(run: LiveRun, line: string): void {
+    // For a program: the index is told when it is there.
+    if (run.kind === 'compile') return;
     if (line.startsWith('```')) {
       if (!this.#inBody.delete(run.id)) this.#inBody.add(run.id);
     } else if (line.trim() !== '' && !line.startsWith('/') && !this.#inBody.has(run.id)) {
