@@ -225,6 +225,22 @@ describe('a new address', () => {
   });
 });
 
+describe('a sign-up by an invite', () => {
+  it('under addresses that are taken is told so five times, then not even of a free one', async () => {
+    const company = await transaction(pages.database, (tx) =>
+      createCompany(tx, director, { name: 'Harbour', slug: `harbour-${newId()}` }),
+    );
+    const { token } = await transaction(pages.database, (tx) =>
+      createInvite(tx, director, company.id, { role: 'member' }),
+    );
+    const { email } = await account();
+    const join = (as: string) =>
+      new Browser(pages.app).post(`/invites/${token!}`, { email: as, display_name: 'N', password: better });
+    for (let n = 0; n < 5; n += 1) expect((await join(email)).status).toBe(409);
+    for (const as of [email, `${newId()}@example.com`]) expect((await join(as)).status).toBe(429);
+  });
+});
+
 describe('a forgotten password', () => {
   it('is set by the mailed link, once, at another web process too: all sessions end, failed logins are forgotten, its owner is told', async () => {
     const { id, email } = await account();

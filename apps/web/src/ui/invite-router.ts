@@ -9,10 +9,11 @@ import {
   joinByInvite,
   type Mailing,
   previewInvite,
+  reserveLoginAttempt,
   type SignInPlace,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, notFound } from '@acp/kernel';
+import { type Config, notFound, rateLimited, sha256Hex } from '@acp/kernel';
 import express, { type Request, type Response, Router } from 'express';
 import { sessionUser } from '../http/auth.ts';
 import { callerPlace } from '../http/caller-place.ts';
@@ -101,7 +102,11 @@ async function joinAsUser(database: Database, user: UserActor | undefined, token
   await transaction(database, (tx) => acceptInvite(tx, user, token));
 }
 
-/** Creates the account and signs it in. Nobody vouches for its address until its link has come back. */
+/**
+ * Creates the account and signs it in. Nobody vouches for its address until its link has come back. That an address is taken
+ * is said, since there is an account to sign in to; five times, so that nobody goes through a list of addresses.
+ * @throws rateLimited, and as `joinByInvite`
+ */
 async function joinAsNewcomer(
   { database, mailing }: Pick<InviteDependencies, 'database' | 'mailing'>,
   token: string,
@@ -110,6 +115,9 @@ async function joinAsNewcomer(
 ): Promise<Entry> {
   const { email, display_name } = form;
   const password_hash = await hashNewPassword(form.password, [email, display_name]);
+  const invite = `invite ${sha256Hex(token)}`;
+  const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, invite, place.address));
+  if (locked_sec !== null) throw rateLimited('too many attempts; try again later', locked_sec);
   return transaction(database, async (tx) => {
     const newcomer = { email, display_name, password_hash, email_verified: false };
     const user = await joinByInvite(tx, token, newcomer);

@@ -62,13 +62,16 @@ export async function beginEmailChange(
   const taken = holder !== undefined && holder.id !== before.id;
   if (taken && !own) throw conflict('email is already in use');
   await sendLink(tx, before, email, mailing, taken);
-  const by = own ? 'Somebody who is signed in to it' : 'An administrator';
+  const asked = (name: string) =>
+    own
+      ? `Somebody who is signed in to your account at ${name} asked to move it`
+      : `An administrator asked to move your account at ${name}`;
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,
     subject: 'Your account gets another address',
     paragraphs: (name) => [
-      `${by} asked to move your account at ${name} from this address to ${email}.`,
+      `${asked(name)} from this address to ${email}.`,
       'It moves once the new address is confirmed. Until then this one serves.',
       `If it was not you, take the change back under ${mailing.public_url}/profile and change your password, or tell an administrator.`,
     ],
@@ -107,14 +110,15 @@ export async function cancelEmailChange(tx: Tx, actor: UserActor): Promise<void>
   await recordInstanceAct(tx, actor, 'user.email_change_cancelled', { user_id: user.id, email });
 }
 
-/** What the page asks before it confirms; undefined for a link that is spent, expired or another account's. */
+/** What the page asks before it confirms, and the address that the account has now; undefined for a link that is spent, expired or another account's. */
 export async function previewConfirmation(
   tx: Tx,
   actor: UserActor,
   token: string,
-): Promise<{ email: string } | undefined> {
+): Promise<{ email: string; former: string } | undefined> {
   const link = await findLink(tx, 'confirm_email', token);
-  return link?.user_id === actor.user_id ? { email: link.email } : undefined;
+  const user = link?.user_id === actor.user_id ? await findUser(tx, actor.user_id) : undefined;
+  return link && user && { email: link.email, former: user.email };
 }
 
 /**

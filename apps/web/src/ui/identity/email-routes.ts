@@ -18,8 +18,9 @@ async function confirmPage(context: UiContext<'none'>, token: string, error: str
     ? html`<section class="card">
         !${formError(error)}
         <p>
-          Is <strong>${found.email}</strong> your address? It becomes, or stays, that of the account of
-          ${user.name}.
+          Is <strong>${found.email}</strong> your address?
+          ${found.email === found.former ? 'It stays' : `It takes the place of ${found.former} as`} that of
+          the account of ${user.name}.
         </p>
         <form method="post" action="${PAGE}">
           <input type="hidden" name="token" value="${token}" /><button>Confirm the address</button>
