@@ -272,6 +272,24 @@ export interface Operations {
     answer: MyProfile;
   };
   /**
+   * How pages look to the signed-in user: `theme`, `density`, `time_zone`. What is absent is as the browser has it.
+   */
+  'identity.preferences': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: Preferences;
+  };
+  /**
+   * Changes how pages look to the signed-in user; null takes a preference back. 400 for an unknown time zone.
+   */
+  'identity.update-preferences': {
+    path: undefined;
+    query: undefined;
+    body: UpdatePreferences;
+    answer: Preferences;
+  };
+  /**
    * Sets a new password and ends all other sessions; 403 when the current password is wrong, 429 after five wrong ones.
    */
   'identity.change-password': {
@@ -4536,6 +4554,16 @@ export interface MyProfile {
   display_name: string;
   instance_role: 'admin' | 'member';
 }
+export interface Preferences {
+  theme?: 'light' | 'dark';
+  density?: 'compact';
+  time_zone?: string;
+}
+export interface UpdatePreferences {
+  theme?: ('light' | 'dark') | null;
+  density?: 'compact' | null;
+  time_zone?: string | null;
+}
 export interface ChangePassword {
   current_password: string;
   new_password: string;
@@ -7551,6 +7579,8 @@ export const routes = {
   'security.export-company-events': ['GET', "/api/companies/{companyId}/security-events/export", false],
   'identity.me': ['GET', "/api/me", false],
   'identity.update-me': ['PATCH', "/api/me", false],
+  'identity.preferences': ['GET', "/api/me/preferences", false],
+  'identity.update-preferences': ['PATCH', "/api/me/preferences", false],
   'identity.change-password': ['POST', "/api/me/change-password", false],
   'identity.list-users': ['GET', "/api/users", false],
   'identity.create-user': ['POST', "/api/users", true],

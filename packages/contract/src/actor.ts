@@ -12,6 +12,17 @@ export type InstanceRole = (typeof instanceRoles)[number];
 /** Longest chain of causes made by agents (decisions 8.2). */
 export const MAX_CAUSE_DEPTH = 12;
 
+export const themes = ['light', 'dark'] as const;
+export const densities = ['compact'] as const;
+/** How pages look to a user. What is absent is as the browser has it, and comfortable. */
+export const Preferences = Type.Object({
+  theme: Type.Optional(OneOf(themes)),
+  density: Type.Optional(OneOf(densities)),
+  /** A name of the IANA; where it is absent, the browser's. */
+  time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+});
+export type Preferences = Static<typeof Preferences>;
+
 export const UserActor = Type.Object({
   kind: Type.Literal('user'),
   user_id: Uuid,
@@ -22,6 +33,8 @@ export const UserActor = Type.Object({
   roles: Type.Record(Type.String(), OneOf(companyRoles)),
   /** A second factor is required of the user, who has none: nothing is open but setting one up. */
   must_enrol: Type.Optional(Type.Literal(true)),
+  /** Absent where the user has none. */
+  preferences: Type.Optional(Preferences),
 });
 export const AgentActor = Type.Object({
   kind: Type.Literal('agent'),

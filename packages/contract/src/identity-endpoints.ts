@@ -1,5 +1,6 @@
 /** Rows of the identity slice (specification, Identity and users; Instance administration, roles). */
 import { Type } from 'typebox';
+import { Preferences } from './actor.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import {
   ChangeInstanceRole,
@@ -9,6 +10,7 @@ import {
   MyProfile,
   ResetPassword,
   UpdateMe,
+  UpdatePreferences,
   UpdateUser,
   User,
   UserRole,
@@ -40,6 +42,26 @@ export const identityEndpoints = {
     tx: 'none',
     example: { display_name: 'Ada Lovelace' },
     doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. It needs `current_password` or a sign-in of the last 15 minutes, else 403.',
+  }),
+  preferences: endpoint({
+    ...own,
+    id: 'identity.preferences',
+    method: 'GET',
+    path: '/api/me/preferences',
+    response: Preferences,
+    tx: 'none',
+    doc: 'How pages look to the signed-in user: `theme`, `density`, `time_zone`. What is absent is as the browser has it.',
+  }),
+  updatePreferences: endpoint({
+    ...own,
+    id: 'identity.update-preferences',
+    method: 'PATCH',
+    path: '/api/me/preferences',
+    body: UpdatePreferences,
+    response: Preferences,
+    tx: 'write',
+    example: { theme: 'dark', time_zone: 'Europe/Berlin' },
+    doc: 'Changes how pages look to the signed-in user; null takes a preference back. 400 for an unknown time zone.',
   }),
   changePassword: endpoint({
     ...own,

@@ -1,6 +1,6 @@
 /** Users, their own record and their instance roles (specification, Identity and users; Instance administration). */
 import { Type, type Static } from 'typebox';
-import { instanceRoles } from './actor.ts';
+import { densities, instanceRoles, themes } from './actor.ts';
 import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Email = Type.String({ format: 'email', maxLength: 320 });
@@ -38,6 +38,14 @@ export const UserRole = Type.Object({
   is_active: Type.Boolean(),
 });
 export type UserRole = Static<typeof UserRole>;
+
+/** Null takes a preference back. */
+export const UpdatePreferences = Patch({
+  theme: Nullable(OneOf(themes)),
+  density: Nullable(OneOf(densities)),
+  time_zone: Nullable(Type.String({ minLength: 1, maxLength: 64 })),
+});
+export type UpdatePreferences = Static<typeof UpdatePreferences>;
 
 const CurrentPassword = Type.String({ minLength: 1, maxLength: 1024, writeOnly: true });
 export const UpdateMe = Patch({

@@ -29,6 +29,7 @@ export { Batches } from './batches.ts';
 export { parseBytes } from './bytes.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { bounded, cutText, mapTexts, storableText } from './text.ts';
+export { assertZone, offsetAt } from './time-zones.ts';
 export {
   childEnvironment,
   ConfigError,

@@ -63,6 +63,20 @@ setInterval(() => {
   }
 }, 20_000);
 
+// The exact time on the clock of the person, ahead of the one in UTC that the server wrote.
+const { zone } = document.documentElement.dataset;
+const clock = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  ...(zone ? { timeZone: zone } : {}),
+});
+document.addEventListener('pointerover', ({ target }) => {
+  const time = target.closest?.('time[datetime]:not([data-clock])');
+  if (!time) return;
+  time.dataset.clock = '';
+  time.title = `${clock.format(new Date(time.dateTime))}${zone ? ` ${zone}` : ''}\n${time.title}`;
+});
+
 document.documentElement.dataset.script = 'on';
 const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them are spared the request. They are there before the stream, whose first events are theirs too.

@@ -27,6 +27,7 @@ import { pushRoutes } from './federation/push-routes.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { emailRoutes } from './identity/email-routes.ts';
+import { appearanceRoutes } from './identity/appearance-routes.ts';
 import { profileRoutes } from './identity/profile-routes.ts';
 import { backupRoutes } from './backups/backup-routes.ts';
 import { securityRoutes } from './identity/security-routes.ts';
@@ -62,6 +63,7 @@ import { changesRoutes } from './workspaces/changes-routes.ts';
 export const uiPages: readonly UiRoute[] = [
   profileRoutes,
   emailRoutes,
+  appearanceRoutes,
   securityRoutes,
   adminRoutes,
   securityLogRoutes,

@@ -53,6 +53,7 @@ export {
 } from './own-email.ts';
 export { deleteExpiredLinks } from './account-links.ts';
 export { deleteOldAccountMails } from './account-mails.ts';
+export { readPreferences, updatePreferences } from './preferences.ts';
 export type { SignInOrigin } from './sessions.ts';
 export {
   clearSecondFactor,

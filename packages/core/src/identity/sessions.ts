@@ -1,4 +1,4 @@
-import type { CompanyRole, InstanceRole, Session, UserActor } from '@acp/contract';
+import type { CompanyRole, InstanceRole, Session, UserActor, Preferences } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
 import { newToken, notFound, sha256Hex } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
@@ -109,12 +109,13 @@ interface SessionRow extends Record<string, unknown> {
   instance_role: InstanceRole;
   roles: Record<string, CompanyRole> | null;
   must_enrol: boolean;
+  preferences: Preferences;
 }
 
 /** The user behind a session token's hash, with the roles in all companies that are not in the trash: one statement. */
 export async function resolveSession(tx: Tx, token_hash: string): Promise<UserActor | undefined> {
   const { rows } = await tx.execute<SessionRow>(sql`
-    select sessions.id as session_id, u.id as user_id, u.display_name as name, u.instance_role,
+    select sessions.id as session_id, u.id as user_id, u.display_name as name, u.instance_role, u.preferences,
       (select jsonb_object_agg(m.company_id, m.role) from memberships m
         join companies c on c.id = m.company_id and c.deleted_at is null where m.user_id = u.id) as roles,
       ${requiresSecondFactor} and not ${hasSecondFactor} as must_enrol
@@ -122,9 +123,10 @@ export async function resolveSession(tx: Tx, token_hash: string): Promise<UserAc
     where sessions.token_hash = ${token_hash} and ${standing} and u.is_active`);
   const row = rows[0];
   if (!row) return undefined;
-  const { session_id, user_id, name, instance_role, must_enrol } = row;
+  const { session_id, user_id, name, instance_role, must_enrol, preferences } = row;
   const actor: UserActor = { kind: 'user', user_id, name, instance_role, session_id, roles: row.roles ?? {} };
-  return must_enrol ? { ...actor, must_enrol } : actor;
+  const looks = Object.keys(preferences).length > 0 ? { preferences } : {};
+  return { ...actor, ...looks, ...(must_enrol ? { must_enrol } : {}) };
 }
 
 /** Those of the sessions that still stand and may do more than set up a second factor, in one statement. */

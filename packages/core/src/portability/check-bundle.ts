@@ -1,11 +1,10 @@
 /** What a bundle must be beyond its shape, before anything is written. Pure: no tx, no clock. */
 import { type Actor, type BundleOf, type CompanyBundle } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { assertZone, invalid } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from '../agents/index.ts';
 import { isKey } from '../documents/index.ts';
 import { assertBackend, assertRepository } from '../projects/index.ts';
 import { assertBaseUrl, type ProviderRules } from '../providers/index.ts';
-import { assertZone } from '../routines/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { checkRelations, checkTrees } from './bundle-graphs.ts';
 import { at, indexNames, keyOf, listOf, type NamedList, placeOf } from './bundle-places.ts';

@@ -1,7 +1,6 @@
 /** When a schedule fires: five cron fields on the wall clock of a zone, through its changes of the clocks. Pure. */
-import { invalid } from '@acp/kernel';
+import { assertZone, invalid, offsetAt } from '@acp/kernel';
 import { type ParsedCron, parseCron } from '../settings/index.ts';
-import { assertZone, offsetAt } from './zones.ts';
 
 /** Further than any offset of a zone from the instant that it is asked about. */
 const DAY_MS = 86_400_000;

@@ -25,4 +25,3 @@ export { presentRoutine, presentRoutineRun, presentTrigger } from './present.ts'
 export type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';
 export { insertRoutines } from './insert-routines.ts';
 export type { NewRoutine, NewTrigger } from './insert-routines.ts';
-export { assertZone } from './zones.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
 export const users = pgTable(
@@ -16,6 +16,11 @@ export const users = pgTable(
     last_login_at: instant(),
     slack_user_id: text(),
     telegram_user_id: text(),
+    /** How pages look to the user; what is absent is as it is for everybody. */
+    preferences: jsonb()
+      .$type<{ theme?: 'light' | 'dark'; density?: 'compact'; time_zone?: string }>()
+      .notNull()
+      .default({}),
     created_at: createdAt(),
     updated_at: updatedAt(),
   },

@@ -9,7 +9,9 @@ import {
   presentMe,
   presentUser,
   presentUserRole,
+  readPreferences,
   resetPassword,
+  updatePreferences,
   updateUser,
 } from '@acp/core';
 import { notFound, unauthenticated } from '@acp/kernel';
@@ -25,6 +27,8 @@ export const identityRoutes: Route[] = [
     return presentMe(user);
   }),
   handle(rows.updateMe, (c) => updateOwnRecord(c.tx, c.services, requireUser(c.actor), c.body)),
+  handle(rows.preferences, (c) => readPreferences(c.tx, requireUser(c.actor))),
+  handle(rows.updatePreferences, (c) => updatePreferences(c.tx, requireUser(c.actor), c.body)),
   handle(rows.changePassword, async (c) => {
     await changeOwnPassword(c.tx, c.services, requireUser(c.actor), c.body);
     return { message: 'password changed' };

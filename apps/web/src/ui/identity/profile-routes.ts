@@ -47,6 +47,10 @@ function profileBody(me: Me, address: OwnEmail, error: string | null, said: stri
       <button>Change the password</button>
     </form>
     <section class="card">
+      <h2>Appearance</h2>
+      <p><a href="/profile/appearance">Theme, density and time zone</a></p>
+    </section>
+    <section class="card">
       <h2>Sign-in and security</h2>
       <p><a href="/profile/security">Second factor, passkeys, recovery codes and sessions</a></p>
     </section>`;

@@ -1,5 +1,5 @@
 /** The frame of every page: where you are, where you can go, who you are. */
-import type { Logo, UserActor } from '@acp/contract';
+import type { Logo, Preferences, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { assetPath } from './assets.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
@@ -58,6 +58,7 @@ export function shell(options: ShellOptions): Html {
         </main>
       </div>`,
     streamOf(options),
+    user.preferences,
   );
 }
 
@@ -115,10 +116,18 @@ interface Stream {
   cursor: number;
 }
 
-/** A whole document. `stream` tells the script which company's live stream to read, and from which event on. */
-export function documentPage(title: string, body: Html, stream: Stream | null): Html {
+/**
+ * A whole document. `stream` tells the script which company's live stream to read, and from which event on; what the
+ * person prefers is for the style sheet, and the zone for the script that writes times out.
+ */
+export function documentPage(
+  title: string,
+  body: Html,
+  stream: Stream | null,
+  { theme, density, time_zone }: Preferences = {},
+): Html {
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en"!${attributes({ 'data-scheme': theme, 'data-density': density, 'data-zone': time_zone })}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -6,10 +6,10 @@ import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
+import { zoneList } from '../kit/zone-list.ts';
 import { trashCard } from '../kit/write-access.ts';
 import { policyWords, type Refused } from './routine-form.ts';
 import { type RoutineRunsView, routineRunTable } from './run-table.ts';
-import { zoneList } from './schedule-fields.ts';
 import { newTriggers, triggerCard, type TriggerForms, type TriggerView } from './trigger-parts.ts';
 
 /** Something that the routine names; undefined where it names none, null where that is gone. */

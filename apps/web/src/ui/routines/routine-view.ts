@@ -62,7 +62,7 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
 }
 
 async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<RoutineView, 'said'>> {
-  const { tx, services, query } = context;
+  const { tx, user, services, query } = context;
   const { cursor } = query;
   const can_write = mayWrite(context);
   const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
@@ -79,6 +79,7 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
     runs_source: `/routines/${row.id}/part/runs${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ''}`,
     can_write,
     signable: services.vault.available,
+    time_zone: user.preferences?.time_zone ?? 'UTC',
     refused: null,
     error: null,
     secret: null,

@@ -1,17 +1,8 @@
 /** The fields of a schedule, wherever one is made or changed. */
 import type { FieldErrors } from '../kit/field-errors.ts';
-import { each, html, type Html } from '../kit/html.ts';
+import { html, type Html } from '../kit/html.ts';
 import { input } from '../kit/parts.ts';
-
-const LIST = 'zones';
-
-/** Names for the fields to choose from, once on a page; some 20 kB. */
-export function zoneList(): Html {
-  const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
-  return html`<datalist id="${LIST}">
-    !${each([...zones], (zone) => html`<option value="${zone}"></option>`)}
-  </datalist>`;
-}
+import { ZONES } from '../kit/zone-list.ts';
 
 interface ScheduleFields {
   /** Tells the fields of several forms of a page apart. */
@@ -45,7 +36,7 @@ export function scheduleFields({
     label: 'Time zone',
     value: timezone,
     required: true,
-    ...(listed ? { list: LIST } : {}),
+    ...(listed ? { list: ZONES } : {}),
     hint: 'UTC, or a place such as Europe/Berlin',
     error: errors.of('timezone'),
   });

@@ -23,6 +23,8 @@ export interface TriggerForms {
   can_write: boolean;
   /** Secrets can be kept: an encryption key is there. */
   signable: boolean;
+  /** What a new schedule begins with. */
+  time_zone: string;
   /** Which form came back, if one did: `schedule`, `webhook`, or the id of a trigger. */
   refused: (Refused & { at: string }) | null;
 }
@@ -150,7 +152,7 @@ const modes = (signable: boolean) =>
 
 /** A schedule and a webhook to add, each folded; a schedule unfolds where the routine has no trigger yet. */
 export function newTriggers(routine_id: string, forms: TriggerForms, first: boolean): Html {
-  const { refused, signable } = forms;
+  const { refused, signable, time_zone } = forms;
   const back = (kind: TriggerKind) => (refused?.at === kind ? refused : null);
   const [schedule, webhook] = [back('schedule'), back('webhook')];
   const scheduleErrors = new FieldErrors(schedule?.error ?? null, triggerFields);
@@ -158,7 +160,7 @@ export function newTriggers(routine_id: string, forms: TriggerForms, first: bool
   const cron = scheduleFields({
     form: 'schedule',
     cron_expression: schedule?.form.text('cron_expression') ?? '0 9 * * 1',
-    timezone: schedule?.form.text('timezone') ?? 'UTC',
+    timezone: schedule?.form.text('timezone') ?? time_zone,
     errors: scheduleErrors,
   });
   const signature = select({

@@ -1,4 +1,5 @@
-import { invalid } from '@acp/kernel';
+/** Time zones by their names in the database of the IANA. */
+import { invalid } from './errors.ts';
 
 // A formatter costs far more than its use. By the name in lower case: the platform knows some 600, aliases included, in
 // any spelling.
@@ -7,16 +8,16 @@ const formatters = new Map<string, Intl.DateTimeFormat>();
 /** Names only: an offset like `+02:00` is no place that could change its clocks. */
 const nameShape = /^[A-Za-z][A-Za-z0-9_+\-/]*$/;
 
-/** Answers the name. @throws invalid for one that the platform does not know */
-export function assertZone(zone: string): string {
-  formatterOf(zone);
+/** Answers the name. @param field for the message @throws invalid for one that the platform does not know */
+export function assertZone(zone: string, field = 'timezone'): string {
+  formatterOf(zone, field);
   return zone;
 }
 
 /** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
 export function offsetAt(zone: string, instant: number): number {
   // `1/1/2026, GMT+05:30`; plain `GMT` is UTC itself, and offsets of old times have seconds.
-  const text = formatterOf(zone).format(instant);
+  const text = formatterOf(zone, 'timezone').format(instant);
   const match = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text);
   if (match?.[1] === undefined) return 0;
   const [, sign, hours, minutes, seconds = '0'] = match;
@@ -24,16 +25,16 @@ export function offsetAt(zone: string, instant: number): number {
   return sign === '-' ? -magnitude : magnitude;
 }
 
-function formatterOf(zone: string): Intl.DateTimeFormat {
+function formatterOf(zone: string, field: string): Intl.DateTimeFormat {
   const key = zone.toLowerCase();
   const known = formatters.get(key);
   if (known) return known;
-  if (!nameShape.test(zone)) throw invalid('timezone: unknown time zone');
+  if (!nameShape.test(zone)) throw invalid(`${field}: unknown time zone`);
   try {
     const made = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
     formatters.set(key, made);
     return made;
   } catch {
-    throw invalid('timezone: unknown time zone');
+    throw invalid(`${field}: unknown time zone`);
   }
 }

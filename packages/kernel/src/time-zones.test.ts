@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { assertZone } from './zones.ts';
+import { assertZone } from './time-zones.ts';
 
 it('a zone is kept once, however it is spelt: nobody fills the memory with spellings', () => {
   const made = jest.spyOn(Intl, 'DateTimeFormat');

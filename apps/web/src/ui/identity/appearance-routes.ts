@@ -1,0 +1,72 @@
+/** How pages look to the person who is signed in. */
+import { densities, identityEndpoints, type Preferences, themes } from '@acp/contract';
+import { readPreferences } from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input, notice, select } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { ZONES, zoneList } from '../kit/zone-list.ts';
+
+const PATH = '/profile/appearance';
+
+async function appearancePage(
+  context: UiContext<'none'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, user, query } = context;
+  const preferences = await readPreferences(tx, user);
+  return shell({
+    title: 'Appearance',
+    // The answer to a change shows it at once, also where the session is known from before.
+    user: { ...user, preferences },
+    company: null,
+    active: '/profile',
+    trail: [{ label: 'Profile', path: '/profile' }],
+    body: html`!${notice(query.saved === '1' ? 'Saved.' : null)}!${appearanceForm(preferences, error, form)}`,
+  });
+}
+
+function appearanceForm(preferences: Preferences, error: string | null, form: FormValues | null): Html {
+  const errors = new FieldErrors(error, ['theme', 'density', 'time_zone']);
+  const value = (name: keyof Preferences): string => form?.sent(name) ?? preferences[name] ?? '';
+  const listed = (values: readonly string[], otherwise: string) => [
+    { value: '', label: otherwise },
+    ...values.map((each) => ({ value: each, label: each })),
+  ];
+  const time_zone = {
+    name: 'time_zone',
+    label: 'Time zone',
+    value: value('time_zone'),
+    list: ZONES,
+    hint: 'A place such as Europe/Berlin; empty: the browser’s',
+    error: errors.of('time_zone'),
+  };
+  return html`<form class="card" method="post" action="${PATH}">
+    !${formError(errors.general)}
+    !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, 'as the system has it'), error: errors.of('theme') })}
+    !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, 'comfortable'), error: errors.of('density') })}
+    !${input(time_zone)}
+    <p class="soft small">Times are shown in it where you point at them, and new schedules begin with it.</p>
+    <button>Save</button>
+    !${zoneList()}
+  </form>`;
+}
+
+const chosen = <T extends string>(text: string, among: readonly T[]): T | null =>
+  among.find((each) => each === text) ?? null;
+
+export const appearanceRoutes: UiRoute[] = [
+  page(PATH, { scope: { by: 'none' }, role: 'none' }, (c) => appearancePage(c)),
+  action(PATH, identityEndpoints.updatePreferences, {
+    read: (form) => ({
+      theme: chosen(form.text('theme'), themes),
+      density: chosen(form.text('density'), densities),
+      time_zone: form.cleared('time_zone') ?? null,
+    }),
+    next: () => `${PATH}?saved=1`,
+    failed: appearancePage,
+  }),
+];
