@@ -5,7 +5,6 @@ import {
   deleteOldAccountMails,
   deleteOldAlerts,
   deleteOldMessages,
-  deleteEventsBefore,
   deleteExpiredLinks,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
@@ -47,12 +46,13 @@ import {
   warnOfExpiringKeys,
   watchPromotions,
 } from '@acp/core';
-import { type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
+import { type Listener, partitionEvents, type SignalChannel, signalChannels, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext, TimerRow } from './context.ts';
+import { forgetEvents } from './forget-events.ts';
 import { runDueWork } from './run-due-work.ts';
 import { sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
@@ -192,6 +192,11 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
   { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },
+  {
+    name: 'event-partitions',
+    interval_sec: 300,
+    work: async ({ database }, signal) => partitionEvents(database, signal),
+  },
   { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
   { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
   { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
@@ -259,8 +264,8 @@ async function deleteOldSecurityEvents(
 async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
+  await forgetEvents(database, days, signal);
   const forgetters = [
-    deleteEventsBefore,
     deleteDeliveriesBefore,
     deleteTaskWebhooksOfEnded,
     deleteMcpCallsBefore,

@@ -36,6 +36,7 @@ export class TableLoader {
       this.#current = undefined;
     }
     if (table === null) return;
+    if (this.#current === undefined && table === 'events') await this.#makeRoomForEvents();
     this.#current ??= this.#begin(table);
     const { copy, done } = this.#current;
     if (!copy.write(piece)) await Promise.race([once(copy, 'drain'), done]);
@@ -47,6 +48,15 @@ export class TableLoader {
     for (const { name, last_value } of this.#trailer.sequences)
       if (last_value !== null)
         await this.#client.query('select setval($1::regclass, $2::bigint)', [quoted(name), last_value]);
+  }
+
+  /** Their numbers reach further than the partitions of a new instance. The row of the last one has come already. */
+  async #makeRoomForEvents(): Promise<void> {
+    const { rows } = await this.#client.query<{ there: boolean }>(
+      `select to_regprocedure('make_room_for_events(bigint)') is not null as there`,
+    );
+    if (rows[0]?.there !== true) return;
+    await this.#client.query('select make_room_for_events(last) from event_sequence');
   }
 
   #begin(table: string): { table: string; copy: Writable; done: Promise<void> } {

@@ -103,6 +103,11 @@ export function asServiceError(err: unknown): ServiceError | null {
   return null;
 }
 
+/** Somebody else held a lock for too long. */
+export function isLockTimeout(err: unknown): boolean {
+  return hasCode(err, '55P03');
+}
+
 /** The database was there and did not take what it was given: something else may still be taken. */
 export function isRefusal(err: unknown): boolean {
   return asServiceError(err)?.kind !== 'unavailable';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cloneDatabase, testLogger } from '@acp/testkit';
+import { cloneDatabase, testLogger, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -100,5 +100,49 @@ describe('migrate', () => {
     await migrate({ url });
     const folder = await folderWith('0000_late', (last) => last - 1);
     await expect(migrate({ url, folder })).rejects.toThrow('older than the last applied one');
+  });
+});
+
+/** This release's migrations, and one that is applied to a database with all of these. */
+async function folderWithText(tag: string, text: string): Promise<string> {
+  const folder = await folderWith(tag, (last) => last + 1);
+  await writeFile(join(folder, `${tag}.sql`), text);
+  return folder;
+}
+
+describe('migrate, where others work', () => {
+  it('gives way to who holds a table, comes again, and lets readers through meanwhile', async () => {
+    const { url, database } = await emptyDatabase('busy');
+    await migrate({ url });
+    const folder = await folderWithText('9999_busy', 'alter table issues add column one_more int');
+    const holder = await database.pool.connect();
+    await holder.query('begin');
+    await holder.query('select count(*) from issues');
+    const migrating = migrate({ url, folder });
+    // The migration gives up after two seconds, so a reader that came after it is served before the holder ends.
+    const waits = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'relation'`;
+    await waitFor(async () => (await database.pool.query(waits)).rows[0].n > 0);
+    await database.pool.query('select count(*) from issues');
+    await holder.query('commit');
+    holder.release();
+    await migrating;
+    expect((await database.pool.query('select one_more from issues')).rows).toEqual([]);
+  });
+
+  it('builds an index concurrently, and again where that was cut off', async () => {
+    const { url, database } = await emptyDatabase('concurrent');
+    await migrate({ url });
+    const index = 'create unique index concurrently if not exists once on companies (name)';
+    await database.pool.query(
+      `insert into companies (name, slug, identifier_prefix) values ('same', 'a', 'A'), ('same', 'b', 'B')`,
+    );
+    const folder = await folderWithText('9999_index', index);
+    await expect(migrate({ url, folder })).rejects.toThrow(index);
+    const valid = `select indisvalid from pg_index where indexrelid = to_regclass('once')`;
+    expect((await database.pool.query(valid)).rows).toEqual([{ indisvalid: false }]);
+    await database.pool.query(`delete from companies where slug = 'b'`);
+    await migrate({ url, folder });
+    expect((await database.pool.query(valid)).rows).toEqual([{ indisvalid: true }]);
+    expect(await migrationStatus(database.db, folder)).toMatchObject({ pending: 0 });
   });
 });

@@ -1,11 +1,11 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
 import { resolve } from 'node:path';
 import type { Logger } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
+import { applyMigrations } from './apply-migrations.ts';
 import { isMissingTable } from './errors.ts';
 import type { Tx } from './tx.ts';
 
@@ -54,9 +54,9 @@ export async function migrate(options: MigrateOptions): Promise<void> {
         );
       }
       if (pending > 0) {
-        await applyMigrations(db, { migrationsFolder: folder });
+        await applyMigrations(client, folder);
         const left = (await migrationStatus(db, folder)).pending;
-        // drizzle goes by the time of the last applied one, so an older file that came by a merge would be passed over.
+        // What counts is the time of the last applied one, so an older file that came by a merge would be passed over.
         if (left > 0)
           throw new Error(`${left} migrations are older than the last applied one: give them a newer time`);
         options.logger?.info('database migrated', { migrations: pending });

@@ -7,7 +7,9 @@ import {
   advanceCursor,
   closeCursor,
   deleteEventsBefore,
+  dropOutlivedEvents,
   lastSequence,
+  lowestEvents,
   openCursor,
   readCursor,
   replayFloor,
@@ -109,6 +111,35 @@ describe('retention of events', () => {
         sql`explain select seq - 1 from events where occurred_at > now() - interval '10 minutes' order by occurred_at, seq limit 1`,
       );
     });
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('events_occurred_at');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch(/Index Scan using events_\w*occurred_at/);
+  });
+});
+
+describe('retention of many events', () => {
+  const drop = async (days: number) => transaction(database, async (tx) => dropOutlivedEvents(tx, days));
+
+  it('drops the partition of the lowest numbers once all of its events are outlived, and no other', async () => {
+    await publish(9, 8);
+    await database.db.update(event_sequence).set({ last: 100_000 });
+    // Not while numbers of it are still given out: the second partition is not full.
+    await database.db.execute(sql`select make_room_for_events(100000)`);
+    await publish(9, 8);
+    expect(await drop(9)).toBe(false);
+    expect(await drop(7)).toBe(true);
+    expect(await drop(7)).toBe(false);
+    expect(await kept()).toEqual([100_001, 100_002]);
+    expect(await lowestEvents(database.db)).toEqual({ name: 'events_100000', full: false, wide: false });
+    await openCursor(database.db, cursor);
+  });
+
+  it('waits for nobody who reads them for long, as a backup does', async () => {
+    await publish(9);
+    await database.db.execute(sql`select make_room_for_events(100000)`);
+    await database.db.update(event_sequence).set({ last: 100_000 });
+    await transaction(database, async (tx) => {
+      await tx.execute(sql`select count(*) from events`);
+      await expect(drop(7)).rejects.toMatchObject({ kind: 'unavailable' });
+    });
+    expect(await drop(7)).toBe(true);
   });
 });

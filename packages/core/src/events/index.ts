@@ -5,7 +5,8 @@
 export { advanceCursor, closeCursor, openCursor, readCursor } from './cursors.ts';
 export type { CursorBatch, CursorName } from './cursors.ts';
 export { readCompanyCursor } from './company-cursor.ts';
-export { deleteEventsBefore, EVENTS_KEPT_DAYS } from './retention.ts';
+export { deleteEventsBefore, dropOutlivedEvents, EVENTS_KEPT_DAYS, lowestEvents } from './retention.ts';
+export type { LowestEvents } from './retention.ts';
 export { countEvents, lastSequence, listEventsAfter } from './read-events.ts';
 export { deleteOldIdempotencyKeys } from './idempotency-keys.ts';
 export { replayFloor } from './replay.ts';

@@ -6,6 +6,50 @@ const { events } = schema;
 /** How long events are kept where no setting says otherwise (decisions 10.12). */
 export const EVENTS_KEPT_DAYS = 7;
 
+/** Numbers of the narrowest partition. One that is wider goes as a whole. */
+const NARROW = 100_000;
+
+/** The partition of the lowest numbers. */
+export interface LowestEvents extends Record<string, unknown> {
+  name: string;
+  /** All of its numbers are given out. */
+  full: boolean;
+  /** It may have more events than are deleted one by one. */
+  wide: boolean;
+}
+
+/** Undefined where `events` has no partitions yet. */
+export async function lowestEvents(tx: Tx): Promise<LowestEvents | undefined> {
+  const { rows } = await tx.execute<LowestEvents>(sql`
+    select p.name, p.ends <= s.last + 1 as full, p.ends - p.begins > ${NARROW} as wide
+    from event_sequence s cross join lateral (
+      select c.relname as name, substring(b.bounds from 'TO [(]''([0-9]+)''[)]')::bigint as ends,
+        coalesce(substring(b.bounds from 'FROM [(]''([0-9]+)''[)]')::bigint, 0) as begins
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      cross join lateral (select pg_get_expr(c.relpartbound, c.oid) as bounds) b
+      where i.inhparent = ${'events'}::regclass
+      order by ends limit 1) p`);
+  return rows[0];
+}
+
+/**
+ * Drops the partition of the lowest numbers if all of its events are older than `days`. Nobody is made to wait for longer than a
+ * moment: where somebody has been reading for long, a backup for one, it throws `unavailable`.
+ * @returns false: it has younger ones, or is being filled
+ */
+export async function dropOutlivedEvents(tx: Tx, days: number): Promise<boolean> {
+  const lowest = await lowestEvents(tx);
+  if (lowest?.full !== true) return false;
+  const name = sql.identifier(lowest.name);
+  const { rows } = await tx.execute(
+    sql`select from ${name} where occurred_at >= now() - make_interval(days => ${days}) limit 1`,
+  );
+  if (rows.length > 0) return false;
+  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await tx.execute(sql`drop table ${name}`);
+  return true;
+}
+
 /**
  * Forgets events older than `days`, from the lowest number on, at most `limit`. It stops at the first one that is kept,
  * so what is left has no gap and a cursor can tell that it fell behind. The primary key answers it.
