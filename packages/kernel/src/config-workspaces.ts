@@ -19,6 +19,12 @@ export const workspaceVariables = {
     description:
       'Servers of one’s own that have pull requests: host=github|gitlab, or host=github|gitlab:<URL of the API>.',
   }),
+  SERVICE_REPOSITORY_KNOWN_HOSTS: Type.Optional(
+    Type.String({
+      description:
+        'A file of known_hosts: repositories by ssh are then reached at hosts with these keys alone. Unset: the key that a company’s first connection to a host is shown.',
+    }),
+  ),
   SERVICE_REPOSITORY_MAX_SIZE: Type.Unsafe<number>({
     format: 'bytes',
     default: '5GB',

@@ -60,6 +60,21 @@ export const machineChecks: Record<string, Check> = {
           );
     },
   },
+  git: {
+    mend: 'install git where the schedulers run',
+    run: ({ config: { local_cli } }) => {
+      const missing = ['git', 'ssh', 'flock'].filter((program) => findProgram(program) === undefined);
+      if (missing.length === 0) return well('git, ssh and flock are installed');
+      const detail = `not installed here: ${missing.join(', ')}`;
+      const isNeeded = missing.includes('git') && local_cli !== 'off';
+      return isNeeded
+        ? wrong(
+            `${detail}: programs on issues of projects with a repository fail their runs`,
+            'install git where the schedulers run',
+          )
+        : well(detail);
+    },
+  },
   'text extraction': {
     mend: BUBBLEWRAP_MEND,
     // It works without, and a container may well forbid it: said, not held against the set-up.

@@ -89,10 +89,11 @@ describe('doctor', () => {
     process.env.PATH = folder;
     try {
       const { text, names } = await examine({ SERVICE_LOCAL_CLI: 'sandboxed' });
-      expect(names).toEqual(['local CLIs']);
+      expect(names).toEqual(['local CLIs', 'git']);
+      expect(text).toContain('not installed here: git, ssh, flock');
       expect(text).toContain('bubblewrap (bwrap) is not installed');
       expect(text).toContain('apt-get install bubblewrap');
-      expect((await examine({ SERVICE_LOCAL_CLI: 'host' })).names).toEqual([]);
+      expect((await examine({ SERVICE_LOCAL_CLI: 'host' })).names).toEqual(['git']);
       const bare = await examine({ SERVICE_LOCAL_CLI: 'off' });
       expect(bare.text).toContain(
         'ok    plugin sandbox: plugins are bare processes with the scheduler’s rights: docker is not installed; bubblewrap',

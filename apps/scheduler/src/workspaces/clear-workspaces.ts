@@ -5,7 +5,7 @@ import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, repositoriesInUse
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
 import { folderOf } from './workspace-folder.ts';
-import { LOCK } from './repository-cache.ts';
+import { KNOWN_HOSTS, LOCK } from './repository-cache.ts';
 import type { WorkspaceSources } from './sources.ts';
 
 interface Clearing {
@@ -85,6 +85,7 @@ async function clearRepositories(
   const urls = await repositoriesInUse(database.db, company_id, place);
   const used = new Set(urls.map((repo_url) => basename(workspaces.cache.folderOf({ company_id, repo_url }))));
   for (const name of names) {
+    if (name === KNOWN_HOSTS) continue;
     if (name.endsWith(LOCK)) {
       // Empty, and whoever holds one counts on its name: it goes long after its repository.
       const isLeft = !names.includes(name.slice(0, -LOCK.length));

@@ -146,11 +146,14 @@ async function outputOf(
   return { stdout: Buffer.concat(chunks), cut };
 }
 
+/** That git says after every failure of ssh. */
+const phrases = ['Please make sure you have the correct access rights', 'and the repository exists.'];
+
 function lastWords(stderr: string, secrets: readonly string[]): string {
   const lines = stderr
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('hint:'));
+    .filter((line) => line !== '' && !line.startsWith('hint:') && !phrases.includes(line));
   const said = lines.slice(-5).join('; ') || 'git failed';
   return secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);
 }

@@ -2,16 +2,18 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeRunFolder, startEgressProxy } from '@acp/adapters';
-import { type Config, newId, parseRepositoryUrl, type RepositoryUrl } from '@acp/kernel';
+import { type Config, findProgram, newId, parseRepositoryUrl, type RepositoryUrl } from '@acp/kernel';
 import { GitError } from './git.ts';
 
-export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts'>;
+export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts' | 'repository_known_hosts'>;
 
 export interface RemoteAccess {
   url: string;
   env: Record<string, string>;
   /** To be kept out of messages. */
   secrets: string[];
+  /** Whether the host was asked for in vain: the operator does not have it reached. */
+  refused(): boolean;
   close(): Promise<void>;
 }
 
@@ -19,12 +21,14 @@ const CONNECT = join(import.meta.dirname, 'connect-through.ts');
 
 /**
  * @param secret an HTTPS token, `user:token`, or a private SSH key; null: none
+ * @param met where the keys of hosts by ssh are written down that were reached once: another key later is refused
  * Throws GitError for what the operator does not allow.
  */
 export async function openRemote(
   config: RemoteConfig,
   repo_url: string,
   secret: string | null,
+  met: string,
 ): Promise<RemoteAccess> {
   const remote = parseRepositoryUrl(repo_url);
   if (remote === undefined)
@@ -37,10 +41,12 @@ export async function openRemote(
   const proxy = await startEgressProxy({ port: 0 }, [{ host, port }], policy);
   const way = { remote, proxy_port: proxy.port ?? 0 };
   try {
-    const access = remote.protocol === 'ssh' ? await bySsh(way, secret) : byHttp(way, secret);
+    const keys = { given: config.repository_known_hosts, met };
+    const access = remote.protocol === 'ssh' ? await bySsh(way, secret, keys) : byHttp(way, secret);
     return {
       ...access,
       url: remote.url,
+      refused: () => proxy.refused().length > 0,
       close: async () => {
         await access.close();
         await proxy.close();
@@ -91,8 +97,14 @@ function configuration(pairs: readonly (readonly [string, string])[]): Record<st
 }
 
 /** The key lies in a file for nobody else's eyes for as long as git runs: ssh takes it in no other way. */
-async function bySsh({ proxy_port }: Way, secret: string | null): Promise<Access> {
+async function bySsh(
+  { proxy_port }: Way,
+  secret: string | null,
+  keys: { given: string | null; met: string },
+): Promise<Access> {
   if (secret === null) throw new GitError('a repository by ssh needs a secret: a private key', null);
+  if (findProgram('ssh') === undefined)
+    throw new GitError('ssh is not installed on the scheduler’s machine: install the OpenSSH client', null);
   const folder = await makeRunFolder(newId());
   const key = join(folder, 'key');
   await writeFile(key, `${secret.trim()}\n`, { mode: 0o600 });
@@ -102,10 +114,15 @@ async function bySsh({ proxy_port }: Way, secret: string | null): Promise<Access
     `ProxyCommand=${through}`,
     `IdentityFile=${key}`,
     'IdentitiesOnly=yes',
+    // No key of the machine's user, and nobody to ask.
+    'IdentityAgent=none',
+    'PreferredAuthentications=publickey',
     'BatchMode=yes',
-    // Nobody is there to compare fingerprints; who is reached was decided by the proxy.
-    'StrictHostKeyChecking=accept-new',
-    `UserKnownHostsFile=${join(folder, 'known_hosts')}`,
+    // Nobody is there to compare fingerprints: without the operator's word the first key that is shown counts from then on.
+    `StrictHostKeyChecking=${keys.given === null ? 'accept-new' : 'yes'}`,
+    `UserKnownHostsFile="${keys.given ?? keys.met}"`,
+    'GlobalKnownHostsFile=/dev/null',
+    'UpdateHostKeys=no',
     'ClearAllForwardings=yes',
   ];
   const command = ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', quote(option)])];

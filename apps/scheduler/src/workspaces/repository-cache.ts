@@ -23,6 +23,8 @@ const LOCAL_MS = 60_000;
 /** Packs from which on they are made one. */
 const MANY_PACKS = 40;
 const STAMP = 'service-fetched';
+/** Hosts by ssh that the company's repositories were reached at. */
+export const KNOWN_HOSTS = 'known_hosts';
 /** Of the lock's name, beside the folder: that is exchanged for another when it is made. */
 export const LOCK = '.lock';
 /** Nobody holds a lock of git for so long. */
@@ -101,7 +103,8 @@ export class RepositoryCache {
     args: (url: string) => readonly string[],
     signal: AbortSignal,
   ): Promise<string> {
-    const access = await openRemote(this.#config, repo_url, secret);
+    const met = join(dirname(folder), KNOWN_HOSTS);
+    const access = await openRemote(this.#config, repo_url, secret, met);
     try {
       const call: GitCall = {
         cwd: folder,
@@ -113,6 +116,12 @@ export class RepositoryCache {
         max_file: this.#config.repository_max_size,
       };
       return await gitText(call);
+    } catch (err) {
+      if (!(err instanceof GitError) || !access.refused()) throw err;
+      throw new GitError(
+        'the repository’s host may not be reached from this instance (SERVICE_REPOSITORY_HOSTS)',
+        null,
+      );
     } finally {
       await access.close();
     }

@@ -178,6 +178,8 @@ async function groundOf(
     if (repository === null) tell('git is not installed: what changes in the folder is not followed');
     return { repository, base: null };
   }
+  if (findProgram('git') === undefined)
+    throw new GitError('git is not installed on the scheduler’s machine: install it there', null);
   const max_age_ms = known ? FETCHED_MS : FETCHED_FOR_NEW_MS;
   const { folder, problem } = await cache.fetched(remote, { max_age_ms, tolerant: true, signal });
   if (problem !== null) tell(`the repository could not be fetched, an older state is used: ${problem}`);
