@@ -4,6 +4,7 @@ import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { input, postButton, select, textarea } from '../kit/parts.ts';
+import { DiffColours, type LineHtml } from './diff-colours.ts';
 import { type DiffLine, type DiffPair, inPairs, readPatch } from './read-patch.ts';
 
 export interface DiffView {
@@ -27,10 +28,11 @@ export const ALONE_LINES = 20_000;
 /** @param alone the page shows nothing else */
 export function diffFiles(files: readonly WorkspaceDiff[], view: DiffView, alone: boolean): Html {
   let left = alone ? ALONE_LINES : PAGE_LINES;
+  const colours = new DiffColours();
   return each(files, (file) => {
     const { lines, left_out } = readPatch(file.patch ?? '', alone ? left : Math.min(left, FILE_LINES));
     left -= lines.length;
-    return fileCard(file, { lines, left_out }, view);
+    return fileCard(file, { lines, left_out, text: colours.of(file.path, lines) }, view);
   });
 }
 
@@ -53,7 +55,7 @@ export const fileAddress = (issue_id: string, path: string, query: string): stri
 
 function fileCard(
   file: WorkspaceDiff,
-  { lines, left_out }: ReturnType<typeof readPatch>,
+  { lines, left_out, text }: ReturnType<typeof readPatch> & { text: LineHtml },
   view: DiffView,
 ): Html {
   const { path, old_path, status, additions, deletions, binary, patch, patch_truncated } = file;
@@ -76,8 +78,8 @@ function fileCard(
       !${changedLines(additions, deletions)}
     </h3>
     !${each(outdated, (comment) => remark(comment, view, 'outdated'))}
-    !${when(empty, (text) => html`<p class="soft">${text}</p>`)}
-    !${when(lines.length > 0, () => diffTable(path, lines, placed, view))}
+    !${when(empty, (why) => html`<p class="soft">${why}</p>`)}
+    !${when(lines.length > 0, () => diffTable(path, lines, { ...view, placed, text }))}
     !${when(left_out > 0, () => html`<p><a href="${alone}">${left_out} more lines</a></p>`)}
     !${when(patch_truncated, () => html`<p class="soft">The diff is longer than what is kept of it: the branch has all of it.</p>`)}
     !${when(view.can_write && !view.frozen && !binary, () => remarkForm(file, view))}
@@ -110,10 +112,15 @@ function placeComments(lines: readonly DiffLine[], comments: readonly ReviewComm
 
 type Placed = ReturnType<typeof placeComments>['placed'];
 
-function diffTable(path: string, lines: readonly DiffLine[], placed: Placed, view: DiffView): Html {
+interface FileView extends DiffView {
+  placed: Placed;
+  text: LineHtml;
+}
+
+function diffTable(path: string, lines: readonly DiffLine[], view: FileView): Html {
   const rows = view.split
-    ? each(inPairs(lines), (pair) => pairRows(pair, placed, view))
-    : each(lines, (line) => lineRows(line, placed, view));
+    ? each(inPairs(lines), (pair) => pairRows(pair, view))
+    : each(lines, (line) => lineRows(line, view));
   const numbers = html`<col class="n" />`;
   return html`<table class="${view.split ? 'diff split' : 'diff'}" aria-label="Changes of ${path}">
     <colgroup>
@@ -142,7 +149,7 @@ const saidRow = (comments: readonly ReviewComment[], columns: number, view: Diff
       </tr>`;
 
 // Thousands of them make a page: no blank that is not shown.
-function lineRows(line: DiffLine, placed: Placed, view: DiffView): Html {
+function lineRows(line: DiffLine, view: FileView): Html {
   const { kind, old: before, new: after, text } = line;
   if (kind === 'hunk')
     return html`<tr class="hunk">
@@ -152,12 +159,13 @@ function lineRows(line: DiffLine, placed: Placed, view: DiffView): Html {
     html`<tr class="${kind}">
       <td class="n" data-side="old">${before ?? ''}</td>
       <td class="n" data-side="new">${after ?? ''}</td>
-      <td class="code" data-sign="${signs[kind]}">${text}</td>
-    </tr>` + saidRow(said(placed, line), 3, view)
+      <td class="code" data-sign="${signs[kind]}">!${view.text(line)}</td>
+    </tr>` + saidRow(said(view.placed, line), 3, view)
   );
 }
 
-function pairRows({ before, after }: DiffPair, placed: Placed, view: DiffView): Html {
+function pairRows({ before, after }: DiffPair, view: FileView): Html {
+  const { placed } = view;
   if (before?.kind === 'hunk')
     return html`<tr class="hunk">
       <td colspan="4">${before.text}</td>
@@ -167,7 +175,7 @@ function pairRows({ before, after }: DiffPair, placed: Placed, view: DiffView): 
       ? html`<td class="n"></td>
           <td class="code none"></td>`
       : html`<td class="n ${line.kind}" data-side="${side}">${line[side] ?? ''}</td>
-          <td class="code ${line.kind}" data-sign="${signs[line.kind]}">${line.text}</td>`;
+          <td class="code ${line.kind}" data-sign="${signs[line.kind]}">!${view.text(line)}</td>`;
   const comments =
     before === after ? said(placed, before) : [...said(placed, before), ...said(placed, after)];
   return (
@@ -224,7 +232,7 @@ function remarkForm(file: WorkspaceDiff, { issue_id, query }: DiffView): Html {
           ],
         })}
       </div>
-      !${textarea({ ...field('body_markdown'), label: 'Comment', rows: 3, required: true, hint: 'The next run on the issue is told it, until it is resolved.' })}
+      !${textarea({ ...field('body_markdown'), label: 'Comment', rows: 3, required: true, hint: 'The next run on the issue is told it.' })}
       <button>Comment</button>
     </form>
   </details>`;

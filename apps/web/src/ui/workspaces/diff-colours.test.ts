@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { DiffColours } from './diff-colours.ts';
+import { readPatch } from './read-patch.ts';
+
+function coloured(path: string, patch: string): string[] {
+  const { lines } = readPatch(patch, 10_000);
+  const text = new DiffColours().of(path, lines);
+  return lines.map(text);
+}
+
+/** As a browser shows it. */
+const readable = (line: string): string =>
+  line
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll(/&#(x[\da-f]+|\d+);/g, (_, code: string) =>
+      String.fromCodePoint(Number(code.replace('x', '0x'))),
+    )
+    .replaceAll('&amp;', '&');
+
+describe('the colours of a diff', () => {
+  it('are those of each side, whole on every line, whatever goes over several', () => {
+    const patch = '@@ -1,3 +1,3 @@\n /* a\n-b */ let x = 1;\n+c */ let y = 2;\n d\n';
+    const [, first, removed, added] = coloured('src/a.ts', patch);
+    expect(first).toBe('<span class="hljs-comment">/* a</span>');
+    expect(removed).toMatch(
+      /^<span class="hljs-comment">b \*\/<\/span> <span class="hljs-keyword">let<\/span>/,
+    );
+    expect(added).toMatch(/^<span class="hljs-comment">c \*\/<\/span>/);
+  });
+
+  it('let nothing of a file become a tag', () => {
+    const evil = [
+      '<script>alert(1)</script>',
+      '"</span><img src=x onerror=alert(1)>"',
+      '`${<b>}`',
+      '<!-- ',
+      '&lt;',
+    ];
+    for (const name of ['a.html', 'a.js', 'a.md', 'a.php', 'a.xml', 'a.unknown', 'Makefile']) {
+      const lines = coloured(name, `@@ -0,0 +1,5 @@\n${evil.map((line) => `+${line}\n`).join('')}`).slice(1);
+      for (const [at, line] of lines.entries()) {
+        expect(line.replaceAll(/<span class="[\w -]+">|<\/span>/g, '')).not.toMatch(/[<>]/);
+        expect(readable(line)).toBe(evil[at]);
+      }
+    }
+  });
+
+  it('end where a page would take long: the rest is plain, and complete', () => {
+    const patch = `@@ -0,0 +1,900 @@\n${'+const a = "text";\n'.repeat(900)}`;
+    const colours = new DiffColours();
+    const { lines } = readPatch(patch, 10_000);
+    const pages = Array.from({ length: 6 }, () => lines.map(colours.of('a.ts', lines)));
+    expect(pages[0]![1]).toContain('hljs');
+    expect(pages[5]!.join('')).not.toContain('hljs');
+    for (const page of pages)
+      expect(new Set(page.slice(1).map(readable))).toEqual(new Set(['const a = "text";']));
+  });
+});
