@@ -147,15 +147,12 @@ export async function startService(env: Env, program?: Program): Promise<Service
   return service;
 }
 
-/** Kills what is left of the services of this file, frozen ones too. Runs by itself after a test file. */
+/** Kills what is left of the services of this file, frozen ones too. Runs by itself after a test file (`before-file.ts`). */
 export async function killServices(): Promise<void> {
   const left = [...alive];
   for (const service of left) service.kill('SIGKILL');
   await Promise.all(left.map(async ({ ended }) => ended));
 }
-
-const afterAll: ((hook: () => Promise<void>) => void) | undefined = Reflect.get(globalThis, 'afterAll');
-afterAll?.(killServices);
 
 /** Running processes that work in the folder, or that name it on their command line or in their environment. */
 export function processesIn(folder: string): number[] {
