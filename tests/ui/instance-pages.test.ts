@@ -20,6 +20,31 @@ beforeAll(async () => {
 const idOf = (text: string, name: string): string =>
   new RegExp(`${name}</span\\s*>.*?/admin/workers/([0-9a-f-]{36})/`, 's').exec(text)![1]!;
 
+describe('health', () => {
+  const health = async () => (await Browser.of(app, cast.instance_admin).get('/admin/health')).text;
+
+  it('says that nothing runs, then that all is well, then what is broken and what to do', async () => {
+    await database.pool.query('delete from alerts');
+    await database.pool.query('delete from scheduler_processes');
+    expect(await health()).toContain('<h2>Nothing runs</h2>');
+    await database.pool.query(
+      `insert into scheduler_processes (scheduler, started_at, updated_at, disk_used_pct)
+       values ('here-1', now(), now(), 41.2), ('there-2', now(), now() - interval '5 minutes', null)`,
+    );
+    const well = await health();
+    expect(well).toContain('<h2>All is well</h2>');
+    expect(well).toMatch(/here-1.*data-status="running".*41 %.*there-2.*data-status="silent".*unknown/s);
+    await database.pool.query(
+      `insert into alerts (kind, key, level, message) values ('dead_jobs', 'runs', 'error', '3 jobs of runs failed')`,
+    );
+    const broken = await health();
+    expect(broken).toContain('<h2>Something is broken</h2>');
+    expect(broken).toContain('3 jobs of runs failed');
+    expect(broken).toContain('the schedulers’ logs');
+    await database.pool.query('delete from alerts');
+  });
+});
+
 describe('an admin of the instance', () => {
   it('makes a worker, whose key is shown once, and sets its tags', async () => {
     const admin = Browser.of(app, cast.instance_admin);

@@ -6,6 +6,7 @@ import { memberRoutes } from './access/member-routes.ts';
 import { activityRoutes } from './activity/activity-routes.ts';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { alertRoutes } from './alerts/alert-routes.ts';
+import { healthRoutes } from './admin/health-page.ts';
 import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
@@ -66,6 +67,7 @@ export const uiPages: readonly UiRoute[] = [
   appearanceRoutes,
   securityRoutes,
   adminRoutes,
+  healthRoutes,
   securityLogRoutes,
   backupRoutes,
   alertRoutes,

@@ -4,6 +4,7 @@
  */
 export { readTicks, storeTicks } from './ticks.ts';
 export type { WorkerTickTotals } from './ticks.ts';
-export { forgetProcess, noteProcess } from './processes.ts';
+export { forgetProcess, listSchedulers, noteProcess } from './processes.ts';
+export type { SchedulerProcess } from './processes.ts';
 export { readFigures } from './figures.ts';
 export type { InstanceFigures } from './figures.ts';

@@ -1,14 +1,13 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { countPluginWalls, listUsers, presentUser, readTicks } from '@acp/core';
+import { listUsers, presentUser } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
-import { formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { html, type Html } from '../kit/html.ts';
+import { formError, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { boundTable } from '../plugins/state-parts.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
@@ -51,46 +50,6 @@ const userColumns: Column<User>[] = [
   { label: 'Last login', cell: ({ last_login_at }) => timeAgo(last_login_at) },
 ];
 
-type Worker = Awaited<ReturnType<typeof readTicks>>[number];
-
-const workerColumns: Column<Worker>[] = [
-  { label: 'Worker', cell: ({ worker }) => html`${worker}` },
-  { label: 'Ticks', kind: 'number', cell: ({ ticks }) => html`${ticks}` },
-  { label: 'Errors', kind: 'number', cell: ({ errors }) => html`${errors}` },
-  { label: 'Schedulers', kind: 'number', cell: ({ schedulers }) => html`${schedulers}` },
-];
-
-/** What running plugins are shut in with. */
-function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html {
-  return html`<section class="card">
-    <h2>Sandboxes of running plugins</h2>
-    !${each(
-      counts,
-      ({ sandbox, bounds, plugins }) =>
-        html`<h3>${plugins} in ${sandbox ?? 'an unknown sandbox'}</h3>
-          !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
-          !${when(bounds, boundTable)}`,
-    )}
-  </section>`;
-}
-
-async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
-  const workers = await readTicks(tx);
-  const walls = await countPluginWalls(tx);
-  const body = html`<p>Machine-readable: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.</p>
-    <section class="card">
-      <h2>Background workers of the last minute</h2>
-      !${workers.length > 0 ? table('Background workers', workerColumns, workers, { narrow: true }) : html`<p class="error">No scheduler reports: runs do not start until one does.</p>`}
-    </section>
-    !${when(walls.length > 0, () => pluginWalls(walls))}
-    <section class="card">
-      <h2>Model providers of the instance</h2>
-      <p>What the environment configures, asked by a scheduler: a list of models, or one token.</p>
-      !${postButton('/admin/operations/providers/test', 'Test them', { class: 'quiet' })}
-    </section>`;
-  return shell({ title: 'Health', user, company: null, active: '/admin/health', body });
-}
-
 export const adminRoutes: UiRoute[] = [
   page('/admin/users', instance, (c) => usersPage(c)),
   action('/admin/users', identityEndpoints.createUser, {
@@ -103,5 +62,4 @@ export const adminRoutes: UiRoute[] = [
     next: () => '/admin/users?done=created',
     failed: usersPage,
   }),
-  page('/admin/health', instance, healthPage),
 ];

@@ -70,7 +70,7 @@ const what: Column<Alert> = {
 };
 
 /** What stands between backticks is a command. */
-const withCode = (text: string): Html =>
+export const withCode = (text: string): Html =>
   text
     .split('`')
     .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))

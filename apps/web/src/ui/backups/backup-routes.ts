@@ -18,8 +18,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   ]);
   const body = html`<div class="card">
       <p>
-        ${last ? 'The last backup that can be restored began' : 'No backup was made yet'}
-        !${when(last, ({ started_at }) => timeAgo(started_at))}.
+        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : 'No backup was made yet'}.
       </p>
       <p class="soft">
         They are made by a schedule in cron, in UTC:

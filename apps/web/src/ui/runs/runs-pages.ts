@@ -45,10 +45,19 @@ export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html 
   }
   return table(
     'Runs',
-    agents === undefined ? runColumns : [runColumns[0]!, agentColumn(agents), ...runColumns.slice(1)],
+    // Beside what else is known of one agent there is less room.
+    agents === undefined
+      ? runColumns.filter((column) => column !== tokens)
+      : [runColumns[0]!, agentColumn(agents), ...runColumns.slice(1)],
     runs,
   );
 }
+
+const tokens: Column<Run> = {
+  label: 'Tokens',
+  kind: 'number',
+  cell: (run) => html`${count(run.input_tokens + run.output_tokens)}`,
+};
 
 const runColumns: readonly Column<Run>[] = [
   { label: 'Status', cell: ({ id, status: state }) => html`<a href="/runs/${id}">!${status(state)}</a>` },
@@ -59,11 +68,12 @@ const runColumns: readonly Column<Run>[] = [
     kind: 'number',
     cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
   },
-  { label: 'Tokens', kind: 'number', cell: (run) => html`${count(run.input_tokens + run.output_tokens)}` },
+  tokens,
   { label: 'Cost', kind: 'number', cell: ({ cost_usd }) => money(cost_usd) },
   {
     label: 'Outcome',
-    cell: ({ error, summary }) => html`<span class="soft">${error ?? firstWords(summary ?? '')}</span>`,
+    cell: ({ error, summary }) =>
+      html`<span class="soft">${error === null ? firstWords(summary ?? '') : clipped(error)}</span>`,
   },
 ];
 
@@ -83,8 +93,11 @@ function firstWords(markdown: string): string {
     .replaceAll(/[*_\u0060#>]+/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;
+  return clipped(line);
 }
+
+const clipped = (line: string): string =>
+  line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;
 
 interface RunView {
   run: Run;

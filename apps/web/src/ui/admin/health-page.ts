@@ -1,0 +1,194 @@
+/** How the instance is, in words first: what is wrong and what to do, then the figures behind it. */
+import type { Alert } from '@acp/contract';
+import {
+  countPluginWalls,
+  type InstanceFigures,
+  listAlerts,
+  listSchedulers,
+  readFigures,
+  readTicks,
+  type SchedulerProcess,
+} from '@acp/core';
+import { type QueueCounts, readQueues } from '@acp/queue';
+import { withCode } from '../alerts/alert-pages.ts';
+import { ago, count, timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { postButton, status } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { type Column, table } from '../kit/table.ts';
+import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { boundTable } from '../plugins/state-parts.ts';
+
+/** Alerts that are shown; the others are a link away. */
+const SHOWN = 5;
+
+async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
+  const figures = await readFigures(tx);
+  const alerts = (await listAlerts(tx, null, { status: 'firing', limit: SHOWN })).items;
+  const walls = await countPluginWalls(tx);
+  const body = html`!${verdict(figures, alerts)}!${figuresCard(figures)}
+    !${schedulersCard(await listSchedulers(tx))}!${queuesCard(await readQueues(tx))}
+    !${workersCard(await readTicks(tx))}!${when(walls.length > 0, () => pluginWalls(walls))}
+    <section class="card">
+      <h2>Model providers of the instance</h2>
+      <p>What the environment configures, asked by a scheduler: a list of models, or one token.</p>
+      !${postButton('/admin/operations/providers/test', 'Test them', { class: 'quiet' })}
+    </section>
+    <p class="soft small">
+      For machines: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.
+      <code>ctl doctor</code> looks at the configuration too.
+    </p>`;
+  return shell({ title: 'Health', user, company: null, active: '/admin/health', body });
+}
+
+function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
+  const { schedulers, alerts_error, alerts_warning } = figures;
+  const open = alerts_error + alerts_warning;
+  if (schedulers > 0 && open === 0)
+    return html`<section class="card verdict" data-state="good">
+      <h2>All is well</h2>
+      <p>Schedulers report, and nothing waits for anybody to see to it.</p>
+    </section>`;
+  const said =
+    schedulers === 0
+      ? 'Nothing runs'
+      : alerts_error > 0
+        ? 'Something is broken'
+        : 'It works, but somebody should have a look';
+  return html`<section
+    class="card verdict"
+    data-state="${schedulers === 0 || alerts_error > 0 ? 'bad' : 'warn'}"
+  >
+    <h2>${said}</h2>
+    !${when(
+      schedulers === 0,
+      () =>
+        html`<p>
+          No scheduler reports: runs, schedules, mail and plugins wait until one starts. Start one with
+          <code>SERVICE_ROLE=scheduler</code>, on this database.
+        </p>`,
+    )}
+    !${when(
+      alerts.length > 0,
+      () =>
+        html`<ul>
+          !${each(alerts, finding)}
+        </ul>`,
+    )}
+    !${when(open > 0, () => html`<p><a href="/admin/alerts">${open === 1 ? 'The alert' : `All ${open} alerts`}</a></p>`)}
+  </section>`;
+}
+
+const finding = ({ level, message, mend, opened_at }: Alert): Html =>
+  html`<li>
+    <p>!${status(level)} ${message} <span class="soft small">!${timeAgo(opened_at)}</span></p>
+    <p class="soft small">!${withCode(mend)}</p>
+  </li>`;
+
+function figuresCard(figures: InstanceFigures): Html {
+  const { runs_queued, oldest_queued_run_sec } = figures;
+  const oldest = ago(oldest_queued_run_sec).replace(/ ago$|^just now$/, '');
+  const shown: [label: string, value: number, beside?: string][] = [
+    ['Schedulers', figures.schedulers],
+    ['Runs under way', figures.runs_running],
+    ['Runs waiting', runs_queued, runs_queued > 0 && oldest !== '' ? `the oldest for ${oldest}` : ''],
+    ['Workers online', figures.workers_online],
+    ['Their tasks, waiting', figures.tasks_queued],
+    ['Messages to send', figures.messages_pending + figures.webhook_deliveries_pending],
+  ];
+  return html`<section class="card" aria-label="Figures">
+    <dl class="figures">
+      !${each(
+        shown,
+        ([label, value, beside = '']) =>
+          html`<div>
+            <dt>${label}</dt>
+            <dd>${count(value)}</dd>
+            !${when(beside, (text) => html`<dd class="soft small">${text}</dd>`)}
+          </div>`,
+      )}
+    </dl>
+  </section>`;
+}
+
+const schedulerColumns: Column<SchedulerProcess>[] = [
+  { label: 'Scheduler', cell: ({ scheduler }) => html`<code>${scheduler}</code>` },
+  { label: 'State', cell: ({ reports }) => status(reports ? 'running' : 'silent') },
+  { label: 'Started', cell: ({ started_at }) => timeAgo(started_at) },
+  { label: 'Heard of', cell: ({ updated_at }) => timeAgo(updated_at) },
+  {
+    label: 'Disk used',
+    kind: 'number',
+    cell: ({ disk_used_pct }) =>
+      html`${disk_used_pct === null ? 'unknown' : `${Math.round(disk_used_pct)} %`}`,
+  },
+];
+
+const schedulersCard = (schedulers: readonly SchedulerProcess[]): Html =>
+  when(
+    schedulers.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Schedulers</h2>
+        !${table('Schedulers', schedulerColumns, schedulers)}
+      </section>`,
+  );
+
+const queueColumns: Column<QueueCounts>[] = [
+  { label: 'Queue', cell: ({ name }) => html`<code>${name}</code>` },
+  { label: 'Waiting', kind: 'number', cell: ({ ready }) => html`${count(ready)}` },
+  { label: 'Under way', kind: 'number', cell: ({ active }) => html`${count(active)}` },
+  { label: 'Failed for good', kind: 'number', cell: ({ failed }) => html`${count(failed)}` },
+];
+
+/** Those with something in them. */
+function queuesCard(queues: readonly QueueCounts[]): Html {
+  const filled = queues.filter(({ ready, active, failed }) => ready + active + failed > 0);
+  return html`<section class="card">
+    <h2>Queues</h2>
+    !${
+      filled.length === 0
+        ? html`<p class="soft">
+            Nothing waits in any of the ${queues.length} queues, as they were counted within a minute.
+          </p>`
+        : table('Queues', queueColumns, filled, { narrow: true })
+    }
+  </section>`;
+}
+
+type Worker = Awaited<ReturnType<typeof readTicks>>[number];
+
+const workerColumns: Column<Worker>[] = [
+  { label: 'Worker', cell: ({ worker }) => html`${worker}` },
+  { label: 'Ticks', kind: 'number', cell: ({ ticks }) => html`${ticks}` },
+  { label: 'Errors', kind: 'number', cell: ({ errors }) => html`${errors}` },
+  { label: 'Schedulers', kind: 'number', cell: ({ schedulers }) => html`${schedulers}` },
+];
+
+const workersCard = (workers: readonly Worker[]): Html =>
+  when(
+    workers.length > 0,
+    () =>
+      html`<details class="card">
+        <summary>Background work of the last minute</summary>
+        !${table('Background work', workerColumns, workers, { narrow: true })}
+      </details>`,
+  );
+
+/** What running plugins are shut in with. */
+function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html {
+  return html`<section class="card">
+    <h2>Sandboxes of running plugins</h2>
+    !${each(
+      counts,
+      ({ sandbox, bounds, plugins }) =>
+        html`<h3>${plugins} in ${sandbox ?? 'an unknown sandbox'}</h3>
+          !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
+          !${when(bounds, boundTable)}`,
+    )}
+  </section>`;
+}
+
+export const healthRoutes: UiRoute[] = [
+  page('/admin/health', { scope: { by: 'none' }, role: 'instance_admin' }, healthPage),
+];
