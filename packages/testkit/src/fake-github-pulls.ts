@@ -22,7 +22,8 @@ interface FakePull {
 export interface FakeGithubPulls {
   url: string;
   pulls: FakePull[];
-  reviews: { state: string; user: { login: string } }[];
+  /** By somebody with rights in the repository unless told. */
+  reviews: { state: string; user: { login: string }; author_association?: string }[];
   checks: { status: string; conclusion: string | null; name: string }[];
   /** What a client did that the description does not allow, or the stand-in itself. */
   complaints: string[];
@@ -82,7 +83,10 @@ export async function startFakeGithubPulls(
       return [201, await shown(fake.pulls.at(-1)!)];
     },
     'pulls/get': async ({ pull }) => [200, await shown(pull!)],
-    'pulls/list-reviews': async () => [200, fake.reviews.map((review, id) => ({ id, ...review }))],
+    'pulls/list-reviews': async () => [
+      200,
+      fake.reviews.map((review, id) => ({ id, author_association: 'COLLABORATOR', ...review })),
+    ],
     'checks/list-for-ref': async () => [
       200,
       { total_count: fake.checks.length, check_runs: fake.checks.map((run, id) => ({ id, ...run })) },

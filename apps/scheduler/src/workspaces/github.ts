@@ -26,6 +26,7 @@ export const GithubPull = Type.Object({
 export const GithubReview = Type.Object({
   state: Type.String(),
   user: Type.Optional(Type.Union([Type.Object({ login: Type.String() }), Type.Null()])),
+  author_association: Type.String(),
 });
 export const GithubChecks = Type.Object({
   check_runs: Type.Array(Type.Object({ status: Type.String(), conclusion: Nullish(Type.String()) })),
@@ -109,10 +110,13 @@ export class Github implements GitHost {
   }
 }
 
+/** Anybody may review what is public: only people with a place in the repository approve or stop anything. */
+const heard = new Set(['OWNER', 'MEMBER', 'COLLABORATOR']);
+
 /** Of each person the last word that is one. */
 function reviewOf(reviews: readonly Static<typeof GithubReview>[]): PullRequestState['review_state'] {
   const last = new Map<string, string>();
-  for (const { user, state } of reviews)
+  for (const { user, state } of reviews.filter((review) => heard.has(review.author_association)))
     if (state === 'APPROVED' || state === 'CHANGES_REQUESTED' || state === 'DISMISSED')
       last.set(user?.login ?? '', state);
   const words = [...last.values()];

@@ -219,6 +219,9 @@ describe('a pull request', () => {
     await s.look();
     expect(await s.product()).toMatchObject({ review_state: 'changes_requested', health_status: 'failing' });
     github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
+    // Whoever sees the repository may say something; it counts for nothing.
+    for (const author_association of ['NONE', 'CONTRIBUTOR'])
+      github.reviews.push({ state: 'CHANGES_REQUESTED', user: { login: 'mallory' }, author_association });
     github.checks[0]!.conclusion = 'success';
     await s.look();
     expect(await s.product()).toMatchObject({ review_state: 'approved', health_status: 'healthy' });

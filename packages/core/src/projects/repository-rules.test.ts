@@ -46,12 +46,15 @@ describe('the repository of a project', () => {
     });
   });
 
-  it('with a secret is moved by admins alone: else the secret would go where a member says', async () => {
-    const { admin, member, update } = await setUp({ repo_url, repo_secret: 'GIT_TOKEN' });
-    const elsewhere = { repo_url: 'https://evil.example.com/shop.git' };
-    await expect(update(member, elsewhere)).rejects.toMatchObject({ kind: 'forbidden' });
-    expect(await update(admin, elsewhere)).toMatchObject(elsewhere);
-  });
+  it.each<UpdateProject>([{ repo_secret: 'GIT_TOKEN' }, { env: { TOKEN: '${secret:TOKEN}' } }])(
+    'with %j is moved by admins alone: else the secret would go where a member says',
+    async (has) => {
+      const { admin, member, update } = await setUp({ repo_url, ...has });
+      const elsewhere = { repo_url: 'https://evil.example.com/shop.git' };
+      await expect(update(member, elsewhere)).rejects.toMatchObject({ kind: 'forbidden' });
+      expect(await update(admin, elsewhere)).toMatchObject(elsewhere);
+    },
+  );
 
   it.each<UpdateProject>([
     { repo_url: 'file:///etc' },

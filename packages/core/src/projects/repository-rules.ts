@@ -10,7 +10,7 @@ const forAdmins = ['repo_secret', 'setup_command', 'check_command', 'env', 'push
 /**
  * @param before null: a new project
  * @throws invalid for what git would not take, or would take for something else; forbidden for what is an admin's. Whoever
- * names the repository decides where its secret goes, so that both are one right.
+ * names the repository decides where its secret goes, and whose code gets the project's environment: one right.
  */
 export function assertRepository(
   actor: Actor,
@@ -29,8 +29,9 @@ export function assertRepository(
   if (isCompanyAdmin(actor, company_id)) return;
   const denied = forAdmins.find(changes);
   if (denied !== undefined) throw forbidden(`${denied} is for admins`);
-  if (before?.repo_secret && changes('repo_url'))
-    throw forbidden('the repository of a project with a secret for it is for admins');
+  const trusted = before?.repo_secret || (before?.env && Object.keys(before.env).length > 0);
+  if (trusted && changes('repo_url'))
+    throw forbidden('the repository of a project with a secret or an environment for it is for admins');
 }
 
 const defaults: Partial<Record<string, unknown>> = { env: {}, push_after_run: false };

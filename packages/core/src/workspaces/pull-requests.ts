@@ -1,6 +1,6 @@
 import type { UpdateWorkProduct, WorkProduct } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { findIssue, updateIssue } from '../issues/index.ts';
 import { createWorkProduct, findWorkProduct, updateWorkProduct } from '../work-products/index.ts';
@@ -123,7 +123,7 @@ export async function pullRequestSecret(
   const [row] = await tx
     .select({ workspace: workspaces, repo_secret: projects.repo_secret, repo_url: projects.repo_url })
     .from(workspaces)
-    .leftJoin(projects, eq(projects.id, workspaces.project_id))
+    .leftJoin(projects, and(eq(projects.id, workspaces.project_id), isNull(projects.deleted_at)))
     .where(eq(workspaces.id, workspace_id));
   return row;
 }
