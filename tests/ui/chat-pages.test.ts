@@ -87,3 +87,27 @@ it('a message becomes an issue whose text is there already, and nobody else sees
     expect((await Browser.of(pages.app, person).get(`${path}/messages/${id}/issue`)).status).toBe(404);
   }
 });
+
+it('a new chat is offered with agents by their names, not with the sub-agents that they spawned', async () => {
+  const { db } = pages.database;
+  const [zoe] = await Promise.all(
+    ['Zoe', 'Abel'].map(async (name) => createAgent(db, { id: cast.company_id }, { name })),
+  );
+  const part = await createAgent(
+    db,
+    { id: cast.company_id },
+    { name: 'Aaron / part 1', parent_agent_id: zoe!.id },
+  );
+  const list = `/companies/${cast.company_id}/chats`;
+  const offered = async (path: string): Promise<string[]> => {
+    const { text } = await Browser.of(pages.app, cast.member).get(path);
+    const [choice] = /<select[^>]*name="agent_id"[^]*?<\/select>/.exec(text) ?? [''];
+    return [...choice.matchAll(/<option[^>]*>([^<]*)</g)].map(([, name]) => name!.trim());
+  };
+  const names = await offered(list);
+  expect(names.indexOf('Zoe')).toBeGreaterThan(names.indexOf('Abel'));
+  expect(names).not.toContain('Aaron / part 1');
+  // Who comes from the page of one talks with that one.
+  const { text } = await Browser.of(pages.app, cast.member).get(`/agents/${part.id}`);
+  expect(text).toContain(`name="agent_id" value="${part.id}"`);
+});

@@ -3,7 +3,7 @@ import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
+import { lastingAgents } from '../subagents/working-agents.ts';
 import { thread, type ThreadView } from './thread.ts';
 
 export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? 'New chat';
@@ -34,7 +34,8 @@ export function chatsBody(
 }
 
 function newChat(path: string, agents: readonly Agent[], agent_id: string): Html {
-  const choices = workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }));
+  const named = agents.filter(({ id, parent_agent_id: parent }) => id === agent_id && parent !== null);
+  const choices = [...named, ...lastingAgents(agents)].map(({ id, name }) => ({ value: id, label: name }));
   if (choices.length === 0) return '';
   return html`<form class="card row" method="post" action="${path}">
     !${select({ name: 'agent_id', label: 'Talk with', value: agent_id || (choices[0]?.value ?? ''), choices })}
