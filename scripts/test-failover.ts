@@ -1,11 +1,14 @@
 // `npm run test:failover`: both tiers over a primary and its synchronous standby, the primary killed under load; behind a proxy, and
-// through PgBouncer where it is installed. Says why where that can't be done, and succeeds.
+// through PgBouncer where it is installed. And an upgrade from a release before, under load. Says what can't be done, and why.
 import { poolerProgram, postgresPrograms } from '../tests/failover/programs.ts';
+import { releasedCommit } from '../tests/failover/released.ts';
 import { runJest } from './run-jest.ts';
 
-if (postgresPrograms() === undefined)
-  process.stdout.write('skipped: no PostgreSQL with pg_basebackup is installed\n');
-else {
-  if (poolerProgram() === undefined) process.stdout.write('without the pooler: PgBouncer is not installed\n');
-  process.exitCode = await runJest(['--runInBand', '--config=tests/failover/jest.config.json']);
-}
+const missing = [
+  [postgresPrograms(), 'the failover: no PostgreSQL with pg_basebackup is installed'],
+  [poolerProgram(), 'the failover behind a pooler: PgBouncer is not installed'],
+  [releasedCommit(), 'the upgrade: the history does not reach back to the release before'],
+] as const;
+for (const [there, what] of missing) if (there === undefined) process.stdout.write(`skipped: ${what}\n`);
+const chosen = postgresPrograms() === undefined ? ['upgrade'] : [];
+process.exitCode = await runJest(['--runInBand', '--config=tests/failover/jest.config.json', ...chosen]);

@@ -4,6 +4,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@acp/kernel';
+import { Cluster } from '@kubernetes-models/cloudnative-pg/postgresql.cnpg.io/v1/Cluster';
+import { Pooler } from '@kubernetes-models/cloudnative-pg/postgresql.cnpg.io/v1/Pooler';
 import { Ajv } from 'ajv';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
@@ -20,10 +22,12 @@ interface Manifest {
 }
 
 const models = {
+  Cluster: [Cluster, 'postgresql.cnpg.io/v1', '@kubernetes-models/cloudnative-pg'],
   ConfigMap: [ConfigMap, 'v1'],
   Deployment: [Deployment, 'apps/v1'],
   PersistentVolumeClaim: [PersistentVolumeClaim, 'v1'],
   PodDisruptionBudget: [PodDisruptionBudget, 'policy/v1'],
+  Pooler: [Pooler, 'postgresql.cnpg.io/v1', '@kubernetes-models/cloudnative-pg'],
   Secret: [Secret, 'v1'],
   Service: [Service, 'v1'],
 } as const;
@@ -41,7 +45,8 @@ const isModelled = (kind: string): kind is keyof typeof models => Object.hasOwn(
 /** Kubernetes' validators let unknown fields pass; TypeScript finds them in literals, as `kubectl` does in manifests. */
 function typeCheck(folder: string, all: readonly Manifest[]): string {
   const kinds = Object.entries(models).map(
-    ([kind, [, version]]) => `import type { I${kind} } from 'kubernetes-models/${version}/${kind}';`,
+    ([kind, [, version, home = 'kubernetes-models']]) =>
+      `import type { I${kind} } from '${home}/${version}/${kind}';`,
   );
   const literals = all.map(
     (manifest, index) => `export const m${index}: I${manifest.kind} = ${JSON.stringify(manifest)};`,
@@ -88,9 +93,10 @@ describe('the Kubernetes manifests', () => {
     expect(typeCheck(folder, [misspelt!])).toContain('"replica"');
   });
 
-  it('are all listed for kubectl apply -k, but the secret, whose values are the operator’s', () => {
+  it('are all listed for kubectl apply -k, but the secret, whose values are the operator’s, and the database, which needs one', () => {
     const kustomization = readYaml(KUSTOMIZATION) as Record<string, unknown>;
-    const names = files.map((file) => path.basename(file)).filter((name) => name !== 'secret.example.yaml');
+    const apart = ['secret.example.yaml', 'database.yaml'];
+    const names = files.map((file) => path.basename(file)).filter((name) => !apart.includes(name));
     const { version } = readYaml('package.json') as { version: string };
     expect(kustomization).toEqual({
       apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -110,6 +116,34 @@ describe('the Kubernetes manifests', () => {
 
 const find = (kind: string, name: string): unknown =>
   manifests.find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)!.manifest;
+
+describe('the database', () => {
+  const { spec } = find('Cluster', 'agent-control-plane-db') as Cluster;
+
+  it('loses nothing that was acknowledged: a commit is on two of three servers, which are on machines of their own', () => {
+    expect(spec.instances).toBe(3);
+    expect(spec.postgresql!.synchronous).toMatchObject({
+      method: 'any',
+      number: 1,
+      dataDurability: 'required',
+    });
+    expect(spec.affinity).toMatchObject({
+      podAntiAffinityType: 'required',
+      topologyKey: 'kubernetes.io/hostname',
+    });
+  });
+
+  it('has room for the pooler’s sessions and for those that go past it', () => {
+    const { spec: pooler } = find('Pooler', 'agent-control-plane-db-pooler') as Pooler;
+    expect(pooler.cluster.name).toBe('agent-control-plane-db');
+    expect(pooler.pgbouncer.poolMode).toBe('transaction');
+    const sessions = pooler.instances! * Number(pooler.pgbouncer.parameters!.default_pool_size);
+    expect(sessions + 20).toBeLessThan(Number(spec.postgresql!.parameters!.max_connections));
+    const secret = readText('deploy/kubernetes/database.yaml');
+    for (const host of ['agent-control-plane-db-pooler:5432', 'agent-control-plane-db-rw:5432'])
+      expect(secret).toContain(`@${host}/${spec.bootstrap!.initdb!.database}`);
+  });
+});
 
 describe.each(['web', 'scheduler'])('the deployment of the %s tier', (tier) => {
   const name = `agent-control-plane-${tier}`;

@@ -1,0 +1,51 @@
+/** What has to hold of the data when a load and its work are over, whatever happened to the processes. */
+import { waitFor } from '@acp/testkit';
+import { askNode } from './cluster.ts';
+
+/** What has to hold of the data, asked of the server that is left. */
+export async function faultsOf(url: string, issues: readonly string[], comments: readonly string[]) {
+  const list = (ids: readonly string[]) => `select unnest('{${ids.join(',')}}'::uuid[]) as id`;
+  const questions = {
+    lost_issues: `select id from (${list(issues)}) a where not exists (select from issues i where i.id = a.id)`,
+    lost_comments: `select id from (${list(comments)}) a where not exists (select from comments c where c.id = a.id)`,
+    entries: `select id from (${list(issues)}) a where 1 <>
+      (select count(*) from activity e where e.entity_id = a.id and e.action = 'issue.created')`,
+    events: `select id from (${list(issues)}) a where 1 <>
+      (select count(*) from events e where e.type = 'issue_created' and e.data->>'id' = a.id::text)`,
+    gaps: `select seq from (select seq, lag(seq) over (order by seq) as before from events) e where seq <> before + 1`,
+    // Done once, and said by the one run that came to its end: one that was lost had done it, or left nothing behind.
+    doubled: `select i.identifier, i.status, r.*, c.comments from issues i
+      cross join lateral (
+        select count(*) filter (where status = 'succeeded') as succeeded,
+          count(*) filter (where status = 'failed' and error not like 'run lost:%') as failed,
+          (select count(*) from run_actions d join heartbeat_runs h on h.id = d.run_id
+            where h.issue_id = i.id and d.ok and d.mutating) as verbs
+        from heartbeat_runs where issue_id = i.id) r
+      cross join lateral (
+        select count(*) as comments from comments where issue_id = i.id and author_agent_id is not null) c
+      where i.assignee_agent_id is not null
+        and (i.status <> 'done' or r.failed > 0 or r.succeeded > 1 or r.verbs <> 1 or c.comments <> r.succeeded)`,
+    ends: `select r.id from heartbeat_runs r where 1 <> (select count(*) from events e
+      where e.type = 'heartbeat_completed' and e.data->>'id' = r.id::text)`,
+  };
+  const answers = Object.entries(questions).map(
+    async ([name, text]) => [name, await askNode(url, text)] as const,
+  );
+  return Object.fromEntries((await Promise.all(answers)).filter(([, rows]) => rows.length > 0));
+}
+
+/** Until nothing is left to do. */
+export async function restOf(url: string): Promise<void> {
+  const open = `select count(*)::int as n from heartbeat_runs where status in ('queued', 'running')`;
+  const waiting = `select count(*)::int as n from issues where assignee_agent_id is not null and status <> 'done'`;
+  const outbox = `select count(*)::int as n from outbox`;
+  await waitFor(
+    async () => {
+      const counts = await Promise.all(
+        [open, waiting, outbox].map(async (text) => askNode<{ n: number }>(url, text)),
+      );
+      return counts.every(([row]) => row?.n === 0);
+    },
+    { timeout_ms: 90_000, interval_ms: 500, what: 'all work being done' },
+  );
+}

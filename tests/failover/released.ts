@@ -1,0 +1,63 @@
+/** A checkout of the release before, ready to be started. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** Five migrations ago: it knows nothing of what they brought. */
+const RELEASE = '0791568ff2';
+const root = path.resolve(import.meta.dirname, '../..');
+
+function git(...words: string[]): string {
+  return execFileSync('git', words, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
+}
+
+/** Undefined where the history does not reach so far back. */
+export function releasedCommit(): string | undefined {
+  try {
+    return git('rev-parse', '--verify', `${process.env.UPGRADE_FROM ?? RELEASE}^{commit}`);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Released {
+  folder: string;
+  command: string[];
+  stop(): Promise<void>;
+}
+
+export async function checkOut(commit: string): Promise<Released> {
+  const parent = mkdtempSync(path.join(tmpdir(), 'acp-released-'));
+  const folder = path.join(parent, 'checkout');
+  git('worktree', 'add', '--quiet', '--detach', folder, commit);
+  const hasOurLibraries = git('diff', '--stat', commit, 'HEAD', '--', 'package-lock.json') === '';
+  if (hasOurLibraries) linkLibraries(folder);
+  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' });
+  return {
+    folder,
+    command: [process.execPath, path.join(folder, 'apps/launcher/src/main.ts')],
+    stop: async () => {
+      git('worktree', 'remove', '--force', folder);
+      rmSync(parent, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ours where they are the same ones; its own packages where they lie in it. */
+function linkLibraries(folder: string): void {
+  const [from, into] = [path.join(root, 'node_modules'), path.join(folder, 'node_modules')];
+  mkdirSync(path.join(into, '@acp'), { recursive: true });
+  for (const name of readdirSync(from))
+    if (name !== '@acp') symlinkSync(path.join(from, name), path.join(into, name));
+  for (const tier of ['packages', 'apps'])
+    for (const name of readdirSync(path.join(folder, tier))) {
+      const own = path.join(folder, tier, name);
+      const manifest: { name: string } = JSON.parse(readFileSync(path.join(own, 'package.json'), 'utf8'));
+      symlinkSync(own, path.join(into, manifest.name));
+    }
+}
