@@ -137,6 +137,9 @@ inBrowser(`every page in a real browser${without}`, () => {
       await page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true");
       expect(await excessWidth(page)).toBe(0);
       expect(await seriousFaults(page)).toEqual([]);
+      await page.click('form:has(#f-label-schedule) [data-cron="0 9 * * 1-5"]');
+      await page.waitForSelector('[data-said]:has-text("At 09:00, Monday through Friday")');
+      expect(await excessWidth(page)).toBe(0);
       await page.selectOption('#f-signing_mode-webhook', 'hmac_ts');
       await page.fill('#f-label-webhook', 'From the shop');
       await page.click('form:has(#f-signing_mode-webhook) button');

@@ -283,6 +283,21 @@ it('a schedule in a zone that is known no more says so on a page that is there t
   expect((await Browser.of(app, cast.member).get(here)).text.match(/<li>\s*Mon, /g)).toHaveLength(5);
 });
 
+it('a schedule is said in words while it is written, with when it fires', async () => {
+  const told = async (cron_expression: string, timezone: string) =>
+    (
+      await Browser.of(app, cast.member).get(
+        `/schedules/part/said?${new URLSearchParams({ cron_expression, timezone }).toString()}`,
+      )
+    ).text;
+  const weekdays = await told('30 8 * * 1-5', 'Europe/Berlin');
+  expect(weekdays).toContain('At 08:30, Monday through Friday');
+  expect(weekdays.match(/<li>[^<]* at 08:30|<li>[^<]*08:30/g)).toHaveLength(5);
+  expect(await told('61 * * * *', 'UTC')).toContain('role="alert"');
+  expect(await told('0 9 * * 1', 'Mars/Base')).toContain('unknown time zone');
+  expect(await told('', '')).toBe('');
+});
+
 describe('a webhook', () => {
   it('shows its secret once, and takes what is signed with it', async () => {
     const here = await make({ name: 'Signed' });

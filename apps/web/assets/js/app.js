@@ -85,6 +85,7 @@ if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews()
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
+if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
 startFolded();
 startToasts();

@@ -48,6 +48,7 @@ import { pluginRoutes } from './plugins/plugin-routes.ts';
 import { pluginToolRoutes } from './plugins/tool-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { routineRoutes } from './routines/routine-routes.ts';
+import { scheduleRoutes } from './routines/schedule-words.ts';
 import { triggerRoutes } from './routines/trigger-routes.ts';
 import { secretRoutes } from './secrets/secret-routes.ts';
 import { securityLogRoutes } from './security/log-routes.ts';
@@ -108,6 +109,7 @@ export const uiPages: readonly UiRoute[] = [
   goalRoutes,
   routineRoutes,
   triggerRoutes,
+  scheduleRoutes,
   noteRoutes,
   knowledgeRoutes,
   skillRoutes,

@@ -1,8 +1,17 @@
 /** The fields of a schedule, wherever one is made or changed. */
 import type { FieldErrors } from '../kit/field-errors.ts';
-import { html, type Html } from '../kit/html.ts';
+import { each, html, type Html } from '../kit/html.ts';
 import { input } from '../kit/parts.ts';
 import { ZONES } from '../kit/zone-list.ts';
+import { SAID_PATH } from './schedule-words.ts';
+
+const usual: readonly [label: string, expression: string][] = [
+  ['Every hour', '0 * * * *'],
+  ['Every day', '0 9 * * *'],
+  ['Weekdays', '0 9 * * 1-5'],
+  ['Mondays', '0 9 * * 1'],
+  ['Once a month', '0 9 1 * *'],
+];
 
 interface ScheduleFields {
   /** Tells the fields of several forms of a page apart. */
@@ -40,5 +49,11 @@ export function scheduleFields({
     hint: 'UTC, or a place such as Europe/Berlin',
     error: errors.of('timezone'),
   });
-  return html`!${cron}!${zone}`;
+  return html`<div class="schedule" data-schedule="${SAID_PATH}">
+    <div class="row">!${cron}!${zone}</div>
+    <p class="usual" data-script-only>
+      !${each(usual, ([label, expression]) => html`<button type="button" class="quiet small" data-cron="${expression}">${label}</button>`)}
+    </p>
+    <div class="said" data-said aria-live="polite"></div>
+  </div>`;
 }

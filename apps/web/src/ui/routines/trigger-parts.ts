@@ -1,11 +1,11 @@
 /** Triggers on their routine's page: what fires it, when, and how it is called. */
 import { type RoutineTrigger, type SigningMode, signingModes } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeTo } from '../kit/format.ts';
-import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { formError, input, postButton, select, status } from '../kit/parts.ts';
 import type { Refused } from './routine-form.ts';
 import { scheduleFields } from './schedule-fields.ts';
+import { cronWords, fireList } from './schedule-words.ts';
 
 type TriggerKind = RoutineTrigger['kind'];
 
@@ -60,24 +60,9 @@ export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
 
 function scheduleFacts({ trigger, fires, problem }: TriggerView): Html {
   const zone = trigger.timezone ?? 'UTC';
-  return html`<p><code>${trigger.cron_expression ?? ''}</code> <span class="soft">${zone}</span></p>
+  const expression = trigger.cron_expression ?? '';
+  return html`<p>${cronWords(expression)} <code>${expression}</code> <span class="soft">${zone}</span></p>
     !${formError(new FieldErrors(problem, ['timezone']).of('timezone') ?? problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
-}
-
-/** On the clock of the zone. */
-function fireList(fires: readonly Date[], zone: string): Html {
-  const clock = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-  });
-  return html`<ol class="fires" aria-label="Next fires">
-    !${each(fires, (at) => html`<li>${clock.format(at)} <span class="soft small">!${timeTo(at)}</span></li>`)}
-  </ol>`;
 }
 
 function webhookFacts({ trigger, url }: TriggerView): Html {

@@ -1,0 +1,33 @@
+// A schedule is said in words while it is written, with the next times that it fires; buttons write the usual ones.
+const PAUSE_MS = 250;
+
+export function startSchedules() {
+  for (const fields of document.querySelectorAll('[data-schedule]')) watch(fields);
+}
+
+function watch(fields) {
+  const cron = fields.querySelector('[name=cron_expression]');
+  const zone = fields.querySelector('[name=timezone]');
+  const place = fields.querySelector('[data-said]');
+  let waiting;
+  let asked = 0;
+  const say = async () => {
+    const ask = (asked += 1);
+    const query = new URLSearchParams({ cron_expression: cron.value, timezone: zone.value });
+    const answer = await fetch(`${fields.dataset.schedule}?${query}`, { headers: { 'HX-Request': 'true' } });
+    const text = answer.ok ? await answer.text() : '';
+    // What was typed since has been asked about since.
+    if (ask === asked) place.innerHTML = text;
+  };
+  const soon = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => void say().catch(() => undefined), PAUSE_MS);
+  };
+  fields.addEventListener('focusin', soon, { once: true });
+  fields.addEventListener('input', soon);
+  fields.addEventListener('click', ({ target }) => {
+    if (target.dataset.cron === undefined) return;
+    cron.value = target.dataset.cron;
+    soon();
+  });
+}

@@ -1,0 +1,57 @@
+/** What a schedule comes to: in words, and when it fires next. */
+import { nextFireTimes } from '@acp/core';
+import { ServiceError } from '@acp/kernel';
+import cronstrue from 'cronstrue';
+import { timeTo } from '../kit/format.ts';
+import { each, html, type Html } from '../kit/html.ts';
+import { formError } from '../kit/parts.ts';
+import { page, type UiRoute } from '../kit/ui-routes.ts';
+
+/** Where the script asks what is written comes to. */
+export const SAID_PATH = '/schedules/part/said';
+
+const FIRES = 5;
+
+/** `At 09:00, only on Monday`; '' for what is no expression. */
+export function cronWords(expression: string): string {
+  try {
+    return cronstrue.toString(expression, { use24HourTimeFormat: true, verbose: false });
+  } catch {
+    return '';
+  }
+}
+
+/** Beneath the fields, while they are being filled in. */
+function scheduleSaid(expression: string, zone: string, now = new Date()): Html {
+  if (expression.trim() === '') return '';
+  try {
+    const fires = nextFireTimes(expression, zone.trim() || 'UTC', now, FIRES);
+    return html`<p>${cronWords(expression)}</p>
+      !${fireList(fires, zone.trim() || 'UTC')}`;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return formError(error.message.replace(/^(?:cron_expression|timezone): /, ''));
+  }
+}
+
+/** On the clock of the zone. */
+export function fireList(fires: readonly Date[], zone: string): Html {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  return html`<ol class="fires" aria-label="Next fires">
+    !${each(fires, (at) => html`<li>${clock.format(at)} <span class="soft small">!${timeTo(at)}</span></li>`)}
+  </ol>`;
+}
+
+export const scheduleRoutes: UiRoute[] = [
+  page(SAID_PATH, { scope: { by: 'none' }, role: 'none' }, async ({ query }) =>
+    scheduleSaid(query.cron_expression ?? '', query.timezone ?? ''),
+  ),
+];
