@@ -23,10 +23,11 @@ beforeAll(async () => {
   const env = { RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) };
   const limits = { SERVICE_MAX_UPLOAD_SIZE: '2MB', SERVICE_DOCKER_IMAGES: 'agent:1' };
   const rules = { SERVICE_PROVIDER_EGRESS: 'public', SERVICE_IMPORT_KEY_ENVS: 'LISTED_API_KEY' };
+  const hosts = { SERVICE_LLM_ALLOWED_HOSTS: 'gateway.example.com' };
   app = createApp({
     database,
     logger: createLogger({ level: 'error', format: 'pretty', role: 'test' }),
-    config: loadConfig({ ...env, ...limits, ...rules }),
+    config: loadConfig({ ...env, ...limits, ...rules, ...hosts }),
     validate_responses: true,
   });
   cast = await createCast(database);
@@ -241,6 +242,39 @@ describe('who may import', () => {
     process.env.LISTED_API_KEY = 'from the environment';
     try {
       expect((await warned())[0]).toContain('LISTED_API_KEY of the service’s environment');
+    } finally {
+      delete process.env.LISTED_API_KEY;
+    }
+  });
+
+  it('an admin of a company has the operator’s key sent to no address but those that the operator names', async () => {
+    const to = (base_url: string) =>
+      bundleOf({
+        providers: [
+          provider({
+            adapter_type: 'family_compat',
+            base_url,
+            api_key_env: 'LISTED_API_KEY',
+            needs_api_key: true,
+          }),
+        ],
+      });
+    const dry = { company_id: cast.company_id, dry_run: true };
+    const evil = to('https://evil.example.com/v1');
+    const refused = await send({ ...dry, bundle: evil });
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      expect.stringMatching(
+        /^bundle\.providers\.0\.api_key_env: the key of LISTED_API_KEY goes to no base_url/,
+      ),
+    ]);
+    // A key that is the importer's own goes where the importer says.
+    expect((await send({ ...dry, bundle: evil, provider_keys: { P: 'my own' } })).status).toBe(200);
+    expect((await send({ ...dry, bundle: to('https://gateway.example.com/v1') })).status).toBe(200);
+    process.env.LISTED_API_KEY = 'from the environment';
+    try {
+      const told = await send({ ...dry, bundle: evil }, 'instance_admin');
+      expect(told.body.warnings[0]).toContain('and sends it to https://evil.example.com/v1');
     } finally {
       delete process.env.LISTED_API_KEY;
     }

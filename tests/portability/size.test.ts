@@ -46,7 +46,7 @@ it('a bundle of hundreds takes as many statements as one of two, in and out', as
         adapters: { docker_images: [], cli_sandbox_image: null, lambda_functions: [] },
         providers: { egress: 'any' },
       },
-      environment: { allowed_envs: [], readEnv: () => undefined },
+      environment: { allowed_envs: [], allowed_hosts: [], readEnv: () => undefined },
     } as const;
     const spent = async <T>(act: () => Promise<T>): Promise<[statements: number, result: T]> => {
       const before = counter.total();

@@ -75,6 +75,7 @@ async function importFromFile(context: CommandContext): Promise<Answer> {
   };
   const environment = {
     allowed_envs: config.import_key_envs,
+    allowed_hosts: config.llm_allowed_hosts,
     readEnv: (variable: string) => pickEnvironment([variable])[variable],
   };
   const outcome = await transaction(database, (tx) =>

@@ -36,6 +36,8 @@ import type { UploadLimits } from './upload.ts';
 interface PortabilityMeans {
   /** SERVICE_IMPORT_KEY_ENVS. */
   readonly allowed_envs: readonly string[];
+  /** SERVICE_LLM_ALLOWED_HOSTS. */
+  readonly allowed_hosts: readonly string[];
   readonly readEnv: (name: string) => string | undefined;
   /** Folder of the bundles of ready-made companies. */
   readonly templates: string;
@@ -113,6 +115,7 @@ interface ServiceSources {
         | 'mcp_allowed_hosts'
         | 'mcp_commands'
         | 'import_key_envs'
+        | 'llm_allowed_hosts'
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
@@ -188,6 +191,7 @@ export function createServices({ database, config, listener, logger, ...sources 
     },
     portability: {
       allowed_envs: config.import_key_envs ?? [],
+      allowed_hosts: config.llm_allowed_hosts ?? [],
       readEnv: (name) => pickEnvironment([name])[name],
       templates: join(repositoryRoot, 'examples/companies'),
     },

@@ -42,7 +42,7 @@ export interface ImportMeans {
   vault: Vault;
   rules: BundleRules;
   /** What `provider_keys` leaves open. */
-  environment: Pick<KeySources, 'allowed_envs' | 'readEnv'>;
+  environment: Pick<KeySources, 'allowed_envs' | 'allowed_hosts' | 'readEnv'>;
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { BundleOf, CompanyBundle } from '@acp/contract';
 import { secretNames } from '../secrets/index.ts';
 import type { BundleIds } from './bundle-ids.ts';
+import type { PlannedProviders } from './plan-writes.ts';
 
 export interface ImportFacts {
   bundle: CompanyBundle;
@@ -11,7 +12,7 @@ export interface ImportFacts {
   /** Labels of providers that got no key though they need one. */
   without_key: readonly string[];
   /** Labels and variables of those whose key the environment gave. */
-  keys_from_env: readonly (readonly [label: string, variable: string])[];
+  keys_from_env: PlannedProviders['keys_from_env'];
   /** The company had its own default, or provider of embeddings. */
   kept_roles: readonly string[];
   merged: boolean;
@@ -41,7 +42,8 @@ export function warningsOf(facts: ImportFacts): string[] {
       : []),
     ...facts.without_key.map((label) => `Provider ${label} has no key and is switched off.`),
     ...facts.keys_from_env.map(
-      ([label, name]) => `Provider ${label} takes its key from ${name} of the service’s environment.`,
+      ([label, name, base_url]) =>
+        `Provider ${label} takes its key from ${name} of the service’s environment${base_url ? ` and sends it to ${base_url}` : ''}.`,
     ),
     ...facts.kept_roles,
     // Whoever writes it instructs them all, those that were there included.

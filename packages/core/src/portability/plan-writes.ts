@@ -13,7 +13,7 @@ const { budget_policies, providers } = schema;
 export interface PlannedProviders {
   rows: NewProvider[];
   without_key: string[];
-  keys_from_env: [label: string, variable: string][];
+  keys_from_env: [label: string, variable: string, base_url: string | null][];
   kept_roles: string[];
 }
 
@@ -37,7 +37,7 @@ export async function planProviders(
     const found = keys.get(keyOf('providers', label));
     const missing = needs_api_key && found === undefined;
     if (missing) plan.without_key.push(label);
-    if (found?.variable) plan.keys_from_env.push([label, found.variable]);
+    if (found?.variable) plan.keys_from_env.push([label, found.variable, provider.base_url ?? null]);
     if (provider.is_default && taken('is_default'))
       plan.kept_roles.push(`The company keeps its default provider: ${label} does not replace it.`);
     if (provider.embeddings && taken('embeddings'))

@@ -8,7 +8,9 @@ export interface KeySources {
   given: ProviderKeys;
   /** SERVICE_IMPORT_KEY_ENVS: variables that anybody's import may read. */
   allowed_envs: readonly string[];
-  /** Instance admins may read any variable that looks like a key. */
+  /** SERVICE_LLM_ALLOWED_HOSTS: where a key of the environment may go beside the families' own addresses. */
+  allowed_hosts: readonly string[];
+  /** Instance admins may read any variable that looks like a key, and send it anywhere. */
   any_env: boolean;
   readEnv: (name: string) => string | undefined;
 }
@@ -22,16 +24,18 @@ export interface FoundKey {
 }
 
 /**
- * By label, for those that have one.
- * @throws invalid for a variable that may not be named, and for a given key that no provider takes
+ * By label, for those that have one. The operator's key is for a company's admins to use, not to see: it goes to no address
+ * that they name.
+ * @throws invalid for a variable that may not be named or sent there, and for a given key that no provider takes
  */
 export function providerKeys(
   providers: readonly BundleOf<'providers'>[],
-  { given, allowed_envs, any_env, readEnv }: KeySources,
+  { given, allowed_envs, allowed_hosts, any_env, readEnv }: KeySources,
 ): Map<string, FoundKey> {
   const byLabel = new Map(Object.entries(given).map(([label, key]) => [keyOf('providers', label), key]));
   const found = new Map<string, FoundKey>();
-  for (const [index, { label, api_key_env: env }] of providers.entries()) {
+  const hosts = allowed_hosts.map((host) => host.toLowerCase());
+  for (const [index, { label, api_key_env: env, base_url }] of providers.entries()) {
     const place = placeOf('providers', index, 'api_key_env');
     if (env !== null && env !== undefined) {
       if (!keyVariable.test(env)) throw invalid(`${place} must be a name that ends in _API_KEY`);
@@ -42,6 +46,10 @@ export function providerKeys(
     const key = keyOf('providers', label);
     const brought = byLabel.get(key);
     byLabel.delete(key);
+    if (env && brought === undefined && !any_env && base_url && !isAmong(hosts, base_url))
+      throw invalid(
+        `${place}: the key of ${env} goes to no base_url but of SERVICE_LLM_ALLOWED_HOSTS: bring a key in provider_keys`,
+      );
     const set = env ? readEnv(env)?.trim() : undefined;
     if (brought !== undefined) found.set(key, { api_key: brought, variable: null });
     else if (env && set) found.set(key, { api_key: set, variable: env });
@@ -49,4 +57,9 @@ export function providerKeys(
   const [unknown] = byLabel.keys();
   if (unknown !== undefined) throw invalid(`provider_keys: no provider of the bundle is called ${unknown}`);
   return found;
+}
+
+function isAmong(hosts: readonly string[], base_url: string): boolean {
+  const { host, hostname } = new URL(base_url);
+  return hosts.includes(host) || hosts.includes(hostname);
 }
