@@ -16,10 +16,16 @@ const MergeRequest = Type.Object({
   title: Type.String(),
   state: Type.String(),
   sha: Type.Union([Type.String(), Type.Null()]),
+  /** Null: of a fork that is gone. */
+  source_project_id: Type.Union([Type.Integer(), Type.Null()]),
+  target_project_id: Type.Integer(),
   detailed_merge_status: Type.Optional(Type.String()),
   head_pipeline: Type.Optional(Type.Union([Type.Object({ status: Type.String() }), Type.Null()])),
 });
-const Approvals = Type.Object({ approved: Type.Optional(Type.Boolean()) });
+const Approvals = Type.Object({
+  approved: Type.Optional(Type.Boolean()),
+  approved_by: Type.Optional(Type.Array(Type.Unknown())),
+});
 
 export class Gitlab implements GitHost {
   readonly place: PullRequestPlace;
@@ -34,11 +40,15 @@ export class Gitlab implements GitHost {
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
     const query = new URLSearchParams({ state: 'opened', source_branch: branch });
-    const [found] = await this.#api.call(
+    const all = await this.#api.call(
       'GET',
       `${this.#path}?${query.toString()}`,
       Type.Array(MergeRequest),
       signal,
+    );
+    // Forks are listed too: in theirs anybody may call a branch as we do.
+    const found = all.find(
+      ({ source_project_id, target_project_id }) => source_project_id === target_project_id,
     );
     return found && this.look(found.iid, signal);
   }
@@ -73,15 +83,17 @@ export class Gitlab implements GitHost {
     const { iid, web_url: url, title, state, sha, detailed_merge_status, head_pipeline } = request;
     const approvals = await this.#api
       .call('GET', `${this.#path}/${iid}/approvals`, Approvals, signal)
-      .catch(() => ({ approved: false }));
+      .catch(() => null);
     signal.throwIfAborted();
+    // Where nobody's approval is required some servers call it approved from the start.
+    const approved = approvals?.approved === true && (approvals.approved_by ?? []).length > 0;
     const asked = detailed_merge_status === 'requested_changes';
     return {
       number: iid,
       url,
       title,
       state: state === 'merged' ? 'merged' : state === 'opened' || state === 'locked' ? 'open' : 'closed',
-      review_state: asked ? 'changes_requested' : approvals.approved === true ? 'approved' : 'pending',
+      review_state: asked ? 'changes_requested' : approved ? 'approved' : 'pending',
       health_status: healths[head_pipeline?.status ?? ''] ?? 'unknown',
       head_commit: sha,
     };

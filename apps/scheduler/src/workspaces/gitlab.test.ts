@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Gitlab } from './gitlab.ts';
+
+const OWN = 7;
+const request = (iid: number, source_project_id: number | null, more: object = {}) => ({
+  iid,
+  web_url: `https://gitlab.example.com/harbour/shop/-/merge_requests/${iid}`,
+  title: `Number ${iid}`,
+  state: 'opened',
+  sha: 'a'.repeat(40),
+  source_project_id,
+  target_project_id: OWN,
+  ...more,
+});
+
+let listed: ReturnType<typeof request>[] = [];
+let approvals: object = {};
+const asked: { url: string; token: unknown }[] = [];
+const server = createServer(({ url = '', headers }, response) => {
+  asked.push({ url, token: headers['private-token'] });
+  const [, iid] = /merge_requests\/(\d+)$/.exec(url) ?? [];
+  const answer = url.endsWith('/approvals')
+    ? approvals
+    : iid
+      ? listed.find((each) => String(each.iid) === iid)
+      : listed;
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+});
+let gitlab: Gitlab;
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v4`;
+  const place = { provider: 'gitlab', api_url, repository: 'harbour/shop' };
+  gitlab = new Gitlab(
+    { repository_apis: [], repository_egress: 'any', repository_hosts: [] },
+    place,
+    'a-token',
+  );
+});
+afterAll(() => {
+  server.close();
+});
+beforeEach(() => {
+  approvals = { approved: false, approved_by: [] };
+  asked.length = 0;
+});
+
+const find = async () => gitlab.find('HAR-1-a-shop', AbortSignal.timeout(5000));
+
+describe('the merge request of a branch', () => {
+  it('is the repository’s own: a fork has branches of any name', async () => {
+    listed = [request(1, 99), request(2, null)];
+    expect(await find()).toBeUndefined();
+    listed.push(request(3, OWN));
+    expect(await find()).toMatchObject({ number: 3, state: 'open', review_state: 'pending' });
+    expect(asked[0]).toEqual({
+      url: '/api/v4/projects/harbour%2Fshop/merge_requests?state=opened&source_branch=HAR-1-a-shop',
+      token: 'a-token',
+    });
+  });
+
+  it('is approved by somebody, not for want of anybody', async () => {
+    listed = [request(3, OWN)];
+    approvals = { approved: true, approved_by: [] };
+    expect(await find()).toMatchObject({ review_state: 'pending' });
+    approvals = { approved: true, approved_by: [{ user: { username: 'mary' } }] };
+    expect(await find()).toMatchObject({ review_state: 'approved' });
+    listed = [request(3, OWN, { detailed_merge_status: 'requested_changes' })];
+    expect(await find()).toMatchObject({ review_state: 'changes_requested' });
+  });
+});
