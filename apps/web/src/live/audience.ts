@@ -1,4 +1,5 @@
-import type { Topic } from '@acp/contract';
+import type { Actor, Topic } from '@acp/contract';
+import { actorId } from '@acp/core';
 import type { Subscriber } from './subscriber.ts';
 
 /** What an event or a transcript is about; `company_id` null: instance admins. */
@@ -14,6 +15,8 @@ const about = (company_id: string | null, topic: Topic) => `${everything(company
 export class Audience {
   readonly #keys = new Map<Subscriber, string[]>();
   readonly #streams = new Map<string, Set<Subscriber>>();
+  /** How many each caller has open. */
+  readonly #open = new Map<string | null, number>();
 
   get size(): number {
     return this.#keys.size;
@@ -21,6 +24,11 @@ export class Audience {
 
   all(): Iterable<Subscriber> {
     return this.#keys.keys();
+  }
+
+  /** How many streams the caller has open. */
+  openOf(actor: Actor): number {
+    return this.#open.get(actorId(actor)) ?? 0;
   }
 
   /** Adds the stream, or files it anew after its companies changed. */
@@ -32,6 +40,8 @@ export class Audience {
       (company) => topics?.map((topic) => about(company, topic)) ?? everything(company),
     );
     this.#keys.set(subscriber, keys);
+    const caller = actorId(subscriber.actor);
+    this.#open.set(caller, (this.#open.get(caller) ?? 0) + 1);
     for (const key of keys) {
       const streams = this.#streams.get(key);
       if (streams) streams.add(subscriber);
@@ -40,7 +50,13 @@ export class Audience {
   }
 
   delete(subscriber: Subscriber): void {
-    for (const key of this.#keys.get(subscriber) ?? []) {
+    const keys = this.#keys.get(subscriber);
+    if (keys === undefined) return;
+    const caller = actorId(subscriber.actor);
+    const open = (this.#open.get(caller) ?? 1) - 1;
+    if (open > 0) this.#open.set(caller, open);
+    else this.#open.delete(caller);
+    for (const key of keys) {
       const streams = this.#streams.get(key);
       streams?.delete(subscriber);
       if (streams?.size === 0) this.#streams.delete(key);

@@ -2,9 +2,9 @@
  * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that
  * may see them. Order is the instance-wide sequence; a stream replays what it missed before it goes live.
  */
+import { setImmediate } from 'node:timers/promises';
 import { liveName, topicsOf, transcriptTopics } from '@acp/contract';
 import {
-  actorId,
   countEvents,
   replayFloor,
   lastSequence,
@@ -42,6 +42,7 @@ interface HubOptions {
 
 // More tabs and scripts than anybody has at once.
 const MAX_STREAMS_EACH = 50;
+const BROADCAST_PART = 250;
 const RETRY_AFTER_SEC = 30;
 
 const PAGE = 500;
@@ -75,7 +76,7 @@ export class LiveHub {
       listener.onReconnect(() => this.#catchUp()),
     ];
     this.#timers = [
-      setInterval(() => this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
+      setInterval(() => void this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
       setInterval(() => void this.#verify([...this.#subscribers.all()]), VERIFY_MS).unref(),
       setInterval(() => void this.#countInTime(), COUNT_MS).unref(),
     ];
@@ -102,9 +103,7 @@ export class LiveHub {
     const { db } = this.#options.database;
     const access = await accessOf(db, options.actor, options.only);
     if (!access) throw notFound();
-    const caller = actorId(options.actor);
-    const open = [...this.#subscribers.all()].filter(({ actor }) => actorId(actor) === caller);
-    if (open.length >= (this.#options.max_streams_each ?? MAX_STREAMS_EACH))
+    if (this.#subscribers.openOf(options.actor) >= (this.#options.max_streams_each ?? MAX_STREAMS_EACH))
       throw rateLimited('too many live streams are open', RETRY_AFTER_SEC);
     const subscriber = new Subscriber(options);
     Object.assign(subscriber, access);
@@ -268,10 +267,16 @@ export class LiveHub {
     }
   }
 
-  #broadcast(frame: string): void {
-    for (const subscriber of this.#subscribers.all()) {
+  /** A part of the streams at a time: ten thousand at once would hold up everything else for a fifth of a second. */
+  async #broadcast(frame: string): Promise<void> {
+    let sent = 0;
+    // As they are now: meanwhile others come, and are filed anew.
+    const streams = Array.from(this.#subscribers.all());
+    for (const subscriber of streams) {
+      if (subscriber.closed) continue;
       subscriber.sendUnnumbered(frame);
       this.#dropIfSlow(subscriber);
+      if (++sent % BROADCAST_PART === 0) await setImmediate();
     }
     this.#dropSlowestOverTotal();
   }
@@ -284,11 +289,14 @@ export class LiveHub {
 
   #dropSlowestOverTotal(): void {
     const limit = this.#options.max_pending_bytes_total ?? 67_108_864;
-    const slowest = [...this.#subscribers.all()].toSorted((a, b) => b.sink.pending() - a.sink.pending());
-    let total = slowest.reduce((sum, subscriber) => sum + subscriber.sink.pending(), 0);
-    for (const subscriber of slowest) {
+    const waiting = [...this.#subscribers.all()]
+      .map((subscriber) => ({ subscriber, bytes: subscriber.sink.pending() }))
+      .filter(({ bytes }) => bytes > 0);
+    let total = waiting.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (total <= limit) return;
+    for (const { subscriber, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
       if (total <= limit) return;
-      total -= subscriber.sink.pending();
+      total -= bytes;
       this.#drop(subscriber);
     }
   }
