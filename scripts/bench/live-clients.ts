@@ -1,6 +1,6 @@
 /**
- * Many readers of the live stream in one process of their own. Told `{url, key, clients}` it opens the streams and
- * says `open`; told `{commits}` (moment by issue id) it says how long each frame took to each reader.
+ * Many readers of the live stream in one process of their own. Told `{url, keys, clients}` it opens the streams, with
+ * the keys in turn, and says `open`; told `{commits}` (moment by issue id) it says how long each frame took to each reader.
  */
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -9,7 +9,7 @@ import { machineNow } from './statistics.ts';
 
 interface Opening {
   url: string;
-  key: string;
+  keys: readonly string[];
   clients: number;
 }
 
@@ -21,11 +21,11 @@ interface Question {
 const arrivals = new Map<string, number[]>();
 const streams: IncomingMessage[] = [];
 
-async function open({ url, key, clients }: Opening): Promise<void> {
+async function open({ url, keys, clients }: Opening): Promise<void> {
   for (let n = 0; n < clients; n += 1) {
     const request = get(`${url}/api/live/events`, {
       agent: false,
-      headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
+      headers: { authorization: `Bearer ${keys[n % keys.length]}`, accept: 'text/event-stream' },
     });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     if (response.statusCode !== 200) throw new Error(`the live stream answered ${response.statusCode}`);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { recordChanges } from '@acp/core';
 import { transaction } from '@acp/db';
-import { actors, cloneDatabase, createIssue } from '@acp/testkit';
+import { actors, cloneDatabase, createIssue, createKeyOf } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
 import type { BenchOptions, Report } from './report.ts';
@@ -20,7 +20,11 @@ export async function benchLive(report: Report, options: BenchOptions): Promise<
   // Committed here, as by a scheduler: another process than the one that streams.
   void database.notifier;
   await database.listener.ready();
-  const scene = await createScene(database, { agents: 1, issues: 1 });
+  // One may have fifty streams open.
+  const scene = await createScene(database, { agents: 20, issues: 1 });
+  const keys: string[] = [];
+  for (const id of scene.agent_ids)
+    keys.push((await createKeyOf(database.database.db, { id, company_id: scene.company_id })).raw_key);
   const web = await startService({
     SERVICE_ROLE: 'web',
     DATABASE_URL: database.url,
@@ -28,7 +32,7 @@ export async function benchLive(report: Report, options: BenchOptions): Promise<
   });
   try {
     const events = options.smoke ? 20 : 200;
-    const one = await measure(database, scene, web.url, 1, events);
+    const one = await measure(database, scene, keys, web.url, 1, events);
     report.add({
       name: 'commit to SSE frame, p50',
       value: percentile(one, 50),
@@ -36,7 +40,7 @@ export async function benchLive(report: Report, options: BenchOptions): Promise<
       aim: { at_most: 15 },
       conditions: `1 client, ${events} events, one every ${PAUSE_MS} ms; p95 ${percentile(one, 95).toFixed(1)} ms`,
     });
-    const many = await measure(database, scene, web.url, 1000, events);
+    const many = await measure(database, scene, keys, web.url, 1000, events);
     report.add({
       name: 'commit to SSE frame, p95, 1,000 clients',
       value: percentile(many, 95),
@@ -56,13 +60,14 @@ export async function benchLive(report: Report, options: BenchOptions): Promise<
 async function measure(
   { database }: TestDatabase,
   scene: Scene,
+  keys: readonly string[],
   url: string,
   clients: number,
   events: number,
 ): Promise<number[]> {
   const readers = await forkModule('live-clients.ts');
   try {
-    readers.child.send({ url, key: scene.agent_key, clients });
+    readers.child.send({ url, keys, clients });
     await once(readers.child, 'message');
     const commits: Record<string, number> = {};
     const issue = await createIssue(database.db, { id: scene.company_id }, {});

@@ -9,6 +9,7 @@ import { startTestServer, stopTestServer } from '@acp/testkit';
 import { benchApi } from './api.ts';
 import { benchChats } from './chats.ts';
 import { compareWith } from './compare.ts';
+import { benchContention } from './contention.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchFleet } from './fleet.ts';
 import { benchKnowledge } from './knowledge.ts';
@@ -16,6 +17,7 @@ import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { benchMcp } from './mcp.ts';
 import { benchPlugins } from './plugins.ts';
+import { benchReaders } from './readers.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
 import { benchTelemetry } from './telemetry.ts';
@@ -37,6 +39,8 @@ const sections: Record<string, Bench> = {
   j: benchKnowledge,
   l: benchTelemetry,
   m: benchWorkspaces,
+  n: benchReaders,
+  o: benchContention,
 };
 
 const { values } = parseArgs({

@@ -87,6 +87,17 @@ export async function residentBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
+/** Milliseconds of processor time that the process has used: whatever else the machine does. */
+export async function processorMs(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
+  // In hundredths of a second.
+  return (Number(user) + Number(system)) * 10;
+}
+
 /** The processes below `pid`, itself included, whose command line matches. */
 export async function descendants(pid: number, command: RegExp): Promise<number[]> {
   const parents = new Map<number, number>();

@@ -35,8 +35,7 @@ export async function checkOut(commit: string): Promise<Released> {
   const parent = mkdtempSync(path.join(tmpdir(), 'acp-released-'));
   const folder = path.join(parent, 'checkout');
   git('worktree', 'add', '--quiet', '--detach', folder, commit);
-  const hasOurLibraries = git('diff', '--stat', commit, 'HEAD', '--', 'package-lock.json') === '';
-  if (hasOurLibraries) linkLibraries(folder);
+  if (hasOurLibraries(folder)) linkLibraries(folder);
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' });
   return {
     folder,
@@ -46,6 +45,19 @@ export async function checkOut(commit: string): Promise<Released> {
       rmSync(parent, { recursive: true, force: true });
     },
   };
+}
+
+/** Each of its libraries is here, in its version; there may be more. */
+function hasOurLibraries(folder: string): boolean {
+  const versions = (place: string): Map<string, string> => {
+    const lock: { packages: Record<string, { version?: string }> } = JSON.parse(
+      readFileSync(path.join(place, 'package-lock.json'), 'utf8'),
+    );
+    const installed = Object.entries(lock.packages).filter(([name]) => name.startsWith('node_modules/'));
+    return new Map(installed.map(([name, { version = '' }]) => [name, version]));
+  };
+  const ours = versions(root);
+  return [...versions(folder)].every(([name, version]) => ours.get(name) === version);
 }
 
 /** Ours where they are the same ones; its own packages where they lie in it. */
