@@ -267,7 +267,8 @@ const SOON_SEC = 20;
 
 /**
  * Until nothing runs, no job that is due soon waits, and no living process has one in its hands. The longest wait that is in order is for a
- * job that failed often, or whose announcement died with its sender: that is found by a look every 30 s.
+ * job that failed often, or whose announcement died with its sender: that is found by a look every 30 s. And what was not due
+ * soon may be by then.
  */
 export async function waitForRest({ db, fleet, company_id }: Stage): Promise<void> {
   const busy = async () => {
@@ -286,5 +287,5 @@ export async function waitForRest({ db, fleet, company_id }: Stage): Promise<voi
     if (row!.busy.length > 0) throw new Error(row!.busy.join(', '));
     return true;
   };
-  await waitFor(busy, { timeout_ms: 45_000, interval_ms: 50, what: 'rest' });
+  await waitFor(busy, { timeout_ms: 100_000, interval_ms: 50, what: 'rest' });
 }
