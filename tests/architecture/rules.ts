@@ -64,6 +64,7 @@ export const onlyIn: Record<string, readonly string[]> = {
   otpauth: ['core'],
   '@zxcvbn-ts/language-common': ['core'],
   'oidc-provider': ['testkit'],
+  ws: ['testkit'],
 };
 
 /** Slices of core, in order: each may import only earlier ones, and only by their index. */

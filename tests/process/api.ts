@@ -95,10 +95,10 @@ export interface TwoTiers {
 }
 
 /** A web process over a database of its own, with a model that schedulers will ask. */
-export async function startTwoTiers(label: string): Promise<TwoTiers> {
+export async function startTwoTiers(label: string, more: Record<string, string> = {}): Promise<TwoTiers> {
   const db = await cloneDatabase(label);
   const model = await startFakeModel();
-  const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url };
+  const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: db.url, ...more };
   const web = await startService({ ...env, SERVICE_ROLE: 'web' });
   return {
     db,

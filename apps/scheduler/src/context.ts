@@ -3,6 +3,7 @@ import type { Config, Logger, Vault } from '@acp/kernel';
 import type { ToolRegistry } from '@acp/core';
 import type { Queue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
+import type { ChannelHost } from './channels/channel-host.ts';
 import type { RunPool } from './execution/run-pool.ts';
 import type { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
 import type { MessageSender } from './messages/message-sender.ts';
@@ -31,6 +32,8 @@ export interface SchedulerContext {
   webhooks: Pick<WebhookSender, 'kick'>;
   /** Sends mail, and to the operator's channels. */
   messages: Pick<MessageSender, 'kick'>;
+  /** Speaks with people in Slack and Telegram. */
+  channels: Pick<ChannelHost, 'kick'>;
   /** Looks after peers and what was delegated to them. */
   peers: Pick<PeerLink, 'kick' | 'refresh'>;
   /** Runs this scheduler's share of the plugins. */

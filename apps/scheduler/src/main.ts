@@ -70,8 +70,8 @@ export async function startScheduler({
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
   const storage = await openInstanceStorage(config, database, logger);
   const shared = withWorkspaces({ config, logger, database, storage, vault });
-  const outbound = openOutbound({ ...shared, listener, pricing });
-  const { webhooks, peers, knowledge, messages } = outbound;
+  const outbound = openOutbound({ ...shared, listener, name, pricing });
+  const { webhooks, peers, knowledge, messages, channels } = outbound;
   const { tools, mcp_servers } = openTools({ ...shared, listener, name, knowledge }, tool_providers);
   const pool = new RunPool({
     ...shared,
@@ -98,6 +98,7 @@ export async function startScheduler({
     peers,
     knowledge,
     messages,
+    channels,
     plugins,
     mcp_servers,
     claimed_by: name,

@@ -2,6 +2,8 @@
 import type { Pricing } from '@acp/contract';
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
+import type { Storage } from '@acp/storage';
+import { ChannelHost } from './channels/channel-host.ts';
 import { PeerLink } from './federation/peer-link.ts';
 import { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
 import { MessageSender } from './messages/message-sender.ts';
@@ -13,6 +15,9 @@ interface OutboundParts {
   logger: Logger;
   vault: Vault;
   config: Config;
+  storage: Storage;
+  /** Of this process, as a holder. */
+  name: string;
   pricing: Pricing;
 }
 
@@ -21,13 +26,15 @@ export function openOutbound(parts: OutboundParts) {
   const peers = new PeerLink(parts);
   const knowledge = new KnowledgeKeeper(parts);
   const messages = new MessageSender(parts);
+  const channels = new ChannelHost(parts);
   return {
     webhooks,
     peers,
     knowledge,
     messages,
+    channels,
     async stop(): Promise<void> {
-      await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop(), messages.stop()]);
+      await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop(), messages.stop(), channels.stop()]);
     },
   };
 }

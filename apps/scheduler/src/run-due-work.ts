@@ -32,6 +32,7 @@ export async function runDueWork(context: TimerContext, signal: AbortSignal): Pr
   if (due.peers) context.peers.kick();
   if (due.knowledge) context.knowledge.kick();
   if (due.messages) context.messages.kick();
+  if (due.channels) context.channels.kick();
   if (due.schedules) await fireSchedules(context, signal);
   return Object.values(due).includes(true) ? 0 : (next_in_ms ?? Infinity);
 }

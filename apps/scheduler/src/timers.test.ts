@@ -38,6 +38,7 @@ async function contextOf(): Promise<TimerContext> {
     counters,
     webhooks: { kick: () => undefined },
     messages: { kick: () => undefined },
+    channels: { kick: () => undefined },
     peers: { kick: () => undefined, refresh: async () => undefined },
     knowledge: { kick: () => undefined, embedQuestion: async () => null },
     plugins: {

@@ -4,6 +4,7 @@ import {
   deleteDeliveriesBefore,
   deleteOldAccountMails,
   deleteOldAlerts,
+  deleteOldChannelTraffic,
   deleteOldMessages,
   deleteExpiredLinks,
   deleteExpiredOauthFlows,
@@ -203,7 +204,7 @@ export const timerTable: readonly TimerRow[] = [
 ];
 
 /** Of others' doings, what never makes anything due. */
-const unheard: readonly SignalChannel[] = ['transcripts', 'credentials'];
+const unheard: readonly SignalChannel[] = ['transcripts', 'credentials', 'channels'];
 
 export function startTimers(context: TimerContext, listener: Pick<Listener, 'on' | 'onReconnect'>): Timer[] {
   const { config, counters, logger } = context;
@@ -242,6 +243,7 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteOldAccountMails(db);
   await deleteOldMessages(db);
   await deleteOldAlerts(db);
+  await deleteOldChannelTraffic(db);
 }
 
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ export * from './endpoint-tools.ts';
 export * from './mcp.ts';
 export * from './a2a.ts';
 export * from './channels.ts';
+export * from './channel-messages.ts';
 export * from './mcp-servers.ts';
 export { mcpProgramLease } from './mcp-server-commands.ts';
 export * from './federation.ts';

@@ -4,7 +4,7 @@ import type { Tx } from './tx.ts';
  * What other processes can be told (NOTIFY `service_<channel>`), with ids only, never with content:
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
  * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
- * the company whose outside tools have changed, `plugins` a plugin's id, `instance` that flags or the license changed,
+ * the company whose outside tools have changed, `plugins` a plugin's id, `channels` one that has something to say, `instance` that flags or the license changed,
  * `tasks` that a task waits for remote workers, `due` that something changed without an event and may be due (items '').
  */
 export const signalChannels = [
@@ -17,6 +17,7 @@ export const signalChannels = [
   'alerts',
   'tools',
   'plugins',
+  'channels',
   'instance',
   'tasks',
   'due',

@@ -27,6 +27,13 @@ export const healthVariables = {
     default: 50,
     description: 'Share of failed ticks above which a background worker is not ready.',
   }),
+  SERVICE_READYZ_CHANNEL_STALENESS_SEC: Type.Number({
+    ...lenient,
+    minimum: 1,
+    maximum: 86_400,
+    default: 60,
+    description: 'Silence of Slack or Telegram, in seconds, after which the rows of channels are not ready.',
+  }),
   SERVICE_READYZ_DISK_PCT: Type.Number({
     ...lenient,
     minimum: 0,

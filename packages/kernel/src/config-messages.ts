@@ -49,6 +49,17 @@ export const messageVariables = {
     default: 'https://api.telegram.org',
     description: 'Telegram’s Bot API, or a server of one’s own that speaks it.',
   }),
+  SERVICE_TELEGRAM_API_URL: Type.String({
+    format: 'http-url',
+    default: 'https://api.telegram.org',
+    description:
+      'Bot API that companies’ Telegram channels use: Telegram’s, or a server of one’s own that speaks it.',
+  }),
+  SERVICE_SLACK_API_URL: Type.String({
+    format: 'http-url',
+    default: 'https://slack.com/api',
+    description: 'Web API that companies’ Slack channels use: Slack’s, or what speaks it.',
+  }),
   SERVICE_ALERT_WEBHOOK_URL: Type.Optional(
     Type.String({
       ...secret,

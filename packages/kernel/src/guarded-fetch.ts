@@ -94,7 +94,7 @@ async function portable(input: Parameters<typeof fetch>[0], init: RequestInit = 
   return { method, headers, redirect, signal, body: request.body ? await request.arrayBuffer() : null };
 }
 
-function guardedConnector(options: GuardedFetchOptions): buildConnector.connector {
+export function guardedConnector(options: GuardedFetchOptions): buildConnector.connector {
   const { egress, lookup = systemLookup } = options;
   const allowed = hostSet(options.allow_hosts ?? []);
   const only = options.only_hosts ? hostSet(options.only_hosts) : null;

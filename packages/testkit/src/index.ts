@@ -58,5 +58,9 @@ export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-comma
 export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli.ts';
 export { startFakeVendorModel, vendorUsage } from './fake-vendor-model.ts';
 export type { FakeVendorModel, VendorAnswer, VendorRequest } from './fake-vendor-model.ts';
+export { startFakeTelegram } from './fake-telegram.ts';
+export type { FakeTelegram, TelegramCall } from './fake-telegram.ts';
+export { startFakeSlack } from './fake-slack.ts';
+export type { FakeSlack } from './fake-slack.ts';
 export { startFakeMail } from './fake-mail.ts';
 export type { FakeMail, ReceivedMail } from './fake-mail.ts';

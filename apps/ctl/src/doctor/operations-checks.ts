@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { lastSuccessfulBackup, licenseState, listAlerts } from '@acp/core';
+import { lastSuccessfulBackup, licenseState, listAlerts, readChannelFigures } from '@acp/core';
 import { alertTargets, connectionFailure, createGuardedFetch, isExposed } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Check, well, wrong } from './finding.ts';
@@ -45,6 +45,27 @@ export const operationsChecks: Record<string, Check> = {
       return days > LICENSE_WARNING_DAYS
         ? well(detail)
         : wrong(detail, 'install a license before it ends: `ctl license install`');
+    },
+  },
+  channels: {
+    after: ['schema'],
+    mend: 'see the pages Channels of the companies',
+    run: async ({ database, config }) => {
+      const figures = await readChannelFigures(database.db);
+      if (figures.length === 0) return well('no company has any');
+      const detail = figures
+        .map(
+          ({ kind, connected, failing, refused }) =>
+            `${kind}: ${connected} connected, ${failing} failing, ${refused} refused`,
+        )
+        .join('; ');
+      const most = config.readyz_channel_staleness_sec;
+      return figures.some(({ silent_sec }) => silent_sec !== null && silent_sec > most)
+        ? wrong(
+            detail,
+            'a scheduler has to run, and to reach Slack and Telegram (SERVICE_SLACK_API_URL, SERVICE_TELEGRAM_API_URL)',
+          )
+        : well(detail);
     },
   },
   alerts: {

@@ -131,9 +131,16 @@ describe('doctor', () => {
         expect.stringMatching(/^0 of \d+ migrations applied, 0 unknown$/),
         'run `npm run ctl -- db migrate`, or start the service',
       ],
-      ...['sign-in', 'encryption key', 'schedulers', 'storage', 'backups', 'license', 'alerts'].map(
-        (check) => [check, 'not checked', 'mend schema first'],
-      ),
+      ...[
+        'sign-in',
+        'encryption key',
+        'schedulers',
+        'storage',
+        'backups',
+        'license',
+        'channels',
+        'alerts',
+      ].map((check) => [check, 'not checked', 'mend schema first']),
     ]);
   });
 

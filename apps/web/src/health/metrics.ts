@@ -2,7 +2,13 @@
  * `/metrics`: the series of the specification, what the database knows of the instance, and what this process has done,
  * in the Prometheus text format. A series whose source is away is left out; the others are told all the same.
  */
-import { type InstanceFigures, lastSuccessfulBackup, readFigures, readTicks } from '@acp/core';
+import {
+  type InstanceFigures,
+  lastSuccessfulBackup,
+  readChannelFigures,
+  readFigures,
+  readTicks,
+} from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config } from '@acp/kernel';
 import { readQueues } from '@acp/queue';
@@ -155,6 +161,7 @@ function defineInstance(define: Define, { database }: MetricsSources): void {
   );
   one('service_license_ends_seconds', 'Seconds until license or trial end', 'license_ends_in_sec');
   two('service_alerts', 'Alerts that fire', 'level', { warning: 'alerts_warning', error: 'alerts_error' });
+  defineChannels(define, database);
   define(
     'service_queue_jobs',
     'Jobs by queue: ready to be taken, being handled, failed for good within a quarter of an hour',
@@ -177,6 +184,28 @@ function defineInstance(define: Define, { database }: MetricsSources): void {
       }
     },
     ['worker', 'outcome'],
+  );
+}
+
+function defineChannels(define: Define, database: Database): void {
+  const figures = shared(async () => readChannelFigures(database.db));
+  define(
+    'service_channels',
+    'Channels that are switched on, by how their connection is',
+    async (self) => {
+      for (const { kind, connected, connecting, failing, refused } of await figures())
+        for (const [status, count] of Object.entries({ connected, connecting, failing, refused }))
+          self.set({ kind, status }, count);
+    },
+    ['kind', 'status'],
+  );
+  define(
+    'service_channel_messages_pending',
+    'Messages of channels that wait to be sent',
+    async (self) => {
+      for (const { kind, pending } of await figures()) self.set({ kind }, pending);
+    },
+    ['kind'],
   );
 }
 

@@ -1,6 +1,6 @@
 /** `/readyz`: the checks of the specification's table, each with its own threshold (Public endpoints). */
 import { setTimeout as delay } from 'node:timers/promises';
-import { lastSuccessfulBackup, readTicks } from '@acp/core';
+import { lastSuccessfulBackup, readChannelFigures, readTicks } from '@acp/core';
 import type { Database } from '@acp/db';
 import { type Config, serviceVersion } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -50,13 +50,14 @@ export class Readiness {
   /** Every row is always there, whatever is broken, and none is waited for longer than `CHECK_MS`. */
   async report(): Promise<ReadinessReport> {
     const workers: CheckEntry[] = [];
-    const [ping, aggregate, disk, backup] = await Promise.all([
+    const [ping, aggregate, channels, disk, backup] = await Promise.all([
       this.#timed(
         'db_ping',
         (signal) => this.#pingDatabase(signal),
         () => this.#poolFigures(),
       ),
       this.#timed('workers', () => this.#checkWorkers(workers)),
+      this.#checkChannels(),
       this.#timed('disk', () => this.#checkDisk()),
       this.#timed(
         'backup',
@@ -64,7 +65,7 @@ export class Readiness {
         () => this.#backupFigures(null),
       ),
     ]);
-    const checks = [ping, aggregate, ...workers, disk, backup];
+    const checks = [ping, aggregate, ...workers, ...channels, disk, backup];
     const ready = checks.every((check) => check.ok);
     return {
       status: ready ? 'ready' : 'not_ready',
@@ -149,6 +150,23 @@ export class Readiness {
       });
     }
     return this.#aggregate(rows);
+  }
+
+  /**
+   * One row for each vendor, whoever's channels they are: `/readyz` is public. Silence counts, not what a vendor says of
+   * one company's tokens: no tenant may have the instance called unready.
+   */
+  async #checkChannels(): Promise<CheckEntry[]> {
+    const figures = await readChannelFigures(this.#database.db).catch(() => []);
+    return figures.map(({ kind, connected, connecting, failing, refused, silent_sec }) => ({
+      name: `channel:${kind}`,
+      ok: silent_sec === null || silent_sec <= this.#config.readyz_channel_staleness_sec,
+      duration_ms: 0,
+      detail: [
+        `${connected} connected, ${connecting} connecting, ${failing} failing, ${refused} refused`,
+        ...(silent_sec === null ? [] : [`silent for ${Math.round(silent_sec)} s at most`]),
+      ].join('; '),
+    }));
   }
 
   #aggregate(rows: readonly CheckEntry[]): Outcome {

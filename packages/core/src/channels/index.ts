@@ -12,6 +12,16 @@ export {
   setChannelKnowledge,
   updateChannel,
 } from './channels.ts';
+export { fanOutToChannels } from './fan-out.ts';
+export type { ChannelFanOut } from './fan-out.ts';
+export { readChannelFigures } from './figures.ts';
+export type { ChannelFigures } from './figures.ts';
+export { piecesOf } from './format.ts';
+export type { Piece } from './format.ts';
+export { claimChannels, releaseChannel, renewChannels } from './holder.ts';
+export type { ChannelHold, ChannelState } from './holder.ts';
+export { nextIncoming, postponeIncoming, storeIncoming } from './inbox.ts';
+export type { StoredIncoming } from './inbox.ts';
 export {
   chooseNews,
   listChannelPeople,
@@ -23,3 +33,9 @@ export {
 } from './people.ts';
 export { presentChannel } from './present.ts';
 export type { ChannelRow } from './present.ts';
+export { buttonValue } from './press.ts';
+export { mayBringFiles, receive } from './receive.ts';
+export type { Received } from './receive.ts';
+export { deleteOldChannelTraffic } from './retention.ts';
+export { dueOutgoing, nextOutgoingIn, recordOutcome, recordPiece } from './sending.ts';
+export type { DueOutgoing } from './sending.ts';

@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx } from '@acp/db';
 import { cutText, newId, storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 
@@ -32,7 +32,9 @@ export async function queueOutgoing(tx: Tx, rows: readonly NewOutgoing[]): Promi
       ...row,
       body: body === undefined || body === null ? null : cutText(storableText(body), LONGEST),
     }));
-  if (values.length > 0) await tx.insert(channel_outbox).values(values).onConflictDoNothing();
+  if (values.length === 0) return;
+  await tx.insert(channel_outbox).values(values).onConflictDoNothing();
+  for (const { channel_id } of values) signal(tx, 'channels', channel_id);
 }
 
 export async function queueNotice(tx: Tx, channel_id: string, place: Place, body: string): Promise<void> {

@@ -34,6 +34,8 @@ export interface ChatFacts {
   company: { id: string; name: string };
   has_knowledge: boolean;
   has_index: boolean;
+  /** Kinds of knowledge that the channel of the chat allows; null: it is held here. */
+  knowledge: string[] | null;
   skills: SkillOutline[];
   /** Whose chat it is, with what agents have written down of that user. */
   requester: { name: string; user_model: string | null } | null;
@@ -94,6 +96,7 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
         where m.id = a.reports_to and m.deleted_at is null) as manager,
       jsonb_build_object('id', o.id, 'name', o.name) as company,
       ${hasKnowledge(sql`o.id`)} as has_knowledge, ${hasIndex(sql`o.id`)} as has_index,
+      (select to_jsonb(h.knowledge) from channels h where h.id = c.channel_id) as knowledge,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
       ${knownUser(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
       c.summary,

@@ -1,4 +1,4 @@
-import type { Actor, Chat, CreateChat, UpdateChat } from '@acp/contract';
+import type { Actor, Chat, ChatChannel, CreateChat, UpdateChat } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
@@ -9,12 +9,19 @@ import { type ChatRow, chatChange, presentChat } from './present.ts';
 
 const { chats } = schema;
 
+/** Where a chat is held that is not held here. */
+export interface HeldElsewhere {
+  channel: ChatChannel;
+  channel_id: string | null;
+}
+
 /** @throws invalid for an agent of another company; conflict for an agent that wants to talk to itself */
 export async function createChat(
   tx: Tx,
   actor: Actor,
   company_id: string,
   { agent_id, title }: CreateChat,
+  held: HeldElsewhere = { channel: 'web', channel_id: null },
 ): Promise<Chat> {
   const agent = await findAgent(tx, agent_id);
   if (agent?.company_id !== company_id) throw invalid('agent_id: no such agent in this company');
@@ -27,6 +34,7 @@ export async function createChat(
       company_id,
       agent_id,
       title: title ?? null,
+      ...held,
       created_by_user_id: author.user_id,
       created_by_agent_id: author.agent_id,
     })

@@ -1,6 +1,7 @@
-import type { ChannelKind, ChannelNews } from '@acp/contract';
+import type { ChannelKind, ChannelNews, CompanyRole, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { hasSecondFactor, requiresSecondFactor } from './second-factor-rule.ts';
 
 const { chat_pairings } = schema;
 
@@ -98,4 +99,37 @@ export async function setPairingNews(
 export async function deleteRevokedPairings(tx: Tx): Promise<void> {
   await tx.execute(sql`
     delete from chat_pairings where revoked_at is not null and revoked_at < now() - make_interval(days => ${REVOKED_KEPT_DAYS})`);
+}
+
+/**
+ * Who speaks through a channel, with the rights in its company alone, whatever the person is elsewhere. Undefined for an
+ * identity that is not paired, and for a person who is not active, or no member any more.
+ */
+export async function pairedUser(
+  tx: Tx,
+  { channel_id, company_id, external_id }: { channel_id: string; company_id: string; external_id: string },
+): Promise<UserActor | undefined> {
+  const { rows } = await tx.execute<{
+    user_id: string;
+    name: string;
+    role: CompanyRole;
+    must_enrol: boolean;
+  }>(sql`
+    select u.id as user_id, u.display_name as name, m.role, ${requiresSecondFactor} and not ${hasSecondFactor} as must_enrol
+    from chat_pairings p join users u on u.id = p.user_id and u.is_active
+    join memberships m on m.user_id = u.id and m.company_id = ${company_id}
+    join companies c on c.id = m.company_id and c.deleted_at is null
+    where p.channel_id = ${channel_id} and p.external_id = ${external_id} and p.revoked_at is null`);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { user_id, name, role, must_enrol } = row;
+  return {
+    kind: 'user',
+    user_id,
+    name,
+    instance_role: 'member',
+    session_id: null,
+    roles: { [company_id]: role },
+    ...(must_enrol && { must_enrol }),
+  };
 }

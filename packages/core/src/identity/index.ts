@@ -7,7 +7,13 @@
  */
 export { loadAccess } from './access.ts';
 export type { UserAccess } from './access.ts';
-export { pairIdentity, revokePairings, setPairingNews, deleteRevokedPairings } from './chat-pairings.ts';
+export {
+  pairedUser,
+  pairIdentity,
+  revokePairings,
+  setPairingNews,
+  deleteRevokedPairings,
+} from './chat-pairings.ts';
 export { assertFreshSignIn } from './fresh-sign-in.ts';
 export { isCommonPassword } from './common-passwords.ts';
 export { hashNewPassword, hashPassword, verifyPassword } from './passwords.ts';

@@ -11,6 +11,8 @@ export interface KnowledgeQuery {
   limit?: number | undefined;
   /** What came of this issue is left out: whoever asks has it before their eyes. */
   except_issue_id?: string | null;
+  /** The only kinds of sources that are told of; null: all. */
+  only_types?: readonly string[] | null;
   /** Of the question; without it passages are found by their words alone. */
   vector?: QuestionVector | null;
 }
@@ -64,7 +66,7 @@ export async function searchKnowledge(
   ];
   const merged = mergeRankings(rankings);
   if (merged.size === 0) return [];
-  const passages = await readPassages(tx, company_id, [...merged.keys()], query.except_issue_id ?? null);
+  const passages = await readPassages(tx, company_id, [...merged.keys()], query);
   const most = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   return bestOf(passages, merged, most);
 }
@@ -174,7 +176,7 @@ async function readPassages(
   tx: Tx,
   company_id: string,
   ids: readonly string[],
-  except_issue_id: string | null,
+  { except_issue_id = null, only_types = null }: Pick<KnowledgeQuery, 'except_issue_id' | 'only_types'>,
 ): Promise<StoredPassage[]> {
   const { rows } = await tx.execute<StoredPassage>(sql`
     select k.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
@@ -187,6 +189,8 @@ async function readPassages(
     left join agent_files f on s.source_type = 'agent_file' and f.id = s.source_id
     where s.company_id = ${company_id} and ${visible}
       and (s.source_type <> 'issue' or s.source_id is distinct from ${except_issue_id}::uuid)
+      and (${only_types === null} or case when n.kind = ${finding} then ${finding} else s.source_type end
+        in (select jsonb_array_elements_text(${JSON.stringify(only_types ?? [])}::jsonb)))
     order by found.place`);
   return rows;
 }

@@ -70,6 +70,7 @@ const kinds: { kind: keyof DueWork; table: string; column: string; values?: Valu
     values: { wanted_at: new Date() },
   },
   { kind: 'messages', table: 'outgoing_messages', column: 'next_attempt_at' },
+  { kind: 'channels', table: 'channels', column: 'lease_until', values: { enabled: true } },
 ];
 
 describe('what is due', () => {

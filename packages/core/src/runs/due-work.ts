@@ -27,6 +27,8 @@ export interface DueWork {
   knowledge: boolean;
   /** `claimMessages` would find a message. */
   messages: boolean;
+  /** Nobody holds a channel that is on, or there are events that it may have to tell of. */
+  channels: boolean;
   /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
   events: boolean;
   /** Milliseconds to the next moment that is known by now; null where there is none. */
@@ -49,6 +51,7 @@ const nothing: DueWork = {
   peers: false,
   knowledge: false,
   messages: false,
+  channels: false,
   events: false,
   next_in_ms: null,
 };
@@ -72,6 +75,7 @@ const nextMoment = sql`least(
   (select min(next_refresh_at) from a2a_peers where enabled and next_refresh_at > now()),
   (select min(next_attempt_at) from a2a_delegations where next_attempt_at is not null and next_attempt_at > now()),
   (select min(next_attempt_at) from knowledge_embeddings where wanted_at is not null and next_attempt_at > now()),
+  (select min(lease_until) from channels where enabled and lease_until > now()),
   (select min(next_attempt_at) from outgoing_messages where next_attempt_at is not null and next_attempt_at > now()))`;
 
 /**
@@ -105,6 +109,8 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from knowledge_sources where chunked_revision <> revision)
         or exists (select from knowledge_embeddings where wanted_at is not null and next_attempt_at <= now()) as knowledge,
       exists (select from outgoing_messages where next_attempt_at is not null and next_attempt_at <= now()) as messages,
+      exists (select from channels where enabled and lease_until <= now())
+        or exists (select from event_cursors c join event_sequence s on s.last > c.seq where c.consumer = 'channels') as channels,
       exists (select from outbox order by id limit 1) as events,
       (extract(epoch from ${nextMoment} - now()) * 1000)::float8 as next_in_ms`);
   return rows[0] ?? nothing;

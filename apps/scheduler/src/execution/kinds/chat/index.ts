@@ -14,12 +14,12 @@ const QUESTION = 2000;
 const BEFORE = 500;
 
 /** What is asked; and what the person had said before, for "and why?" alone tells nothing. */
-function questionOf({ question, said, has_knowledge }: ChatFacts): KnowledgeQuery | null {
-  if (!has_knowledge) return null;
+function questionOf({ question, said, has_knowledge, knowledge }: ChatFacts): KnowledgeQuery | null {
+  if (!has_knowledge || knowledge?.length === 0) return null;
   const before = said.findLast(({ role }) => role === 'user')?.body_markdown ?? '';
   const asked = `${question.body_markdown.slice(0, QUESTION)}\n${before.slice(0, BEFORE)}`;
   // A file without a word asks nothing of what is known.
-  return asked.trim() === '' ? null : { question: asked };
+  return asked.trim() === '' ? null : { question: asked, only_types: knowledge };
 }
 
 /** The agent answers a message of a chat. A session would carry one person's chat into another's: there is none. */
@@ -28,7 +28,7 @@ export const chatReply = executionKind({
   facts: chatFacts,
   ready: ({ texts_awaited }) => !texts_awaited,
   question: questionOf,
-  index: ({ has_index }) => has_index,
+  index: ({ has_index, knowledge }) => has_index && knowledge?.includes('index') !== false,
   prompt: chatPrompt,
   verbs: ({ chats }) => chats,
   max_turns: MAX_TURNS,

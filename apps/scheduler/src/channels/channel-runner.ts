@@ -1,0 +1,170 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type ChannelHold,
+  type ChannelRow,
+  type ChannelState,
+  readEgress,
+  resolveSecrets,
+  storeIncoming,
+} from '@acp/core';
+import { transaction } from '@acp/db';
+import { HostList, Scrubber, ServiceError } from '@acp/kernel';
+import { ChannelFailure, type ChannelLink } from './channel-link.ts';
+import type { ChannelParts } from './channel-parts.ts';
+import { IncomingWorker } from './incoming-worker.ts';
+import { OutgoingWorker } from './outgoing-worker.ts';
+import { Slack } from './slack.ts';
+import { Telegram } from './telegram.ts';
+
+/** Pauses between attempts to connect: doubled, up to the longest. */
+const [FIRST_MS, LONGEST_MS] = [1000, 60_000];
+/** Tokens that were not taken are tried again now and then: a secret may have a new value. */
+const REFUSED_MS = 120_000;
+
+/** One channel that this scheduler holds: its connection, what comes through it, and what goes out. */
+export class ChannelRunner {
+  readonly hold: ChannelHold;
+  readonly #channel: ChannelRow;
+  readonly #parts: ChannelParts;
+  readonly #over = new AbortController();
+  readonly #incoming: IncomingWorker;
+  readonly #outgoing: OutgoingWorker;
+  readonly #done: Promise<void>;
+  #state: Omit<ChannelState, 'revision'>;
+  #updateOffset: number;
+  /** Of the company's list of hosts; null: it is not connected yet. */
+  #egressVersion: number | null = null;
+
+  constructor(channel: ChannelRow, hold: ChannelHold, parts: ChannelParts) {
+    this.hold = hold;
+    this.#channel = channel;
+    this.#parts = parts;
+    this.#updateOffset = channel.update_offset;
+    this.#state = {
+      status: 'connecting',
+      last_error: null,
+      last_seen_at: null,
+      bot_id: channel.bot_id,
+      bot_name: channel.bot_name,
+    };
+    const { signal } = this.#over;
+    const shared = { ...parts, hold, channel, signal };
+    this.#outgoing = new OutgoingWorker(shared);
+    this.#incoming = new IncomingWorker({ ...shared, onHandled: () => this.#outgoing.kick() });
+    this.#done = this.#run();
+  }
+
+  /** For the row. */
+  get state(): ChannelState {
+    return { ...this.#state, revision: this.#channel.revision };
+  }
+
+  /** Whether what it was connected by still holds. */
+  fits({ revision, egress_version }: { revision: number; egress_version: number }): boolean {
+    const sameList = this.#egressVersion === null || this.#egressVersion === egress_version;
+    return revision === this.#channel.revision && sameList;
+  }
+
+  /** There may be something to say. */
+  kick(): void {
+    this.#outgoing.kick();
+  }
+
+  /** What is under way is broken off; nothing is written by it any more. */
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#done;
+    await Promise.all([this.#incoming.stop(), this.#outgoing.stop()]);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#over;
+    let wait = FIRST_MS;
+    while (!signal.aborted) {
+      const begin = performance.now();
+      const failure = await this.#connectOnce();
+      if (signal.aborted) return;
+      // One that has stood for a while begins with short pauses again.
+      if (performance.now() - begin > LONGEST_MS) wait = FIRST_MS;
+      this.#parts.logger.warn('a channel is not connected', {
+        channel_id: this.hold.channel_id,
+        error: failure.message,
+      });
+      const ms = failure.refused ? REFUSED_MS : Math.max(wait, (failure.pause_sec ?? 0) * 1000);
+      wait = Math.min(wait * 2, LONGEST_MS);
+      // Not all at once, after an outage of the vendor.
+      await pause(ms * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #connectOnce(): Promise<ChannelFailure> {
+    const { signal } = this.#over;
+    const { channel_id } = this.hold;
+    let scrubber = new Scrubber();
+    try {
+      const { link, secrets } = await this.#open();
+      scrubber = new Scrubber(secrets);
+      this.#incoming.use(link);
+      this.#outgoing.use(link);
+      await link.receive(
+        {
+          store: async (came, offset) => {
+            const { database } = this.#parts;
+            const stored = await transaction(database, async (tx) =>
+              storeIncoming(tx, this.hold, came, offset),
+            );
+            if (stored && offset !== null) this.#updateOffset = offset;
+            if (stored && came.length > 0) this.#incoming.kick();
+            return stored;
+          },
+          seen: () => {
+            this.#state = { ...this.#state, last_seen_at: new Date() };
+          },
+          connected: ({ id, name }) => {
+            const seen = { last_seen_at: new Date(), bot_id: id, bot_name: name };
+            this.#state = { ...seen, status: 'connected', last_error: null };
+            this.#parts.logger.info('a channel is connected', { channel_id });
+            this.#incoming.kick();
+            this.#outgoing.kick();
+          },
+        },
+        this.#updateOffset,
+        signal,
+      );
+      return new ChannelFailure('the connection has ended');
+    } catch (error) {
+      const failure = await asFailure(error, scrubber);
+      if (!signal.aborted)
+        this.#state = {
+          ...this.#state,
+          ...(failure.answered && { last_seen_at: new Date() }),
+          status: failure.refused ? 'refused' : 'failing',
+          last_error: failure.message,
+        };
+      return failure;
+    }
+  }
+
+  async #open(): Promise<{ link: ChannelLink; secrets: string[] }> {
+    const { database, vault, config } = this.#parts;
+    const { company_id, bot_token, app_token, kind } = this.#channel;
+    const { value, secrets } = await resolveSecrets(database.db, company_id, { bot_token, app_token }, vault);
+    const { hosts, version } = await readEgress(database.db, company_id);
+    this.#egressVersion = version;
+    const list = hosts === null ? null : HostList.of(hosts);
+    const tokens = { bot_token: value.bot_token, app_token: value.app_token ?? '' };
+    const link =
+      kind === 'slack' ? new Slack(config, tokens, list) : new Telegram(config, tokens.bot_token, list);
+    return { link, secrets };
+  }
+}
+
+/** In words for the channel's page. A secret that is missing or can't be opened is for people to mend. */
+async function asFailure(error: unknown, scrubber: Scrubber): Promise<ChannelFailure> {
+  if (error instanceof ChannelFailure)
+    // What the vendor will say again is about the tokens, or what was made of them there.
+    return error.hopeless ? new ChannelFailure(error.message, { refused: true }) : error;
+  if (error instanceof ServiceError)
+    return new ChannelFailure(scrubber.scrub(error.message), { refused: true });
+  return new ChannelFailure('it failed: the log of the service says why');
+}

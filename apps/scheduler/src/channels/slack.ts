@@ -1,0 +1,277 @@
+import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/contract';
+import {
+  createGuardedFetch,
+  createGuardedWebSocket,
+  type GuardedWebSocket,
+  type HostList,
+} from '@acp/kernel';
+import { Type } from 'typebox';
+import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
+import { EventPayload, eventToIncoming, PressPayload, pressToIncoming } from './slack-payloads.ts';
+import { type ChannelConfig, ifShaped, shaped, unlessAborted, VendorApi } from './vendor-api.ts';
+
+export const SLACK_URL = 'https://slack.com/api';
+
+/** The vendor says that it is there several times a minute: one that is silent for so long is gone. */
+const SILENCE_MS = 60_000;
+const OPEN_MS = 20_000;
+const FILE_MS = 60_000;
+/** Envelopes that came and are not stored yet: a vendor that sends more is not listened to. */
+const MOST_UNSTORED = 200;
+const LONGEST_ENVELOPE = 1_000_000;
+
+/** Of a token, or of an app or workspace that is gone: nothing here mends that. */
+const REFUSED =
+  /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|missing_scope|not_allowed_token_type|app_uninstalled|team_access_not_granted)$/;
+const PASSING =
+  /^(ratelimited|rate_limited|internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org)$/;
+
+const Answer = Type.Object({ ok: Type.Boolean(), error: Type.Optional(Type.String()) });
+const Opened = Type.Object({ url: Type.String() });
+const Identity = Type.Object({ user_id: Type.String(), user: Type.Optional(Type.String()) });
+const Posted = Type.Object({ channel: Type.String(), ts: Type.String() });
+const Envelope = Type.Object({
+  type: Type.String(),
+  envelope_id: Type.Optional(Type.String()),
+  payload: Type.Optional(Type.Unknown()),
+});
+
+const [envelopeOf, eventOf, pressOf] = [
+  createValidator(Envelope, 'envelope'),
+  createValidator(EventPayload, 'payload'),
+  createValidator(PressPayload, 'payload'),
+];
+
+/** An app in socket mode: a WebSocket that is opened from here, and the Web API. */
+export class Slack implements ChannelLink {
+  readonly #api: VendorApi;
+  readonly #bot_token: string;
+  readonly #app_token: string;
+  readonly #files: typeof fetch;
+  readonly #connect: GuardedWebSocket;
+  readonly #list: HostList | null;
+  readonly #isUsual: boolean;
+  #bot_id = '';
+
+  constructor(
+    config: ChannelConfig,
+    { bot_token, app_token }: { bot_token: string; app_token: string },
+    list: HostList | null,
+  ) {
+    for (const [name, token] of Object.entries({ bot_token, app_token }))
+      if (!/^[\w.-]{1,300}$/.test(token))
+        throw new ChannelFailure(`the secret of ${name} is no token of Slack`, { refused: true });
+    this.#bot_token = bot_token;
+    this.#app_token = app_token;
+    this.#api = new VendorApi(config.slack_api_url, SLACK_URL, list);
+    this.#list = list;
+    const { host, hostname } = this.#api.base;
+    this.#isUsual = host === new URL(SLACK_URL).host;
+    const guard = { egress: 'public', allow_hosts: this.#isUsual ? [] : [hostname] } as const;
+    this.#files = createGuardedFetch(guard).within(list);
+    this.#connect = createGuardedWebSocket(guard);
+  }
+
+  async receive(events: LinkEvents, _offset: number, signal: AbortSignal): Promise<void> {
+    const identity = shaped(Identity, await this.#call('auth.test', {}, signal));
+    this.#bot_id = identity.user_id;
+    const bot = { id: identity.user_id, name: identity.user ?? '' };
+    while (!signal.aborted) {
+      const { url } = shaped(Opened, await this.#call('apps.connections.open', {}, signal, this.#app_token));
+      this.#assertAddress(url);
+      await this.#listen(url, bot, events, signal);
+    }
+  }
+
+  /** Its address comes from the vendor: only what the operator's own server says may be unencrypted. */
+  #assertAddress(address: string): void {
+    const { protocol, hostname } = URL.canParse(address) ? new URL(address) : { protocol: '', hostname: '' };
+    const ours = !this.#isUsual && hostname === this.#api.base.hostname;
+    if (protocol !== 'wss:' && !(ours && protocol === 'ws:'))
+      throw new ChannelFailure('it names no address to connect to');
+    // A list knows hosts and ports: those of a WebSocket are those of HTTP.
+    if (this.#list?.coversUrl(new URL(address.replace(/^ws/, 'http'))) === false)
+      throw new ChannelFailure(`the company’s list of hosts does not have ${hostname}`, { refused: true });
+  }
+
+  /** Until the vendor closes, as it does every hour or so, or asks for another connection. */
+  async #listen(
+    url: string,
+    bot: { id: string; name: string },
+    events: LinkEvents,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const fail = (message: string): void => over.reject(new ChannelFailure(message));
+    let silence = setTimeout(() => fail('the connection could not be opened'), OPEN_MS);
+    let waiting = 0;
+    let stored = Promise.resolve();
+    const heard = (): void => {
+      events.seen();
+      clearTimeout(silence);
+      silence = setTimeout(() => fail('nothing came for a minute'), SILENCE_MS);
+    };
+    const take = (text: string) => async (): Promise<void> => {
+      try {
+        const answer = await this.#take(text, events, bot);
+        if (answer === 'over') over.resolve();
+        else if (answer !== null) socket.send(answer);
+      } catch {
+        fail('what came could not be stored');
+      } finally {
+        waiting -= 1;
+      }
+    };
+    const socket = this.#connect(url, {
+      ping: heard,
+      closed: () => over.resolve(),
+      failed: () => fail('the connection failed'),
+      message: (text) => {
+        heard();
+        waiting += 1;
+        if (waiting > MOST_UNSTORED || text.length > LONGEST_ENVELOPE) return fail('it sends too much');
+        stored = stored.then(take(text), () => undefined);
+      },
+    });
+    const stop = (): void => over.resolve();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await over.promise;
+    } finally {
+      clearTimeout(silence);
+      signal.removeEventListener('abort', stop);
+      socket.close();
+      await stored;
+    }
+  }
+
+  /** @returns what acknowledges it; null: nothing, and the vendor sends it again */
+  async #take(text: string, events: LinkEvents, bot: { id: string; name: string }): Promise<string | null> {
+    const envelope = ifShaped(envelopeOf, parsedJson(text));
+    if (envelope === undefined) return null;
+    const { type, envelope_id, payload } = envelope;
+    if (type === 'hello') events.connected(bot);
+    if (type === 'disconnect') return 'over';
+    if (envelope_id === undefined) return null;
+    const came = this.#read(type, envelope_id, payload);
+    if (came !== undefined && !(await events.store([came], null))) return null;
+    return JSON.stringify({ envelope_id });
+  }
+
+  #read(type: string, envelope_id: string, payload: unknown): ChannelIncoming | undefined {
+    if (type === 'events_api') {
+      const event = ifShaped(eventOf, payload);
+      return event && eventToIncoming(event, this.#bot_id);
+    }
+    if (type !== 'interactive') return undefined;
+    const press = ifShaped(pressOf, payload);
+    return press && pressToIncoming(envelope_id, press);
+  }
+
+  async speak({ conversation, thread, piece, buttons }: Spoken, signal: AbortSignal): Promise<string> {
+    const { channel, ts } = shaped(
+      Posted,
+      await this.#call(
+        'chat.postMessage',
+        {
+          channel: conversation,
+          ...(thread !== '' && { thread_ts: thread }),
+          ...worded(piece.text, buttons),
+        },
+        signal,
+      ),
+    );
+    return `${channel} ${ts}`;
+  }
+
+  async change(
+    _conversation: string,
+    message_id: string,
+    piece: Spoken['piece'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [channel = '', ts = ''] = message_id.split(' ');
+    await this.#call('chat.update', { channel, ts, text: piece.text, parse: 'none', blocks: [] }, signal);
+  }
+
+  async answer(callback: string, text: string, signal: AbortSignal): Promise<void> {
+    const [channel = '', user = ''] = callback.split(' ');
+    await this.#call('chat.postEphemeral', { channel, user, text }, signal);
+  }
+
+  async fetchFile({ source }: ChannelFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const url = URL.canParse(source) ? new URL(source) : null;
+    const ofSlack = url?.protocol === 'https:' && /(^|\.)slack\.com$/.test(url.hostname);
+    const ours = !this.#isUsual && url?.hostname === this.#api.base.hostname;
+    // The token goes along: to the vendor, and to nobody whom a message names.
+    if (url === null || !(ofSlack || ours))
+      throw new ChannelFailure('the file is not Slack’s', { hopeless: true });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
+    return unlessAborted(signal, limit, FILE_MS, async () => {
+      const headers = { authorization: `Bearer ${this.#bot_token}` };
+      const answer = await this.#files(url, { headers, redirect: 'manual', signal: limit });
+      if (!answer.ok || answer.body === null)
+        throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
+          hopeless: answer.status < 500,
+        });
+      return answer.body as AsyncIterable<Uint8Array>;
+    });
+  }
+
+  async #call(
+    method: string,
+    body: Record<string, unknown>,
+    signal: AbortSignal,
+    token = this.#bot_token,
+  ): Promise<unknown> {
+    const headers = { authorization: `Bearer ${token}` };
+    const {
+      status,
+      headers: told,
+      body: answered,
+    } = await this.#api.post(`/${method}`, body, { headers, signal });
+    const answer = ifShaped((value) => shaped(Answer, value), answered);
+    if (answer?.ok === true) return answered;
+    const error = answer?.error?.slice(0, 100) ?? '';
+    const after = Number(told.get('retry-after'));
+    throw new ChannelFailure(`${method}: it answered ${error === '' ? status : error}`, {
+      refused: REFUSED.test(error),
+      answered: true,
+      hopeless: error !== '' && !PASSING.test(error),
+      pause_sec: status === 429 ? (Number.isFinite(after) && after > 0 ? after : 5) : null,
+    });
+  }
+}
+
+/** Nothing that the text names is fetched, and nobody whom it names is called. */
+function worded(text: string, buttons: Spoken['buttons']): Record<string, unknown> {
+  const plain = {
+    text,
+    mrkdwn: true,
+    parse: 'none',
+    link_names: false,
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+  if (buttons.length === 0) return plain;
+  const elements = buttons.map(({ label, value, danger }, at) => ({
+    type: 'button',
+    action_id: `decide_${at}`,
+    text: { type: 'plain_text', text: label },
+    value,
+    style: danger ? 'danger' : 'primary',
+  }));
+  const section = {
+    type: 'section',
+    text: { type: 'mrkdwn', text: text.slice(0, 3000).toWellFormed(), verbatim: true },
+  };
+  return { ...plain, blocks: [section, { type: 'actions', elements }] };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

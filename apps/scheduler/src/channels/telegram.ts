@@ -1,0 +1,184 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/contract';
+import { createGuardedFetch, type HostList } from '@acp/kernel';
+import { Type } from 'typebox';
+import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
+import { TelegramUpdate, toIncoming } from './telegram-updates.ts';
+import { type ChannelConfig, ifShaped, shaped, unlessAborted, VendorApi } from './vendor-api.ts';
+
+export const TELEGRAM_URL = 'https://api.telegram.org';
+
+/** How long the vendor may keep a poll open. */
+const POLL_SEC = 25;
+/** An empty answer that comes sooner is a server's that does not wait: it is asked again after as long. */
+const LEAST_MS = 1000;
+const FILE_MS = 60_000;
+
+const Answer = Type.Object({
+  ok: Type.Boolean(),
+  result: Type.Optional(Type.Unknown()),
+  description: Type.Optional(Type.String()),
+  parameters: Type.Optional(Type.Object({ retry_after: Type.Optional(Type.Number()) })),
+});
+const Me = Type.Object({ id: Type.Number(), username: Type.Optional(Type.String()) });
+const Updates = Type.Array(Type.Object({ update_id: Type.Number() }));
+const Sent = Type.Object({ message_id: Type.Number() });
+const File = Type.Object({ file_path: Type.Optional(Type.String()) });
+
+const updateOf = createValidator(TelegramUpdate, 'update');
+
+/** A bot that asks for its updates itself (`getUpdates`): no address of ours has to be reachable for the vendor. */
+export class Telegram implements ChannelLink {
+  readonly #api: VendorApi;
+  readonly #token: string;
+  readonly #files: typeof fetch;
+  #bot = { id: '', name: '' };
+
+  /** @throws ChannelFailure for what is no token: it becomes part of an address */
+  constructor(config: ChannelConfig, token: string, list: HostList | null) {
+    if (!/^\d{1,20}:[\w-]{1,100}$/.test(token))
+      throw new ChannelFailure('the secret of bot_token is no token of a bot', { refused: true });
+    this.#token = token;
+    this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list);
+    const { hostname, host } = this.#api.base;
+    const isUsual = host === new URL(TELEGRAM_URL).host;
+    this.#files = createGuardedFetch({
+      egress: 'public',
+      only_hosts: [hostname],
+      allow_hosts: isUsual ? [] : [hostname],
+    }).within(list);
+  }
+
+  async receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void> {
+    const me = shaped(Me, await this.#call('getMe', {}, signal));
+    this.#bot = { id: String(me.id), name: me.username ?? '' };
+    events.connected(this.#bot);
+    let offset = update_offset;
+    while (!signal.aborted) {
+      const begin = performance.now();
+      const query = { offset, timeout: POLL_SEC, allowed_updates: ['message', 'callback_query'] };
+      const result = await this.#call('getUpdates', query, signal, (POLL_SEC + 10) * 1000);
+      events.seen();
+      const updates = shaped(Updates, result);
+      if (updates.length === 0) {
+        const early = LEAST_MS - (performance.now() - begin);
+        if (early > 0) await pause(early, undefined, { signal });
+        continue;
+      }
+      const next = Math.max(...updates.map(({ update_id }) => update_id)) + 1;
+      // Asked with the number behind them, the vendor forgets them: they are stored by then.
+      if (await events.store(this.#read(updates), next)) offset = next;
+      else await pause(LEAST_MS, undefined, { signal });
+    }
+  }
+
+  #read(updates: readonly unknown[]): ChannelIncoming[] {
+    return updates.flatMap((each) => {
+      const update = ifShaped(updateOf, each);
+      return (update && toIncoming(update, this.#bot)) ?? [];
+    });
+  }
+
+  async speak(
+    { conversation, thread, reply_to, piece, buttons }: Spoken,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const message = {
+      chat_id: conversation,
+      ...(thread !== '' && { message_thread_id: Number(thread) }),
+      ...(reply_to !== null && {
+        reply_parameters: { message_id: Number(reply_to), allow_sending_without_reply: true },
+      }),
+      // An address in the text must not be fetched by anybody because it was written.
+      link_preview_options: { is_disabled: true },
+      ...(buttons.length > 0 && {
+        reply_markup: {
+          inline_keyboard: [buttons.map(({ label, value }) => ({ text: label, callback_data: value }))],
+        },
+      }),
+    };
+    const result = await this.#formatted('sendMessage', message, piece, signal);
+    return String(shaped(Sent, result).message_id);
+  }
+
+  async change(
+    conversation: string,
+    message_id: string,
+    piece: Spoken['piece'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const message = {
+      chat_id: conversation,
+      message_id: Number(message_id),
+      link_preview_options: { is_disabled: true },
+    };
+    await this.#formatted('editMessageText', message, piece, signal);
+  }
+
+  /** With markup; without it where the vendor can't read that. */
+  async #formatted(
+    method: string,
+    message: object,
+    piece: Spoken['piece'],
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    try {
+      return await this.#call(method, { ...message, text: piece.text, parse_mode: 'HTML' }, signal);
+    } catch (error) {
+      if (!(error instanceof ChannelFailure && /can't parse entities/i.test(error.message))) throw error;
+      return this.#call(method, { ...message, text: piece.plain }, signal);
+    }
+  }
+
+  async answer(callback: string, text: string, signal: AbortSignal): Promise<void> {
+    await this.#call(
+      'answerCallbackQuery',
+      { callback_query_id: callback, text: text.slice(0, 200) },
+      signal,
+    );
+  }
+
+  async fetchFile({ source }: ChannelFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const { file_path = '' } = shaped(File, await this.#call('getFile', { file_id: source }, signal));
+    // A server of one's own may tell a path on its own disk: that is nobody's to read.
+    const segments = file_path.split('/');
+    if (file_path === '' || segments.some((part) => part === '' || part === '..' || part === '.'))
+      throw new ChannelFailure('the file can’t be fetched', { hopeless: true });
+    const path = segments.map((part) => encodeURIComponent(part)).join('/');
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
+    return unlessAborted(signal, limit, FILE_MS, async () => {
+      const base = this.#api.base.href.replace(/\/+$/, '');
+      const answer = await this.#files(`${base}/file/bot${this.#token}/${path}`, {
+        redirect: 'manual',
+        signal: limit,
+      });
+      if (!answer.ok || answer.body === null)
+        throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
+          hopeless: answer.status < 500,
+        });
+      return answer.body as AsyncIterable<Uint8Array>;
+    });
+  }
+
+  async #call(
+    method: string,
+    body: Record<string, unknown>,
+    signal: AbortSignal,
+    time_ms?: number,
+  ): Promise<unknown> {
+    const path = `/bot${this.#token}/${method}`;
+    const { status, body: told } = await this.#api.post(path, body, {
+      signal,
+      ...(time_ms !== undefined && { time_ms }),
+    });
+    const answer = ifShaped((value) => shaped(Answer, value), told);
+    if (answer?.ok === true) return answer.result;
+    const words = `it answered ${status}${answer?.description === undefined ? '' : `: ${answer.description.slice(0, 200)}`}`;
+    throw new ChannelFailure(words, {
+      refused: status === 401 || (status === 404 && method === 'getMe'),
+      answered: true,
+      hopeless: status === 400 || status === 403,
+      pause_sec: status === 429 ? (answer?.parameters?.retry_after ?? 5) : null,
+    });
+  }
+}

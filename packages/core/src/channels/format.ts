@@ -1,0 +1,189 @@
+/** Markdown as Telegram (HTML) and Slack (mrkdwn) take it, in pieces that they take. Pure. */
+import type { ChannelKind } from '@acp/contract';
+import MarkdownIt from 'markdown-it';
+
+type Token = ReturnType<InstanceType<typeof MarkdownIt>['parse']>[number];
+
+/** A piece as it is sent, and the same without any markup, for a vendor that stumbles over it. */
+export interface Piece {
+  text: string;
+  plain: string;
+}
+
+interface Dialect {
+  escape: (text: string) => string;
+  strong: readonly [string, string];
+  em: readonly [string, string];
+  s: readonly [string, string];
+  code: readonly [string, string];
+  pre: readonly [string, string];
+  link(href: string): readonly [string, string];
+  /** Of the Markdown of one piece, and of what becomes of it; in UTF-16 units. */
+  longest: { source: number; made: number };
+}
+
+const escapeMarkup = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const dialects: Record<ChannelKind, Dialect> = {
+  // Telegram counts 4,096 after the markup is taken off.
+  telegram: {
+    escape: escapeMarkup,
+    strong: ['<b>', '</b>'],
+    em: ['<i>', '</i>'],
+    s: ['<s>', '</s>'],
+    code: ['<code>', '</code>'],
+    pre: ['<pre>', '</pre>'],
+    link: (href) => [`<a href="${escapeMarkup(href).replaceAll('"', '&quot;')}">`, '</a>'],
+    longest: { source: 3800, made: 12_000 },
+  },
+  // Escaped, nothing in it is a mention, a channel or a call to everybody. Slack cuts at 40,000.
+  slack: {
+    escape: escapeMarkup,
+    strong: ['*', '*'],
+    em: ['_', '_'],
+    s: ['~', '~'],
+    code: ['`', '`'],
+    pre: ['```\n', '\n```'],
+    link: (href) => [`<${escapeMarkup(href).replaceAll('|', '%7C')}|`, '>'],
+    longest: { source: 12_000, made: 38_000 },
+  },
+};
+
+/** What is longer stands in the service alone. */
+const MOST_PIECES = 10;
+const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
+
+const parser = new MarkdownIt({ html: false, linkify: false, breaks: true });
+
+/** @param rest stands at the end of a text that is cut, in Markdown */
+export function piecesOf(kind: ChannelKind, markdown: string, rest: string): Piece[] {
+  const { longest } = dialects[kind];
+  const sources = splitMarkdown(markdown.trim(), longest.source);
+  const kept = sources.length <= MOST_PIECES ? sources : [...sources.slice(0, MOST_PIECES), rest];
+  return kept.flatMap((source) => madeOf(kind, source));
+}
+
+/** Escapes may make five characters of one: what became too long is split again. */
+function madeOf(kind: ChannelKind, source: string): Piece[] {
+  const dialect = dialects[kind];
+  const text = render(dialect, source);
+  if (text.trim() === '')
+    return source.trim() === '' ? [] : [{ text: dialect.escape(source), plain: source }];
+  if (text.length <= dialect.longest.made || source.length < 200) return [{ text, plain: source }];
+  return splitMarkdown(source, Math.ceil(source.length / 2)).flatMap((half) => madeOf(kind, half));
+}
+
+/** Between paragraphs, lines or words; a block of code that is cut is closed and opened again. */
+export function splitMarkdown(markdown: string, longest: number): string[] {
+  const pieces: string[] = [];
+  let left = markdown;
+  while (left.length > longest) {
+    const cut = placeToCut(left, longest);
+    const head = left.slice(0, cut);
+    left = left.slice(cut).replace(/^\n+/, '');
+    const fence = openFence(head);
+    pieces.push(fence === null ? head.trimEnd() : `${head.trimEnd()}\n${fence.mark}`);
+    if (fence !== null) left = `${fence.line}\n${left}`;
+  }
+  if (left.trim() !== '') pieces.push(left);
+  return pieces.filter((piece) => piece.trim() !== '');
+}
+
+/** What closes a block of code is added to a piece: there is room for it. */
+const ROOM = 20;
+
+function placeToCut(text: string, longest: number): number {
+  const window = text.slice(0, longest - ROOM);
+  for (const mark of ['\n\n', '\n', ' ']) {
+    const at = window.lastIndexOf(mark);
+    if (at > window.length / 2) return at;
+  }
+  // Not between the halves of a character.
+  return /[\uD800-\uDBFF]$/.test(window) ? window.length - 1 : window.length;
+}
+
+const LONGEST_FENCE_LINE = 60;
+
+function openFence(text: string): { mark: string; line: string } | null {
+  let open: { mark: string; line: string } | null = null;
+  for (const line of text.split('\n')) {
+    const mark = /^ {0,3}(`{3,8}|~{3,8})/.exec(line)?.[1];
+    if (mark === undefined) continue;
+    if (open === null) open = { mark, line: line.trim().slice(0, LONGEST_FENCE_LINE) };
+    else if (mark.startsWith(open.mark)) open = null;
+  }
+  return open;
+}
+
+function render(dialect: Dialect, source: string): string {
+  const blocks: string[] = [];
+  const lists: { next: number | null }[] = [];
+  let quotes = 0;
+  let marker = '';
+  let row: string[] | null = null;
+  const put = (text: string): void => {
+    const lead = '&gt; '.repeat(quotes);
+    const indent = '   '.repeat(Math.max(0, lists.length - 1));
+    const lines = `${marker}${text}`
+      .split('\n')
+      .map((line, at) => `${lead}${indent}${at > 0 && marker !== '' ? '  ' : ''}${line}`);
+    // Items of a list stand close together.
+    const close = lists.length > 0 && blocks.length > 0 ? '' : '\n';
+    blocks.push(`${blocks.length === 0 ? '' : close}${lines.join('\n')}`);
+    marker = '';
+  };
+  const tokens = parser.parse(source, {});
+  for (const [at, token] of tokens.entries()) {
+    const { type } = token;
+    if (type === 'bullet_list_open') lists.push({ next: null });
+    else if (type === 'ordered_list_open') lists.push({ next: Number(token.attrGet('start') ?? 1) });
+    else if (type === 'bullet_list_close' || type === 'ordered_list_close') lists.pop();
+    else if (type === 'list_item_open') marker = markerOf(lists.at(-1));
+    else if (type === 'blockquote_open') quotes += 1;
+    else if (type === 'blockquote_close') quotes -= 1;
+    else if (type === 'fence' || type === 'code_block') put(preOf(dialect, token.content));
+    else if (type === 'hr') put('———');
+    else if (type === 'tr_open') row = [];
+    else if (type === 'tr_close') {
+      put((row ?? []).join(' | '));
+      row = null;
+    } else if (type === 'inline') {
+      const heading = tokens[at - 1]?.type === 'heading_open';
+      const text = inline(dialect, token.children ?? [], heading);
+      if (row === null) put(heading ? dialect.strong.join(text) : text);
+      else row.push(text);
+    }
+  }
+  return blocks.join('\n');
+}
+
+function markerOf(list: { next: number | null } | undefined): string {
+  if (list === undefined || list.next === null) return '• ';
+  list.next += 1;
+  return `${list.next - 1}. `;
+}
+
+const preOf = ({ pre, escape }: Dialect, code: string): string =>
+  pre.join(escape(code.replace(/\n$/, '').replaceAll('```', "'''")));
+
+function inline(dialect: Dialect, tokens: readonly Token[], heading: boolean): string {
+  const links: string[] = [];
+  let text = '';
+  for (const token of tokens) {
+    const [, name = '', edge = ''] = /^(strong|em|s)_(open|close)$/.exec(token.type) ?? [];
+    if (name === 'strong' && heading) continue;
+    if (name !== '') text += dialect[name as 'strong' | 'em' | 's'][edge === 'open' ? 0 : 1];
+    else if (token.type === 'code_inline') text += dialect.code.join(dialect.escape(token.content));
+    else if (token.type === 'softbreak' || token.type === 'hardbreak') text += '\n';
+    else if (token.type === 'link_open') {
+      const href = String(token.attrGet('href') ?? '');
+      const [open, close] = SAFE_LINK.test(href) ? dialect.link(href) : ['', ''];
+      text += open;
+      links.push(close);
+    } else if (token.type === 'link_close') text += links.pop() ?? '';
+    // Pictures are not fetched by anybody: their address would tell it what the text says.
+    else text += dialect.escape(token.content);
+  }
+  return text;
+}

@@ -1,0 +1,109 @@
+import { ChannelIncoming, createValidator } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText, storableText } from '@acp/kernel';
+import { and, asc, eq, lte, sql } from 'drizzle-orm';
+import { type ChannelHold, lockHeld } from './holder.ts';
+
+const { channel_inbox, channels } = schema;
+
+const validate = createValidator(ChannelIncoming, 'incoming');
+
+/** Of one channel: while so much waits nothing more is taken, and the vendor keeps it. */
+const MOST_PENDING = 500;
+/** One that can't be dealt with is given up then. */
+const ATTEMPTS = 5;
+const PAUSE_SEC = 2;
+const TEXT_BYTES = 100_000;
+const REFUSED_GROUPS = 10;
+
+export interface StoredIncoming {
+  id: string;
+  incoming: ChannelIncoming;
+}
+
+/**
+ * Stores what came, once, before the vendor is told that it has arrived: with Telegram's number behind it, in one step.
+ * Of conversations of several people only those that are allowed count; of the others the last are remembered.
+ * @returns false where nothing was stored: the hold is lost, or too much waits
+ */
+export async function storeIncoming(
+  tx: Tx,
+  hold: ChannelHold,
+  came: readonly ChannelIncoming[],
+  update_offset: number | null = null,
+): Promise<boolean> {
+  const channel = await lockHeld(tx, hold);
+  if (channel === undefined) return false;
+  const counted = came.filter(
+    ({ kind, is_private, conversation }) =>
+      is_private || kind === 'press' || channel.groups.includes(conversation),
+  );
+  if (counted.length > 0) {
+    const waiting = await tx.$count(channel_inbox, pendingOf(hold.channel_id));
+    if (waiting >= MOST_PENDING) return false;
+    await tx
+      .insert(channel_inbox)
+      .values(counted.map((incoming) => storedRow(hold.channel_id, incoming)))
+      .onConflictDoNothing();
+  }
+  const refused = came
+    .filter((each) => !counted.includes(each))
+    .map(({ conversation, title }) => ({ id: conversation, title: cutText(storableText(title), 200) }));
+  if (update_offset === null && refused.length === 0) return true;
+  const known = [...refused.toReversed(), ...channel.refused_groups];
+  const refused_groups = known
+    .filter((group, at) => known.findIndex(({ id }) => id === group.id) === at)
+    .slice(0, REFUSED_GROUPS);
+  await tx
+    .update(channels)
+    .set({
+      ...(update_offset !== null && { update_offset: Math.max(update_offset, channel.update_offset) }),
+      ...(refused.length > 0 && { refused_groups }),
+    })
+    .where(eq(channels.id, channel.id));
+  return true;
+}
+
+function storedRow(channel_id: string, incoming: ChannelIncoming) {
+  const text = cutText(storableText(incoming.text), TEXT_BYTES);
+  const payload = JSON.parse(storableText(JSON.stringify({ ...incoming, text }))) as ChannelIncoming;
+  return { channel_id, external_id: incoming.external_id, payload };
+}
+
+const pendingOf = (channel_id: string) =>
+  and(eq(channel_inbox.channel_id, channel_id), eq(channel_inbox.status, 'pending'));
+
+/** What is to be dealt with next; to be locked by `takeIncoming`. Null: of what waits nothing is due. */
+export async function nextIncoming(
+  tx: Tx,
+  { channel_id }: Pick<ChannelHold, 'channel_id'>,
+): Promise<StoredIncoming | undefined> {
+  const [row] = await tx
+    .select({ id: channel_inbox.id, payload: channel_inbox.payload })
+    .from(channel_inbox)
+    .where(and(pendingOf(channel_id), lte(channel_inbox.next_attempt_at, sql`now()`)))
+    .orderBy(asc(channel_inbox.seq))
+    .limit(1);
+  return row && { id: row.id, incoming: validate(row.payload) };
+}
+
+/** In the transaction of what comes of it. @returns false where somebody has dealt with it */
+export async function finishIncoming(tx: Tx, id: string): Promise<boolean> {
+  const done = await tx
+    .update(channel_inbox)
+    .set({ status: 'done', payload: null, next_attempt_at: null })
+    .where(and(eq(channel_inbox.id, id), eq(channel_inbox.status, 'pending')))
+    .returning({ id: channel_inbox.id });
+  return done.length > 0;
+}
+
+/** It could not be dealt with: once more after a pause, and then no more. */
+export async function postponeIncoming(tx: Tx, id: string, error: string): Promise<void> {
+  const over = sql`attempts + 1 >= ${ATTEMPTS}`;
+  await tx.execute(sql`
+    update channel_inbox set attempts = attempts + 1, error = ${cutText(storableText(error), 500)},
+      status = case when ${over} then 'failed' else status end,
+      payload = case when ${over} then null else payload end,
+      next_attempt_at = case when ${over} then null else now() + make_interval(secs => ${PAUSE_SEC} * 2 ^ attempts) end
+    where id = ${id} and status = 'pending'`);
+}

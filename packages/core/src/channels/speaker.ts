@@ -1,0 +1,84 @@
+import type { UserActor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { cutText, storableText } from '@acp/kernel';
+import { eq, sql } from 'drizzle-orm';
+import { recordChanges } from '../activity/index.ts';
+import { pairedUser, pairIdentity } from '../identity/index.ts';
+import { codeHash } from './people.ts';
+import { changeOfChannel, type ChannelRow } from './present.ts';
+
+const { channel_strangers } = schema;
+
+/** Wrong codes of one identity in as many minutes. */
+const MOST_TRIES = 5;
+const TRIES_MINUTES = 10;
+/** Of a channel, in a day: nobody beyond is answered. */
+const MOST_STRANGERS = 10_000;
+
+/** Who speaks, with the rights in this company alone; undefined for whoever is not paired, not active or no member. */
+export async function speakerOf(
+  tx: Tx,
+  channel: Pick<ChannelRow, 'id' | 'company_id'>,
+  external_id: string,
+): Promise<UserActor | undefined> {
+  return pairedUser(tx, { channel_id: channel.id, company_id: channel.company_id, external_id });
+}
+
+/** Whether a stranger is to be told what the bot is, which happens once. */
+export async function isNewStranger(tx: Tx, channel_id: string, external_id: string): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    insert into channel_strangers (channel_id, external_id)
+    select ${channel_id}::uuid, ${external_id}
+    where (select count(*) from (select from channel_strangers where channel_id = ${channel_id} limit ${MOST_STRANGERS}) s)
+      < ${MOST_STRANGERS}
+    on conflict do nothing returning external_id`);
+  return rows.length > 0;
+}
+
+export type Pairing =
+  | { how: 'paired'; user: UserActor }
+  | { how: 'wrong' }
+  /** Not even looked at; @param told for the first time */
+  | { how: 'too_many'; told: boolean };
+
+/** Pairs whoever sends the code with the user whom it was made for. A right code counts once, five wrong ones end the trying. */
+export async function pairByCode(
+  tx: Tx,
+  channel: ChannelRow,
+  person: { id: string; name: string },
+  code: string,
+): Promise<Pairing> {
+  const tries = await countTry(tx, channel.id, person.id);
+  if (tries === undefined || tries > MOST_TRIES) return { how: 'too_many', told: tries === MOST_TRIES + 1 };
+  const { rows } = await tx.execute<{ user_id: string }>(sql`
+    delete from channel_pairing_codes p using users u, memberships m
+    where p.channel_id = ${channel.id} and p.code_hash = ${codeHash(code)} and p.expires_at > now()
+      and u.id = p.user_id and u.is_active and m.user_id = u.id and m.company_id = ${channel.company_id}
+    returning p.user_id`);
+  const [made] = rows;
+  if (made === undefined) return { how: 'wrong' };
+  await pairIdentity(tx, {
+    channel_id: channel.id,
+    company_id: channel.company_id,
+    channel: channel.kind as 'slack' | 'telegram',
+    user_id: made.user_id,
+    external_id: person.id,
+    external_name: cutText(storableText(person.name), 200),
+  });
+  await tx.delete(channel_strangers).where(eq(channel_strangers.external_id, person.id));
+  const user = await speakerOf(tx, channel, person.id);
+  if (user === undefined) return { how: 'wrong' };
+  await recordChanges(tx, user, [changeOfChannel(channel, 'channel.paired', { user_id: made.user_id })]);
+  return { how: 'paired', user };
+}
+
+/** Counted before it is looked at, in a row that others wait for. Undefined: there are too many strangers. */
+async function countTry(tx: Tx, channel_id: string, external_id: string): Promise<number | undefined> {
+  await isNewStranger(tx, channel_id, external_id);
+  const over = sql`created_at < now() - make_interval(mins => ${TRIES_MINUTES})`;
+  const { rows } = await tx.execute<{ failures: number }>(sql`
+    update channel_strangers set failures = case when ${over} then 1 else failures + 1 end,
+      created_at = case when ${over} then now() else created_at end
+    where channel_id = ${channel_id} and external_id = ${external_id} returning failures`);
+  return rows[0]?.failures;
+}

@@ -1,0 +1,82 @@
+import type { ChannelIncoming, UserActor } from '@acp/contract';
+import { schema, type Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import type { ChannelRow } from './present.ts';
+
+const { agents, channel_threads } = schema;
+
+export type ThreadRow = typeof channel_threads.$inferSelect;
+
+const MOST_LISTED = 50;
+
+/** The thread of this person here; made with the first word that is said. */
+export async function lockThread(
+  tx: Tx,
+  channel: Pick<ChannelRow, 'id'>,
+  { user_id }: Pick<UserActor, 'user_id'>,
+  { conversation, thread, message_id, is_private }: ChannelIncoming,
+): Promise<ThreadRow> {
+  const place = { channel_id: channel.id, user_id, conversation, thread };
+  const last_message = is_private ? null : message_id;
+  const [row] = await tx
+    .insert(channel_threads)
+    .values({ ...place, last_message })
+    .onConflictDoUpdate({
+      target: [
+        channel_threads.channel_id,
+        channel_threads.conversation,
+        channel_threads.thread,
+        channel_threads.user_id,
+      ],
+      set: { last_message, updated_at: sql`now()` },
+    })
+    .returning();
+  return row!;
+}
+
+/** Agents that a person may talk with. */
+export async function agentsAtHand(
+  tx: Tx,
+  company_id: string,
+): Promise<{ id: string; name: string; title: string | null; role: string }[]> {
+  return tx
+    .select({ id: agents.id, name: agents.name, title: agents.title, role: agents.role })
+    .from(agents)
+    .where(
+      and(
+        eq(agents.company_id, company_id),
+        isNull(agents.deleted_at),
+        isNull(agents.parent_agent_id),
+        sql`${agents.status} not in ('terminated', 'pending_approval')`,
+      ),
+    )
+    .orderBy(asc(agents.name), asc(agents.id))
+    .limit(MOST_LISTED);
+}
+
+/**
+ * Who answers in a thread: whom the person chose there, the channel's own, whom the person chose last elsewhere in the
+ * channel, or the only one there is. @throws conflict where that is nobody
+ */
+export async function agentFor(tx: Tx, channel: ChannelRow, thread: ThreadRow): Promise<string> {
+  if (thread.agent_id !== null) return thread.agent_id;
+  const { rows } = await tx.execute<{ agent_id: string | null }>(sql`
+    select coalesce(
+      (select t.agent_id from channel_threads t where t.channel_id = ${channel.id} and t.user_id = ${thread.user_id}
+        and t.agent_id is not null order by t.updated_at desc limit 1), ${channel.default_agent_id}::uuid) as agent_id`);
+  const chosen = rows[0]?.agent_id ?? null;
+  if (chosen !== null) return chosen;
+  const [only, another] = await agentsAtHand(tx, channel.company_id);
+  if (only !== undefined && another === undefined) return only.id;
+  throw conflict('choose an agent first: !agents shows them');
+}
+
+/** What is said in the thread from now on belongs to this chat. */
+export async function keepChat(tx: Tx, { id }: Pick<ThreadRow, 'id'>, chat_id: string | null): Promise<void> {
+  await tx.update(channel_threads).set({ chat_id }).where(eq(channel_threads.id, id));
+}
+
+export async function chooseAgent(tx: Tx, { id }: Pick<ThreadRow, 'id'>, agent_id: string): Promise<void> {
+  await tx.update(channel_threads).set({ agent_id, chat_id: null }).where(eq(channel_threads.id, id));
+}

@@ -1,0 +1,206 @@
+/** People in Slack and Telegram over two tiers: paired, answered, asked; with a scheduler that is killed in between. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Approval, Channel, Chat, ChatMessage, PairingCode } from '@acp/contract';
+import {
+  type FakeSlack,
+  type FakeTelegram,
+  type ServiceProcess,
+  startFakeSlack,
+  startFakeTelegram,
+  waitFor,
+} from '@acp/testkit';
+import { randomBytes } from 'node:crypto';
+import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
+
+let tiers: TwoTiers;
+let telegram: FakeTelegram & { token: string };
+let slack: FakeSlack;
+let scheduler: ServiceProcess;
+let company_id: string;
+let agents: { id: string; name: string }[];
+const ADA = 77;
+
+beforeAll(async () => {
+  [telegram, slack] = [await startFakeTelegram(), await startFakeSlack()];
+  tiers = await startTwoTiers('channels', {
+    SERVICE_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    SERVICE_TELEGRAM_API_URL: telegram.url,
+    SERVICE_SLACK_API_URL: slack.url,
+  });
+  tiers.model.setScript(({ messages }) => `You said **${messages.at(-1)!.content.split('\n').at(-1)}**`);
+  scheduler = await tiers.startScheduler();
+  ({ company_id, agents } = await createTeam(tiers.api, ['Ada', 'Bob']));
+  const { api } = tiers;
+  const me = await api.call<{ id: string }>('GET', '/api/me');
+  await api.send('POST', `/api/companies/${company_id}/members`, { user_id: me.id, role: 'admin' });
+  const secrets = { TG: telegram.token, SLACK_BOT: slack.bot_token, SLACK_APP: slack.app_token };
+  for (const [name, value] of Object.entries(secrets))
+    await api.call('POST', `/api/companies/${company_id}/secrets`, { name, value });
+});
+afterAll(async () => {
+  await tiers.stop();
+  await Promise.all([telegram.close(), slack.close()]);
+});
+
+const channel = async (input: object): Promise<Channel> => {
+  const made = await tiers.api.call<Channel>('POST', `/api/companies/${company_id}/channels`, input);
+  return waitFor(async () => {
+    const now = await tiers.api.call<Channel>('GET', `/api/channels/${made.id}`);
+    return now.status === 'connected' ? now : undefined;
+  });
+};
+const code = async ({ id }: Channel) => tiers.api.call<PairingCode>('POST', `/api/me/channels/${id}/code`);
+const saidTo = (user: number) =>
+  telegram.messages.filter(({ chat_id }) => chat_id === String(user)).map(({ text }) => text);
+const approval = async (title: string) =>
+  tiers.api.call<Approval>('POST', `/api/companies/${company_id}/approvals`, { type: 'action', title });
+
+describe('a Telegram channel', () => {
+  let made: Channel;
+
+  it('connects, and pairs by a code whoever sends it; a stranger is told once what it is', async () => {
+    made = await channel({
+      name: 'telegram',
+      kind: 'telegram',
+      bot_token: '${secret:TG}',
+      default_agent_id: agents[0]!.id,
+    });
+    expect(made.bot_name).toBe('fake_bot');
+    telegram.says(5, 'hello');
+    telegram.says(5, 'hello?');
+    await waitFor(() => saidTo(5).length === 1);
+    telegram.says(5, 'ABCDEFGH');
+    await waitFor(() => saidTo(5).length === 2);
+    expect(saidTo(5)[0]).toContain('ask for a code in your profile');
+    expect(saidTo(5)[1]).toContain('not known');
+
+    const { code: given, link } = await code(made);
+    expect(link).toBe(`https://t.me/fake_bot?start=${given}`);
+    telegram.says(ADA, `/start ${given}`);
+    await waitFor(() => saidTo(ADA).length === 1);
+    expect(saidTo(ADA)[0]).toContain('You are paired');
+    // It counts once.
+    telegram.says(6, given);
+    await waitFor(() => saidTo(6).length === 1);
+    expect(saidTo(6)[0]).toContain('not known');
+  });
+
+  it('passes words to an agent, and the agent’s to the person; another agent has a chat of its own', async () => {
+    telegram.says(ADA, 'one');
+    await waitFor(() => saidTo(ADA).includes('You said <b>one</b>'));
+    telegram.says(ADA, '/agent bob');
+    await waitFor(() => saidTo(ADA).includes('You are talking with <b>Bob</b> now.'));
+    telegram.says(ADA, 'two');
+    await waitFor(() => saidTo(ADA).includes('You said <b>two</b>'));
+    const chats = await tiers.api.call<Chat[]>('GET', `/api/companies/${company_id}/chats`);
+    expect(chats.map(({ agent_id, channel: held }) => [agent_id, held])).toEqual([
+      [agents[1]!.id, 'telegram'],
+      [agents[0]!.id, 'telegram'],
+    ]);
+  });
+
+  it('asks for a decision with buttons, which count once and for the version that was shown', async () => {
+    await tiers.api.call('PUT', `/api/me/channels/${made.id}/notify`, { notify: ['approvals'] });
+    const { id } = await approval('Buy paint');
+    const asked = await waitFor(() => telegram.messages.find(({ text }) => text.includes('Buy paint')));
+    telegram.presses(ADA, asked.message_id, 'Approve');
+    telegram.presses(ADA, asked.message_id, 'Approve');
+    telegram.presses(5, asked.message_id, 'Reject');
+    await waitFor(() => !asked.reply_markup);
+    expect(asked.text).toContain('approved by');
+    const resolved = await tiers.api.call<Approval>('GET', `/api/approvals/${id}`);
+    expect(resolved.status).toBe('approved');
+    await waitFor(() => telegram.calls.filter(({ method }) => method === 'answerCallbackQuery').length === 3);
+    const answers = telegram.calls.filter(({ method }) => method === 'answerCallbackQuery');
+    expect(answers.map(({ body }) => body.text)).toEqual([
+      'Approved.',
+      'It is approved already.',
+      'You are not paired.',
+    ]);
+  });
+
+  it('waits as long as the vendor wants, and sends a long text in pieces, in order', async () => {
+    telegram.refuse('sendMessage', 429, { description: 'Too Many Requests', parameters: { retry_after: 1 } });
+    const words = 'word '.repeat(1500);
+    tiers.model.setScript(() => words);
+    telegram.says(ADA, 'long');
+    await waitFor(() => saidTo(ADA).filter((text) => text.startsWith('word')).length === 2, {
+      timeout_ms: 20_000,
+    });
+    const pieces = saidTo(ADA).filter((text) => text.startsWith('word'));
+    expect(pieces.every((piece) => piece.length <= 4096)).toBe(true);
+    expect(pieces.join(' ').split('word')).toHaveLength(1501);
+  });
+
+  it('whose scheduler is killed loses nothing and says nothing twice', async () => {
+    tiers.model.setScript(({ messages }) => `Answer to ${messages.at(-1)!.content.split('\n').at(-1)}`);
+    telegram.says(ADA, 'before');
+    await waitFor(() => saidTo(ADA).includes('Answer to before'));
+    scheduler.kill('SIGKILL');
+    await scheduler.ended;
+    telegram.says(ADA, 'during');
+    scheduler = await tiers.startScheduler();
+    telegram.says(ADA, 'after');
+    await waitFor(() => saidTo(ADA).includes('Answer to after'), { timeout_ms: 30_000 });
+    for (const word of ['before', 'during', 'after'])
+      expect(saidTo(ADA).filter((text) => text === `Answer to ${word}`)).toHaveLength(1);
+    const [, chat] = await tiers.api.call<Chat[]>('GET', `/api/companies/${company_id}/chats`);
+    expect(chat).toBeDefined();
+  });
+
+  it('stops speaking with who has ended the pairing', async () => {
+    await tiers.api.send('DELETE', `/api/me/channels/${made.id}`);
+    const before = saidTo(ADA).length;
+    telegram.says(ADA, 'still there?');
+    await waitFor(() => saidTo(ADA).length === before + 1);
+    expect(saidTo(ADA).at(-1)).toContain('ask for a code');
+    expect(telegram.complaints).toEqual([]);
+  });
+});
+
+describe('a Slack channel', () => {
+  const said = () => slack.messages.map(({ text, channel: to, thread_ts }) => [to, thread_ts, text]);
+
+  it('talks in direct messages and in threads of channels that are allowed; each thread is a chat', async () => {
+    tiers.model.setScript(({ messages }) => `You said **${messages.at(-1)!.content.split('\n').at(-1)}**`);
+    const made = await channel({
+      name: 'slack',
+      kind: 'slack',
+      bot_token: '${secret:SLACK_BOT}',
+      app_token: '${secret:SLACK_APP}',
+      default_agent_id: agents[0]!.id,
+      groups: ['C1'],
+    });
+    slack.says('UADA', (await code(made)).code);
+    await waitFor(() => slack.messages.some(({ text }) => text.includes('You are paired')));
+    slack.says('UADA', 'direct');
+    await waitFor(() => said().some(([, , text]) => text === 'You said *direct*'));
+    slack.repeat();
+    const mention = { type: 'app_mention', channel_type: 'channel', ts: '1800000000.000001' };
+    slack.says('UADA', '<@UBOT> in public', { ...mention, channel: 'C1' });
+    slack.says('UADA', '<@UBOT> elsewhere', { ...mention, channel: 'C2' });
+    await waitFor(() => said().some(([, , text]) => text === 'You said *in public*'));
+    expect(said().slice(1)).toEqual([
+      ['DUADA', undefined, 'You said *direct*'],
+      ['C1', '1800000000.000001', 'You said *in public*'],
+    ]);
+    const { refused_groups } = await tiers.api.call<Channel>('GET', `/api/channels/${made.id}`);
+    expect(refused_groups).toEqual([{ id: 'C2', title: 'C2' }]);
+    const chats = await tiers.api.call<Chat[]>('GET', `/api/companies/${company_id}/chats`);
+    expect(chats.filter(({ channel: held }) => held === 'slack')).toHaveLength(2);
+
+    await tiers.api.call('PUT', `/api/me/channels/${made.id}/notify`, { notify: ['approvals'] });
+    const { id } = await approval('Paint the wall');
+    const asked = await waitFor(() => slack.messages.find(({ text }) => text.includes('Paint the wall')));
+    // Another connection takes over, as Slack demands every hour or so.
+    slack.disconnect();
+    await waitFor(() => slack.calls.filter(({ method }) => method === 'apps.connections.open').length === 2);
+    slack.presses('UADA', asked.ts, 'Reject');
+    await waitFor(() => asked.text.includes('rejected by'));
+    expect((await tiers.api.call<Approval>('GET', `/api/approvals/${id}`)).status).toBe('rejected');
+    expect(slack.complaints).toEqual([]);
+    const [first] = chats;
+    const messages = await tiers.api.call<ChatMessage[]>('GET', `/api/chats/${first!.id}/messages`);
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+});
