@@ -1,25 +1,33 @@
 import type { CostSummary, CostSummaryQuery } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { invalid, isTimestamp } from '@acp/kernel';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 
-const groupings = {
+type GroupBy = NonNullable<CostSummaryQuery['group_by']>;
+
+/** By what entries are put together, as it is stored, and how that is shown of a group. */
+const groupings: Readonly<Record<GroupBy, { of: SQL; key: SQL; label: SQL }>> = {
   agent: {
-    key: sql`e.agent_id::text`,
-    label: sql`(select a.name from agents a where a.id = max(e.agent_id::text)::uuid)`,
+    of: sql`e.agent_id`,
+    key: sql`part.agent::text`,
+    label: sql`(select a.name from agents a where a.id = part.agent)`,
   },
   project: {
-    key: sql`e.project_id::text`,
-    label: sql`(select p.name from projects p where p.id = max(e.project_id::text)::uuid)`,
+    of: sql`e.project_id`,
+    key: sql`part.project::text`,
+    label: sql`(select p.name from projects p where p.id = part.project)`,
   },
-  model: { key: sql`e.model`, label: sql`max(e.model)` },
+  model: { of: sql`e.model`, key: sql`part.model`, label: sql`part.model` },
   day: {
-    key: sql`to_char(e.occurred_at at time zone 'UTC', 'YYYY-MM-DD')`,
-    label: sql`to_char(max(e.occurred_at) at time zone 'UTC', 'YYYY-MM-DD')`,
+    of: sql`date_trunc('day', e.occurred_at at time zone 'UTC')`,
+    key: sql`to_char(part.day, 'YYYY-MM-DD')`,
+    label: sql`to_char(part.day, 'YYYY-MM-DD')`,
   },
 };
 
 interface Row extends Record<string, unknown> {
+  /** Index of what it is grouped by. */
+  grouped: number;
   key: string | null;
   label: string | null;
   cost_usd: string;
@@ -36,31 +44,78 @@ interface Row extends Record<string, unknown> {
 export async function summarizeCosts(
   tx: Tx,
   company_id: string,
-  { from, to, group_by = 'agent' }: CostSummaryQuery,
+  { group_by = 'agent', ...span }: CostSummaryQuery,
 ): Promise<CostSummary> {
-  const { key, label } = groupings[group_by];
-  const order = group_by === 'day' ? sql`key` : sql`cost_usd desc, key`;
+  const [summary] = await summarizeCostsBy(tx, company_id, span, [group_by]);
+  return summary!;
+}
+
+/** As `summarizeCosts`, several of them at once: the entries are read a single time. In the order of `groups`. */
+export async function summarizeCostsBy(
+  tx: Tx,
+  company_id: string,
+  { from, to }: Omit<CostSummaryQuery, 'group_by'>,
+  groups: readonly GroupBy[],
+): Promise<CostSummary[]> {
+  const list = (part: (group: GroupBy, index: number) => SQL) => sql.join(groups.map(part), sql`, `);
+  const name = (group: GroupBy) => sql.raw(group);
+  const ofGroup = (part: (group: GroupBy) => SQL) =>
+    sql`case part.grouped ${sql.join(
+      groups.map((group, index) => sql`when ${sql.raw(String(index))} then ${part(group)}`),
+      sql` `,
+    )} end`;
+  const days = groups.includes('day') ? sql`part.day` : sql`null::timestamp`;
+  // Runs are told apart by a grouping of their own: to count them within the groups, each group would have to be sorted.
   const { rows } = await tx.execute<Row>(sql`
-    select *, sum(cost_usd) over () as total_usd from (
-      select ${key} as key, ${label} as label, sum(e.cost_usd) as cost_usd, sum(e.input_tokens) as input_tokens,
-        sum(e.output_tokens) as output_tokens, count(distinct e.run_id)::int as runs
-      from cost_events e
-      where e.company_id = ${company_id}
-        and e.occurred_at >= coalesce(${instant(from, 'from')}::timestamptz, '-infinity')
-        and e.occurred_at < coalesce(${instant(to, 'to')}::timestamptz, 'infinity')
-      group by 1
-    ) part order by ${order}`);
+    select grouped, ${ofGroup((group) => groupings[group].key)} as key, ${ofGroup((group) => groupings[group].label)} as label,
+      cost_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
+    from (
+      select ${sql.join(
+        groups.map((group, index) => sql`(1 - grouping(${name(group)})) * ${sql.raw(String(index))}`),
+        sql` + `,
+      )} as grouped, ${list(name)},
+        sum(cost_usd) as cost_usd, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
+        count(run_id)::int as runs
+      from (
+        select ${list((group) => sql`${groupings[group].of} as ${name(group)}`)}, e.run_id,
+          sum(e.cost_usd) as cost_usd, sum(e.input_tokens) as input_tokens, sum(e.output_tokens) as output_tokens
+        from cost_events e
+        where e.company_id = ${company_id}
+          and e.occurred_at >= coalesce(${instant(from, 'from')}::timestamptz, '-infinity')
+          and e.occurred_at < coalesce(${instant(to, 'to')}::timestamptz, 'infinity')
+        group by ${list((_, index) => sql.raw(String(index + 1)))}, e.run_id
+      ) of_run group by grouping sets (${list((group) => sql`(${name(group)})`)})
+    ) part order by grouped, ${days}, cost_usd desc, key`);
+  return groups.map((_, index) => {
+    const own = rows.filter(({ grouped }) => grouped === index);
+    return { total_usd: Number(own[0]?.total_usd ?? 0), groups: own.map(presentGroup) };
+  });
+}
+
+function presentGroup({ key, label, cost_usd, input_tokens, output_tokens, runs }: Row) {
   return {
-    total_usd: Number(rows[0]?.total_usd ?? 0),
-    groups: rows.map((row) => ({
-      key: row.key,
-      label: row.label,
-      cost_usd: Number(row.cost_usd),
-      input_tokens: Number(row.input_tokens),
-      output_tokens: Number(row.output_tokens),
-      runs: row.runs,
-    })),
+    key,
+    label,
+    cost_usd: Number(cost_usd),
+    input_tokens: Number(input_tokens),
+    output_tokens: Number(output_tokens),
+    runs,
   };
+}
+
+/** What the company has spent since each of the instants, the earliest first. */
+export async function spentSince(
+  tx: Tx,
+  company_id: string,
+  earliest: string,
+  later: string,
+): Promise<[number, number]> {
+  const { rows } = await tx.execute<{ all: number; late: number }>(sql`
+    select coalesce(sum(e.cost_usd), 0)::float8 as all,
+      coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${later}::timestamptz), 0)::float8 as late
+    from cost_events e where e.company_id = ${company_id} and e.occurred_at >= ${earliest}::timestamptz`);
+  const { all, late } = rows[0]!;
+  return [all, late];
 }
 
 /** What an agent has cost today and in this month (UTC): one statement over its own index. */

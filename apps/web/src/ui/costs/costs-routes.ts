@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { listAgents, listCostEvents, listProjects, summarizeCosts } from '@acp/core';
+import { listAgents, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { pageOf } from '../kit/table.ts';
@@ -14,17 +14,22 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 
 async function loadSpending({ tx, user, company_id }: UiContext, month: Month): Promise<SpendingView> {
   const { from, to } = month;
-  const by = async (group_by: 'day' | 'agent' | 'project' | 'model') =>
-    summarizeCosts(tx, company_id, { from, to, group_by });
+  const groups = ['day', 'agent', 'project', 'model'] as const;
+  const [by_day, by_agent, by_project, by_model] = await summarizeCostsBy(
+    tx,
+    company_id,
+    { from, to },
+    groups,
+  );
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return {
     month,
     today: new Date().toISOString().slice(0, 10),
-    by_day: await by('day'),
-    by_agent: await by('agent'),
-    by_project: await by('project'),
-    by_model: await by('model'),
+    by_day: by_day!,
+    by_agent: by_agent!,
+    by_project: by_project!,
+    by_model: by_model!,
     present: new Set([...agents, ...projects].map(({ id }) => id)),
   };
 }
