@@ -1,4 +1,4 @@
-/** Streams of the agent-to-agent protocol, whatever begins them. */
+/** Streams of the agent-to-agent protocol, and anything at all that is sent to it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createLogger, loadConfig, newId } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
@@ -6,11 +6,13 @@ import * as fc from 'fast-check';
 import { createApp } from '../../apps/web/src/app.ts';
 import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
 import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { AtWork } from './a2a-stage.ts';
 import { type Cast, createCast } from './cast.ts';
 
 let hub: LiveHub;
 let server: WebServer;
 let cast: Cast;
+let agent: AtWork;
 let url: string;
 
 beforeAll(async () => {
@@ -25,6 +27,7 @@ beforeAll(async () => {
   const app = createApp({ database, logger, config, hub, validate_responses: true });
   server = await listen(app, { host: '127.0.0.1', port: 0 });
   cast = await createCast(database);
+  agent = new AtWork(database, cast.agent_id);
   url = `${server.url}/companies/${cast.company_id}/agents/${cast.agent_id}/a2a`;
 });
 
@@ -68,8 +71,13 @@ it('streams of anything at all begin with an answer, end when they are left, and
     fc.record({ id: word, taskId: word }, { requiredKeys: [] }),
     fc.record({
       message: fc.record(
-        { messageId: fc.string(), taskId: word, parts: fc.array(fc.record({ text: fc.string() })) },
-        { requiredKeys: ['messageId', 'parts'] },
+        {
+          messageId: fc.string(),
+          role: fc.constantFrom('user', 'ROLE_USER'),
+          taskId: word,
+          parts: fc.array(fc.record({ text: fc.string() })),
+        },
+        { requiredKeys: ['messageId', 'role', 'parts'] },
       ),
     }),
     fc.jsonValue(),
@@ -98,4 +106,75 @@ it('streams of anything at all begin with an answer, end when they are left, and
   const again = { jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id: mine.id } };
   const last = await first(again, 'agent');
   expect(last.text).toContain(mine.contextId);
+});
+
+it('who subscribes in 1.0 stays while the agent waits for an answer, and hears the end', async () => {
+  const { id } = await send();
+  await agent.ask(id, 'Which one?');
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  const states: string[] = [];
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    if (states.length === 0) await agent.finish(id, 'That one.');
+    states.push(...[...chunk.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state!));
+  }
+  expect([states[0], states.at(-1)]).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']);
+});
+
+it('anything at all is answered in the protocol, and another company’s tasks are not found', async () => {
+  const { id } = await send();
+  const word = fc.oneof(fc.constantFrom(id, '', 'x', newId()), fc.string());
+  const params = fc.oneof(
+    fc.record(
+      { id: word, historyLength: fc.oneof(fc.integer(), fc.constant(null)), contextId: word },
+      { requiredKeys: [] },
+    ),
+    fc.record({
+      message: fc.record(
+        {
+          messageId: fc.string(),
+          taskId: word,
+          contextId: word,
+          role: fc.constantFrom('user', 'ROLE_USER', 'agent'),
+          parts: fc.array(
+            fc.oneof(fc.record({ text: fc.string() }), fc.record({ raw: fc.string() }), fc.object()),
+          ),
+        },
+        { requiredKeys: ['messageId', 'role', 'parts'] },
+      ),
+      configuration: fc.constant({ returnImmediately: true, blocking: false }),
+    }),
+    fc.jsonValue(),
+  );
+  const method = fc.constantFrom(
+    'message/send',
+    'SendMessage',
+    'tasks/get',
+    'GetTask',
+    'tasks/cancel',
+    'CancelTask',
+    'tasks/list',
+    'ListTasks',
+    '__proto__',
+    'tasks/pushNotificationConfig/set',
+    'CreateTaskPushNotificationConfig',
+  );
+  const sent = fc.oneof(
+    fc.record({ jsonrpc: fc.constantFrom('2.0', '1.0'), id: fc.constantFrom(1, 'a', null), method, params }),
+    fc.jsonValue(),
+  );
+  await fc.assert(
+    fc.asyncProperty(sent, fc.constantFrom<Who>('agent', 'foreign_agent'), async (body, who) => {
+      const { status, text } = await first(body as object, who);
+      const { result, error } = JSON.parse(text) as { result?: object; error?: object };
+      expect([200, 400, 404]).toContain(status);
+      expect(result === undefined).toBe(error !== undefined);
+      expect(who === 'foreign_agent' ? result : undefined).toBeUndefined();
+    }),
+    { numRuns: 150 },
+  );
 });

@@ -162,7 +162,7 @@ it('an agent of the official 1.0 library does what it is asked', async () => {
 it('a notification has the task asked for at once, if it has the token; what it cost is the company’s cost', async () => {
   const done = { state: 'TASK_STATE_COMPLETED', message: { messageId: 'm', parts: [{ text: 'Ready.' }] } };
   let status: object = { state: 'TASK_STATE_WORKING' };
-  const usage = { cost_usd: 0.25, input_tokens: 1000, output_tokens: 50 };
+  const usage = { costUsd: 0.25, inputTokens: 1000, outputTokens: 50 };
   let told: { url: string; token: string } | undefined;
   faraday.behave(({ method, params }) => {
     if (method === 'CreateTaskPushNotificationConfig') {
@@ -209,7 +209,7 @@ it('a notification has the task asked for at once, if it has the token; what it 
 
 it('a peer without notifications is asked again and again; one that says it cost a fortune costs its bound', async () => {
   let asked = 0;
-  const usage = { cost_usd: 1e12, input_tokens: 1e300, output_tokens: 0 };
+  const usage = { costUsd: 1e12, inputTokens: 1e300, outputTokens: 0 };
   faraday.behave(({ method }) => {
     if (method === 'CreateTaskPushNotificationConfig')
       return { error: { code: -32_003, message: 'no notifications' } };
@@ -268,7 +268,7 @@ it('the peer’s records tell of the work it was given and of each call, in page
     if (isRefused) return { error: { code: -32_603, message: 'not today' } };
     return { result: method === 'SendMessage' ? { task } : task };
   });
-  const cheap = { cost_usd: 0.01, input_tokens: 10, output_tokens: 1 };
+  const cheap = { costUsd: 0.01, inputTokens: 10, outputTokens: 1 };
   const { id } = await delegated('Lab:Faraday', 'Recorded');
   const { id: peer_id } = (await api<Peer[]>('GET', ofCompany('a2a/peers'))).find(
     ({ label }) => label === 'Lab',

@@ -50,8 +50,9 @@ const MessagePart = Type.Object({
   url: Type.Optional(Url),
   filename: Type.Optional(Filename),
   mediaType: Type.Optional(MediaType),
-  // 0.3
-  kind: Type.Optional(Type.String()),
+  // 0.3, and as it was called before.
+  kind: Type.Optional(Type.Enum(['text', 'file', 'data'])),
+  type: Type.Optional(Type.Enum(['text', 'file', 'data'])),
   file: Type.Optional(
     Type.Object({
       bytes: Type.Optional(Type.String()),
@@ -67,7 +68,7 @@ export const A2aMessage = Type.Object({
   messageId: Type.String({ minLength: 1, maxLength: 200 }),
   contextId: Type.Optional(Nullable(Id)),
   taskId: Type.Optional(Nullable(Id)),
-  role: Type.Optional(Type.Enum(['user', 'ROLE_USER'])),
+  role: Type.Enum(['user', 'ROLE_USER']),
   parts: Type.Array(MessagePart, { minItems: 1, maxItems: 100 }),
   metadata: Metadata,
 });
@@ -129,8 +130,6 @@ export type A2aPushConfig = Static<typeof A2aPushConfig>;
 export const A2aNamesPush = Type.Object({
   id: Type.Optional(Nullable(Id)),
   taskId: Type.Optional(Nullable(Id)),
-  /** As the protocol's own definition spells it, which parsers of its JSON take as well. */
-  task_id: Type.Optional(Nullable(Id)),
   pushNotificationConfigId: Type.Optional(Nullable(Id)),
 });
 
@@ -141,6 +140,8 @@ const open = {
   scope: { by: 'none' },
   response: JsonObject,
   status: 200,
+  // To whoever has the card of this `ETag`.
+  also: [304],
   tx: 'none',
   feature: 'a2a',
 } as const;

@@ -154,7 +154,7 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
 /** Undefined where the row may also answer without a body. */
 export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema
   ? | Static<R['response']>
-    | (R['also'] extends readonly (infer S)[] ? (204 extends S ? undefined : never) : never)
+    | (R['also'] extends readonly (infer S)[] ? (S extends 204 | 304 ? undefined : never) : never)
   : void;
 
 /** Names of the path's parameters, in order. `{path*}` at its end takes all that is left, with its slashes. */

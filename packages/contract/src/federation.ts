@@ -321,13 +321,15 @@ export const PeerTask = Type.Object({
 });
 export type PeerTask = Static<typeof PeerTask>;
 
-/** What the work on a task has cost, as a service like this one says it in the `metadata` of the task. */
-export const TaskUsage = Type.Object({
-  cost_usd: Type.Number({ minimum: 0 }),
-  input_tokens: Type.Number({ minimum: 0 }),
-  output_tokens: Type.Number({ minimum: 0 }),
-});
-export type TaskUsage = Static<typeof TaskUsage>;
+/** What the work on a task has cost. */
+export interface TaskUsage {
+  cost_usd: number;
+  input_tokens: number;
+  output_tokens: number;
+}
+const Amount = Type.Number({ minimum: 0 });
+/** As a service like this one says it in the `metadata` of the task. */
+export const PeerUsage = Type.Object({ costUsd: Amount, inputTokens: Amount, outputTokens: Amount });
 export const PeerAnswer = Type.Object({
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.Object({ code: Type.Number(), message: Type.Optional(Type.String()) })),

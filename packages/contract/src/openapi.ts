@@ -10,6 +10,11 @@ type Json = Record<string, unknown>;
 const SESSION = 'session';
 const BEARER_KEY = 'bearer';
 
+const bodiless: Readonly<Record<number, Json>> = {
+  204: { description: 'Done.' },
+  304: { description: 'What the client has is as it was.' },
+};
+
 const securitySchemes = {
   [SESSION]: {
     type: 'apiKey',
@@ -89,7 +94,7 @@ function operation(row: EndpointRow, components: Components): Json {
       ...Object.fromEntries(
         [row.status, ...(row.also ?? [])].map((status) => [
           status,
-          status === 204 ? { description: 'Done.' } : successOf(row, components),
+          bodiless[status] ?? successOf(row, components),
         ]),
       ),
       ...Object.fromEntries(errorStatuses(row).map((status) => [status, errorOf(row, status, components)])),

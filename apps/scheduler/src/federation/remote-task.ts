@@ -5,8 +5,9 @@ import {
   PeerBareMessage,
   PeerReply,
   PeerTask,
+  PeerUsage,
   type TaskState,
-  TaskUsage,
+  type TaskUsage,
 } from '@acp/contract';
 import { type RemoteState, stateNamed } from '@acp/core';
 import { invalid, notFound, unavailable } from '@acp/kernel';
@@ -16,7 +17,7 @@ import type { Static } from 'typebox';
 export const readAnswer = createValidator(PeerAnswer, 'its answer');
 const readTask = createValidator(PeerTask, 'its task');
 const readReply = createValidator(PeerReply, 'its message');
-const readUsage = createValidator(TaskUsage, 'its usage');
+const readUsage = createValidator(PeerUsage, 'its usage');
 const readBare = createValidator(PeerBareMessage, 'its message');
 
 const TASK_NOT_FOUND = -32_001;
@@ -78,7 +79,8 @@ const said = ({ messageId, contextId, parts }: PeerMessage): RemoteState => ({
 /** Of another shape it says nothing. */
 function usageOf(value: unknown): TaskUsage | null {
   try {
-    return readUsage(value);
+    const { costUsd, inputTokens, outputTokens } = readUsage(value);
+    return { cost_usd: costUsd, input_tokens: inputTokens, output_tokens: outputTokens };
   } catch {
     return null;
   }

@@ -48,7 +48,8 @@ export async function cancel(caller: A2aCaller, params: Params, dialect: Dialect
   requireLicense(caller);
   const { id } = readTaskId(params);
   await caller.services
-    .transaction(async (tx) => cancelTask(tx, caller.agent, id))
+    // 0.3 counts a task that was cancelled among those that can't be; in 1.0 cancelling is idempotent.
+    .transaction(async (tx) => cancelTask(tx, caller.agent, id, dialect === '1.0'))
     .catch((error: unknown) => {
       throw translated(error, 'not_cancelable');
     });

@@ -1,5 +1,6 @@
 import { a2aEndpoints, type AgentActor } from '@acp/contract';
 import {
+  type AvailableAgent,
   availableAgent,
   readTask,
   type Task,
@@ -17,6 +18,8 @@ import { refused } from './protocol.ts';
 /** A client, by the key that it holds of the agent. */
 export interface A2aCaller extends Pick<Context<typeof a2aEndpoints.call>, 'tx' | 'services' | 'response'> {
   agent: AgentActor;
+  /** The same, as strangers see it. */
+  available: AvailableAgent;
   hub: LiveHub | null;
 }
 
@@ -26,8 +29,9 @@ export async function callerOf(
   hub: LiveHub | null,
 ): Promise<A2aCaller> {
   if (actor.kind !== 'agent' || actor.agent_id !== subject.id) throw notFound();
-  if ((await availableAgent(tx, subject.company_id, subject.id)) === undefined) throw notFound();
-  return { agent: actor, hub, tx, services, response };
+  const available = await availableAgent(tx, subject.company_id, subject.id);
+  if (available === undefined) throw notFound();
+  return { agent: actor, available, hub, tx, services, response };
 }
 
 /** Messages of a history where nothing else is asked for. */

@@ -1,6 +1,7 @@
 /** Agent cards: what strangers may know of an agent, in the shape of 1.0, or of both versions at once. */
 import type { AvailableAgent } from '@acp/core';
 import { serviceVersion } from '@acp/kernel';
+import type { Services } from '../http/services.ts';
 
 type Listed = Omit<AvailableAgent, 'skills'>;
 
@@ -10,17 +11,28 @@ export const endpointOf = (public_url: string, { company_id, id }: Listed): stri
 const INPUT_MODES = ['text/plain', 'text/markdown', 'application/json', 'application/octet-stream'];
 export const OUTPUT_MODES = ['text/markdown', 'text/plain', 'application/json', 'application/octet-stream'];
 
-const scheme = {
-  description: 'A key of the agent: `Authorization: Bearer sk_…`',
-  location: 'header',
-  name: 'Authorization',
-};
+/** A scheme of HTTP and not a key in a header: clients then write `Bearer` before what they were given. */
+const scheme = { description: 'A key of the agent', scheme: 'Bearer' };
 
 /** The service as strangers see it. */
 export interface Place {
   public_url: string;
   /** Credentials of push notifications can be kept. */
   pushes: boolean;
+}
+
+export const placeOf = ({ public_url, vault }: Pick<Services, 'public_url' | 'vault'>): Place => ({
+  public_url,
+  pushes: vault.available,
+});
+
+/** What a service like this one bears, told in its extended cards. */
+const LIMITS_EXTENSION = 'urn:acp:a2a:limits:1';
+export interface Limits {
+  waitSeconds: number;
+  maxRequestBytes: number;
+  maxHistoryMessages: number;
+  maxArtifacts: number;
 }
 
 interface Card {
@@ -30,10 +42,16 @@ interface Card {
   /** Where it is called, the preferred one first. */
   urls: readonly string[];
   skills: readonly { id: string; name: string; description: string; tags: string[] }[];
+  limits?: Limits | undefined;
 }
 
-/** @param version what the client asked for by `A2A-Version` */
-export function cardOfAgent(agent: AvailableAgent, place: Place, version: string | undefined): object {
+/** @param version what the client asked for by `A2A-Version` @param limits of an extended card */
+export function cardOfAgent(
+  agent: AvailableAgent,
+  place: Place,
+  version: string | undefined,
+  limits?: Limits,
+): object {
   const { public_url } = place;
   const { role, title, company_name, skills } = agent;
   const own = { id: role, name: title ?? role, description: describe(agent), tags: [role] };
@@ -42,6 +60,7 @@ export function cardOfAgent(agent: AvailableAgent, place: Place, version: string
     description: describe(agent),
     company_name,
     urls: [endpointOf(public_url, agent)],
+    limits,
     skills:
       skills.length === 0
         ? [own]
@@ -89,7 +108,9 @@ const describe = ({ description, title, role }: Listed): string => description?.
 const isFirst = (version: string | undefined): boolean => version?.trim().startsWith('1.') ?? false;
 
 function shaped(card: Card, { public_url, pushes }: Place, version: string | undefined): object {
-  const { name, description, company_name, urls, skills } = card;
+  const { name, description, company_name, urls, skills, limits } = card;
+  const about = 'What a request and its answer may come to, and how long a message waits for its task.';
+  const extensions = [{ uri: LIMITS_EXTENSION, description: about, required: false, params: limits }];
   const first = {
     name,
     description,
@@ -98,31 +119,28 @@ function shaped(card: Card, { public_url, pushes }: Place, version: string | und
     ),
     provider: { organization: company_name, url: public_url },
     version: serviceVersion().version,
-    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: false },
-    securitySchemes: { apiKey: { apiKeySecurityScheme: scheme } },
-    securityRequirements: [{ schemes: { apiKey: { list: [] } } }],
+    // Who looks at a directory calls none: the extended card is one agent's.
+    capabilities: {
+      streaming: true,
+      pushNotifications: pushes,
+      extendedAgentCard: urls.length === 1,
+      ...(limits && { extensions }),
+    },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: scheme } },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: INPUT_MODES,
     defaultOutputModes: OUTPUT_MODES,
     skills,
   };
   if (isFirst(version)) return first;
-  const { description: about, location, name: header } = scheme;
   return {
     ...first,
     protocolVersion: '1.0',
     url: urls[0] ?? `${public_url}/`,
     preferredTransport: 'JSONRPC',
     additionalInterfaces: urls.map((url) => ({ url, transport: 'JSONRPC' })),
-    securitySchemes: {
-      apiKey: {
-        ...first.securitySchemes.apiKey,
-        type: 'apiKey',
-        in: location,
-        name: header,
-        description: about,
-      },
-    },
-    security: [{ apiKey: [] }],
-    supportsAuthenticatedExtendedCard: false,
+    securitySchemes: { bearer: { ...first.securitySchemes.bearer, type: 'http', ...scheme } },
+    security: [{ bearer: [] }],
+    supportsAuthenticatedExtendedCard: first.capabilities.extendedAgentCard,
   };
 }

@@ -1,10 +1,13 @@
 /** Which act does what. */
-import type { Dialect } from '@acp/core';
+import { type Dialect, MAX_TASK_ARTIFACTS } from '@acp/core';
 import { sendJson } from '../http/answer.ts';
+import { MAX_JSON_BYTES } from '../http/json-body.ts';
 import type { Params, RpcRequest } from '../json-rpc/messages.ts';
 import { cancel, getTask, listAll, send } from './acts.ts';
-import type { A2aCaller } from './caller.ts';
-import { type Act, type Method, refused } from './protocol.ts';
+import { type A2aCaller, MAX_HISTORY } from './caller.ts';
+import { cardOfAgent, placeOf } from './cards.ts';
+import type { Act, Method } from './protocol.ts';
+import { inCamelCase } from './proto-names.ts';
 import { deletePush, getPush, listPush, setPush } from './push.ts';
 import { streamMessage, subscribe } from './streams.ts';
 
@@ -25,7 +28,7 @@ const answers: Readonly<Partial<Record<Act, Answer>>> = {
   push_get: getPush,
   push_list: listPush,
   push_delete: deletePush,
-  extended_card: () => Promise.reject(refused('no_extended_card', 'there is no extended card')),
+  extended_card: extendedCard,
 };
 
 /** @param wait_ms how long a send may wait for its task @throws RpcError, or a ServiceError of the act behind it */
@@ -35,8 +38,25 @@ export async function dispatch(
   { act, dialect }: Method,
   wait_ms: number,
 ): Promise<void> {
-  if (act === 'stream') return streamMessage(caller, request, dialect);
-  if (act === 'subscribe') return subscribe(caller, request, dialect);
-  const result = await answers[act]!(caller, request.params, dialect, wait_ms);
+  const params = dialect === '1.0' ? inCamelCase(request.params) : request.params;
+  if (act === 'stream') return streamMessage(caller, { ...request, params }, dialect);
+  if (act === 'subscribe') return subscribe(caller, { ...request, params }, dialect);
+  const result = await answers[act]!(caller, params, dialect, wait_ms);
   return sendJson(caller.response, 200, JSON.stringify({ jsonrpc: '2.0', id: request.id, result }));
+}
+
+/** The card for who may call the agent: with what it bears. */
+async function extendedCard(
+  { available, services }: A2aCaller,
+  _params: Params,
+  dialect: Dialect,
+  wait_ms: number,
+): Promise<object> {
+  const version = dialect === '1.0' ? dialect : undefined;
+  return cardOfAgent(available, placeOf(services), version, {
+    waitSeconds: wait_ms / 1000,
+    maxRequestBytes: MAX_JSON_BYTES,
+    maxHistoryMessages: MAX_HISTORY,
+    maxArtifacts: MAX_TASK_ARTIFACTS,
+  });
 }

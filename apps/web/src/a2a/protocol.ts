@@ -52,7 +52,6 @@ const refusals = {
   push_unsupported: [-32_003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
   unsupported: [-32_004, 'UNSUPPORTED_OPERATION'],
   content_type: [-32_005, 'CONTENT_TYPE_NOT_SUPPORTED'],
-  no_extended_card: [-32_007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
   version: [-32_009, 'VERSION_NOT_SUPPORTED'],
 } as const;
 

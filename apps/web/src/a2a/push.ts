@@ -70,7 +70,7 @@ export async function deletePush(
 
 /** In 0.3 `id` is the task's, in 1.0 the configuration's. */
 async function named(caller: A2aCaller, params: Params, dialect: Dialect) {
-  const { id, task_id, taskId = task_id, pushNotificationConfigId } = readNames(params);
+  const { id, taskId, pushNotificationConfigId } = readNames(params);
   const isFlat = dialect === '1.0' || Boolean(taskId);
   const task = await taskNamed(caller, (isFlat ? taskId : id) ?? '');
   return { task_id: task.id, config_id: (isFlat ? id : null) || pushNotificationConfigId || null };

@@ -2,15 +2,15 @@
 import { a2aEndpoints as rows } from '@acp/contract';
 import { availableAgent, availableAgents } from '@acp/core';
 import { notFound } from '@acp/kernel';
+import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { handle, type Route } from '../http/handle.ts';
-import type { Services } from '../http/services.ts';
+import { type Context, handle, type Route } from '../http/handle.ts';
 import { malformed, METHOD_NOT_FOUND, readMessage, RpcError } from '../json-rpc/messages.ts';
 import { errorMessage, knownError, sendRpcError } from '../json-rpc/send-error.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { openEventStream } from '../live/event-stream.ts';
 import { callerOf } from './caller.ts';
-import { cardOfAgent, directoryCard, type Place } from './cards.ts';
+import { cardOfAgent, directoryCard, placeOf } from './cards.ts';
 import { dispatch } from './dispatch.ts';
 import { type Method, methods, requireVersion } from './protocol.ts';
 
@@ -25,15 +25,17 @@ const VERSION_HEADER = 'a2a-version';
 
 export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
   return [
-    handle(rows.directory, async ({ tx, params, services, request, response }) => {
+    handle(rows.directory, async (context) => {
+      const { tx, params, services, request } = context;
       const found = await availableAgents(tx, params.companyId!);
       if (found === undefined) throw notFound();
-      return card(response, directoryCard(found, placeOf(services), request.get(VERSION_HEADER)));
+      return card(context, directoryCard(found, placeOf(services), request.get(VERSION_HEADER)));
     }),
-    handle(rows.card, async ({ tx, params, services, request, response }) => {
+    handle(rows.card, async (context) => {
+      const { tx, params, services, request } = context;
       const agent = await availableAgent(tx, params.companyId!, params.agentId!);
       if (agent === undefined) throw notFound();
-      return card(response, cardOfAgent(agent, placeOf(services), request.get(VERSION_HEADER)));
+      return card(context, cardOfAgent(agent, placeOf(services), request.get(VERSION_HEADER)));
     }),
     handle(rows.call, async (context) => {
       const { request, response, body } = context;
@@ -60,12 +62,26 @@ const inAnswer = (error: unknown): unknown =>
     ? new RpcError(error.code, error.message, { data: error.data })
     : error;
 
-const placeOf = ({ public_url, vault }: Services): Place => ({ public_url, pushes: vault.available });
+type CardContext = Pick<Context<typeof rows.card>, 'request' | 'response' | 'status'>;
 
-function card(response: Response, value: object) {
+/** Clients ask for cards again and again: who has this one is told so. */
+function card(context: CardContext, value: object): Record<string, unknown> | undefined {
+  const { request, response } = context;
+  const digest = createHash('sha256').update(JSON.stringify(value)).digest('base64url');
   response.setHeader('Vary', 'A2A-Version');
   response.setHeader('Cache-Control', 'public, max-age=60');
-  return { ...value };
+  const etag = `"${digest.slice(0, 27)}"`;
+  response.setHeader('ETag', etag);
+  // Not `request.fresh`, for which `Cache-Control: no-cache`, that fetch adds by itself, is a wish for the whole.
+  if (
+    !request
+      .get('if-none-match')
+      ?.split(/\s*,\s*/)
+      .includes(etag)
+  )
+    return { ...value };
+  context.status(304);
+  return undefined;
 }
 
 /** Clients that want a stream read errors from one. A defect is the error handler's, which logs it. */

@@ -1,5 +1,5 @@
 /** Streams of a task: as it stands, then each change, until it rests. Every event is an answer to the one request. */
-import { endedTaskStates, restingTaskStates } from '@acp/contract';
+import { endedTaskStates, restingTaskStates, type TaskState } from '@acp/contract';
 import {
   agentWordsAfter,
   type Task,
@@ -23,7 +23,11 @@ import { TaskWatch } from './task-watch.ts';
 export async function streamMessage(caller: A2aCaller, request: RpcRequest, dialect: Dialect): Promise<void> {
   const message = readSentMessage(request.params, dialect);
   const task = await take(caller, message, dialect);
-  await follow(caller, task.id, request, dialect, message.history_length);
+  await follow(caller, task.id, request, {
+    dialect,
+    history_length: message.history_length,
+    over: restingTaskStates,
+  });
 }
 
 /** @throws RpcError in 1.0 for a task that has ended: nothing comes of it any more */
@@ -32,15 +36,23 @@ export async function subscribe(caller: A2aCaller, request: RpcRequest, dialect:
   const task = await taskNamed(caller, id);
   if (dialect === '1.0' && endedTaskStates.includes(task.state))
     throw refused('unsupported', `the task is ${task.state}`);
-  await follow(caller, task.id, request, dialect, 0);
+  // Who subscribes in 1.0 stays with the task also while it waits for an answer.
+  const over = dialect === '1.0' ? endedTaskStates : restingTaskStates;
+  await follow(caller, task.id, request, { dialect, history_length: 0, over });
+}
+
+interface Following {
+  dialect: Dialect;
+  history_length: number | undefined;
+  /** The states in which the stream ends. */
+  over: readonly TaskState[];
 }
 
 async function follow(
   caller: A2aCaller,
   task_id: string,
   { id }: RpcRequest,
-  dialect: Dialect,
-  history_length: number | undefined,
+  { dialect, history_length, over }: Following,
 ): Promise<void> {
   const { agent, hub, response } = caller;
   if (hub === null) throw unavailable('this process has no live stream');
@@ -56,11 +68,11 @@ async function follow(
     openEventStream(response);
     tell(writeSent(writer, shown!));
     const seen = new Seen(task, artifacts);
-    if (restingTaskStates.includes(task.state)) {
+    if (over.includes(task.state)) {
       // In 0.3 a stream ends with an event that says so.
       if (dialect === '0.3') tell(statusEvent(writer, task, true));
     } else {
-      while (!seen.rests && (await watch.changed()))
+      while (!over.includes(seen.state) && (await watch.changed()))
         for (const event of await seen.news(caller, writer)) tell(event);
     }
   } finally {
@@ -81,8 +93,8 @@ class Seen {
     this.#artifacts = new Map(artifacts.map(({ id, changed_at }) => [id, changed_at.getTime()]));
   }
 
-  get rests(): boolean {
-    return restingTaskStates.includes(this.#task.state);
+  get state(): TaskState {
+    return this.#task.state;
   }
 
   /** Events for what is new: artifacts, what the agent said, the state. */

@@ -3,18 +3,18 @@ import { invalid, tooLarge } from '@acp/kernel';
 import express from 'express';
 import type { Request, Response } from 'express';
 
-const MAX_BYTES = 1024 * 1024;
+export const MAX_JSON_BYTES = 1024 * 1024;
 // Deeper than any honest adapter_config; JSON.stringify and jsonb recurse.
 const MAX_DEPTH = 64;
 
-const parse = express.json({ limit: MAX_BYTES, strict: false });
+const parse = express.json({ limit: MAX_JSON_BYTES, strict: false });
 
 /** The parsed body; undefined where the request has none. Throws 400 or 413; the parser's errors are mapped in errors.ts. */
 export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
   const { 'content-length': length, 'transfer-encoding': transfer } = request.headers;
   if (transfer === undefined && (length === undefined || length === '0')) return undefined;
   // The parser would first read all of what it is going to refuse.
-  if (Number(length) > MAX_BYTES) throw tooLarge('payload too large');
+  if (Number(length) > MAX_JSON_BYTES) throw tooLarge('payload too large');
   if (!request.is('json')) throw invalid('the body must be application/json');
   await new Promise<void>((resolve, reject) => {
     parse(request, response, (error?: unknown) => {

@@ -1,4 +1,4 @@
-import type { AgentActor } from '@acp/contract';
+import { type AgentActor, endedTaskStates } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -9,16 +9,17 @@ import { clientActor } from './client.ts';
 import { readTask } from './read-tasks.ts';
 
 /**
- * Cancels the issue and what runs for it; a cancelled one stays so.
- * @throws notFound, conflict where the task came to another end
+ * Cancels the issue and what runs for it.
+ * @param again whether a task that was cancelled may be cancelled once more, which changes nothing
+ * @throws notFound, conflict where the task has ended
  */
-export async function cancelTask(tx: Tx, agent: AgentActor, id: string): Promise<void> {
+export async function cancelTask(tx: Tx, agent: AgentActor, id: string, again: boolean): Promise<void> {
   const client = clientActor(agent);
   const task = await readTask(tx, agent.agent_id, id);
   const issue = task && (await findIssue(tx, task.id));
   if (!issue) throw notFound();
-  if (task.state === 'canceled') return;
-  if (task.state === 'completed') throw conflict('the task is completed');
+  if (task.state === 'canceled' && again) return;
+  if (endedTaskStates.includes(task.state)) throw conflict(`the task is ${task.state}`);
   await updateIssue(tx, client, issue, { status: 'cancelled' });
   const called_off = await cancelRuns(tx, sql`r.issue_id = ${issue.id}`, 'cancelled by A2A client');
   await recordChanges(tx, client, called_off);

@@ -43,9 +43,16 @@ export function writeTask(writer: Writer, { task, history, artifacts }: ShownTas
     status: writeStatus(writer, task),
     ...(artifacts !== undefined && { artifacts: artifacts.map((each) => writeArtifact(writer, each)) }),
     ...(history !== undefined && { history: history.map((each) => writeMessage(writer, task, each)) }),
-    metadata: { usage: task.usage },
+    metadata: { usage: writeUsage(task.usage) },
   };
 }
+
+/** In the protocol's spelling of names, which goes for metadata too. */
+const writeUsage = ({ cost_usd, input_tokens, output_tokens }: Task['usage']): object => ({
+  costUsd: cost_usd,
+  inputTokens: input_tokens,
+  outputTokens: output_tokens,
+});
 
 function writeStatus(writer: Writer, task: Task): object {
   const { state, said, changed_at } = task;
@@ -96,19 +103,24 @@ function writePart(writer: Writer, part: TaskPart): object {
 const urlOf = (writer: Writer, { attachment_id, url }: TaskPart): string =>
   attachment_id ? download(writer, attachment_id) : (url ?? '');
 
-function writeArtifact(writer: Writer, { id, name, text, url, file, type }: TaskArtifact): object {
+function writeArtifact(writer: Writer, { id, name, text, url, file, type, metadata }: TaskArtifact): object {
   const parts: TaskPart[] = [];
   if (text) parts.push({ text, media_type: 'text/markdown' });
-  if (url) parts.push({ url });
+  if (url) parts.push({ url, ...(type === 'file' && { filename: name, ...mediaTypeOf(metadata ?? {}) }) });
   if (file) parts.push({ attachment_id: id, filename: name, media_type: file.content_type });
+  // What has neither words nor a place is its data.
+  if (parts.length === 0 && metadata !== null) parts.push({ data: metadata });
   return {
     artifactId: id,
     name,
     // At least one, by the protocol: a product without more is its title.
     parts: (parts.length === 0 ? [{ text: name }] : parts).map((part) => writePart(writer, part)),
-    metadata: { type, ...(file && { size_bytes: file.size_bytes }) },
+    metadata: { type, ...(file && { sizeBytes: file.size_bytes }) },
   };
 }
+
+const mediaTypeOf = ({ media_type }: Record<string, unknown>): Pick<TaskPart, 'media_type'> =>
+  typeof media_type === 'string' ? { media_type } : {};
 
 /** The first event of a stream, and the result of a send. */
 export const writeSent = (writer: Writer, shown: ShownTask): object =>

@@ -11,7 +11,7 @@ export { listTasks, readTask } from './read-tasks.ts';
 export type { Task, TaskPage, TaskQuery } from './read-tasks.ts';
 export { agentWordsAfter, taskHistory } from './task-history.ts';
 export type { TaskMessage } from './task-history.ts';
-export { taskArtifacts } from './task-artifacts.ts';
+export { MAX_TASK_ARTIFACTS, taskArtifacts } from './task-artifacts.ts';
 export type { TaskArtifact } from './task-artifacts.ts';
 export { artifactEvent, stateNamed, statusEvent, writeSent, writeTask } from './dialect.ts';
 export type { Dialect, ShownTask, Writer } from './dialect.ts';

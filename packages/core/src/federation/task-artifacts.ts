@@ -8,6 +8,8 @@ export interface TaskArtifact {
   /** Of a work product. */
   text: string | null;
   url: string | null;
+  /** Of a work product that has any. */
+  metadata: Record<string, unknown> | null;
   /** Of a file: its download is at the attachment. */
   file: { content_type: string; size_bytes: number } | null;
   /** `report`, `pull_request` …; `file`. */
@@ -16,7 +18,7 @@ export interface TaskArtifact {
 }
 
 /** Of one task. */
-const MAX_ARTIFACTS = 100;
+export const MAX_TASK_ARTIFACTS = 100;
 
 interface ArtifactRow extends Record<string, unknown> {
   task_id: string;
@@ -24,6 +26,7 @@ interface ArtifactRow extends Record<string, unknown> {
   name: string;
   text: string | null;
   url: string | null;
+  metadata: string | null;
   content_type: string | null;
   size_bytes: string | null;
   type: string;
@@ -38,16 +41,17 @@ export async function taskArtifacts(
   if (task_ids.length === 0) return new Map();
   const things = sql`
     select * from (
-      select w.id, w.title as name, w.summary as text, w.url, null::text as content_type, null::bigint as size_bytes,
+      select w.id, w.title as name, w.summary as text, w.url, nullif(w.metadata, '{}')::text as metadata,
+        null::text as content_type, null::bigint as size_bytes,
         w.type, w.created_at, w.updated_at as changed_at
       from work_products w where w.issue_id = task.id
       union all
-      select a.id, a.filename, null, null, a.content_type, a.size_bytes, 'file', a.created_at, a.created_at
+      select a.id, a.filename, null, null, null, a.content_type, a.size_bytes, 'file', a.created_at, a.created_at
       from attachments a where a.issue_id = task.id and a.created_by_agent_id is not null
-    ) each order by created_at desc, id desc limit ${MAX_ARTIFACTS}`;
+    ) each order by created_at desc, id desc limit ${MAX_TASK_ARTIFACTS}`;
   const { rows } = await tx.execute<ArtifactRow>(sql`
     select task.id as task_id, thing.* from unnest(${`{${task_ids.join(',')}}`}::uuid[]) as task(id)
-    cross join lateral (${withinBytes(things, ['name', 'text', 'url'])}) thing`);
+    cross join lateral (${withinBytes(things, ['name', 'text', 'url', 'metadata'])}) thing`);
   const byTask = new Map<string, TaskArtifact[]>();
   for (const row of rows) byTask.set(row.task_id, [toArtifact(row), ...(byTask.get(row.task_id) ?? [])]);
   return byTask;
@@ -58,11 +62,21 @@ function toArtifact({
   name,
   text,
   url,
+  metadata,
   content_type,
   size_bytes,
   type,
   changed_at,
 }: ArtifactRow): TaskArtifact {
   const file = content_type === null ? null : { content_type, size_bytes: Number(size_bytes) };
-  return { id, name, text, url, file, type, changed_at: new Date(changed_at) };
+  return {
+    id,
+    name,
+    text,
+    url,
+    metadata: metadata === null ? null : (JSON.parse(metadata) as Record<string, unknown>),
+    file,
+    type,
+    changed_at: new Date(changed_at),
+  };
 }

@@ -1,6 +1,6 @@
 /** Webhooks of a single task: a client of the agent-to-agent protocol asks to be told, and is until the task is over. */
 import { schema, type Tx } from '@acp/db';
-import { conflict, newId, notFound, type Vault } from '@acp/kernel';
+import { conflict, newId, type Vault } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { assertAllowedUrl } from '../providers/index.ts';
 import type { WebhookRow } from './present.ts';
@@ -67,13 +67,9 @@ export async function listTaskWebhooks(tx: Tx, issue_id: string): Promise<TaskWe
     .orderBy(asc(webhooks.config_id));
 }
 
-/** @throws notFound */
+/** One that is gone already stays so. */
 export async function deleteTaskWebhook(tx: Tx, issue_id: string, config_id: string): Promise<void> {
-  const gone = await tx
-    .delete(webhooks)
-    .where(and(eq(webhooks.issue_id, issue_id), eq(webhooks.config_id, config_id)))
-    .returning({ id: webhooks.id });
-  if (gone.length === 0) throw notFound();
+  await tx.delete(webhooks).where(and(eq(webhooks.issue_id, issue_id), eq(webhooks.config_id, config_id)));
 }
 
 /** Those of tasks that ended more than `days` ago. @returns how many, at most `limit` */
