@@ -2,19 +2,21 @@
 // shell and a few tools, and the second vendor's CLI where it was given.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   type AdapterEvent,
   type AdapterTask,
-  containerName,
   type ContainerSpec,
   execute,
   killMarked,
   labelledContainers,
   markedProcesses,
-  removeContainer,
+  Reach,
+  removeRunContainers,
 } from '@acp/adapters';
 import { newId } from '@acp/kernel';
 import { startFakeVendorModel, waitFor } from '@acp/testkit';
@@ -39,7 +41,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await Promise.all(run_ids.map(async (id) => removeContainer(engine, containerName(id))));
+  await Promise.all(run_ids.map(async (id) => removeRunContainers(engine, id)));
   await Promise.all(run_ids.map(killMarked));
   run_ids = [];
   await rm(folder, { recursive: true, force: true });
@@ -176,6 +178,89 @@ describe('a container', () => {
     expect(await left(task)).toEqual(nothing);
   });
 });
+
+/** Told by its first argument what there is to find; what each way came to is one line of its result. */
+const TRIES = `
+import http from 'node:http';
+import net from 'node:net';
+import dgram from 'node:dgram';
+import fs from 'node:fs';
+import os from 'node:os';
+const { listed, other, outside } = JSON.parse(process.argv[2]);
+const said = {};
+const attempt = async (way, work) => {
+  said[way] = await Promise.race([work(), new Promise((done) => setTimeout(done, 3000, 'shut'))]).catch(() => 'shut');
+};
+const reach = (to) => () => new Promise((done, failed) => {
+  const one = net.connect({ timeout: 2000, ...to }, () => done('reached'));
+  for (const event of ['error', 'timeout']) one.once(event, () => (one.destroy(), failed(new Error(event))));
+});
+const get = (url) => async () => { const got = await fetch(url); return got.ok ? await got.text() : 'shut'; };
+await attempt('listed', get(\`http://localhost:\${listed}/x\`));
+await attempt('another port of the machine', get(\`http://localhost:\${other}/x\`));
+await attempt('metadata', get('http://169.254.169.254/latest'));
+await attempt('a host of nobody’s list', get('http://example.com/'));
+await attempt('the machine’s address', reach({ host: outside, port: listed }));
+await attempt('a bridge', reach({ host: '10.88.0.1', port: listed }));
+await attempt('a name server', async () => { const { lookup } = await import('node:dns/promises'); return (await lookup('example.com')).address; });
+await attempt('udp', () => new Promise((done, failed) => {
+  const one = dgram.createSocket('udp4');
+  one.on('error', failed);
+  one.send('x', 53, '8.8.8.8', (err) => (err ? failed(err) : done('sent')));
+}));
+await attempt('the proxy’s socket', async () => fs.readdirSync('/run/service').join());
+said.interfaces = Object.keys(os.networkInterfaces()).join();
+process.stdout.write(JSON.stringify({ summary: JSON.stringify(said) }), () => process.exit(0));
+`;
+
+(process.env.CONTAINER_TEST_NODE === 'yes' ? describe : describe.skip)(
+  'a container whose company has a list',
+  () => {
+    it('reaches what is on it by the proxy, and nothing else', async () => {
+      const servers = [1, 2].map(() => createServer((_asked, answer) => answer.end('answered')));
+      for (const server of servers) await new Promise<void>((done) => server.listen(0, '0.0.0.0', done));
+      const [listed = 0, other = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+      const outside = Object.values(networkInterfaces())
+        .flatMap((each) => each ?? [])
+        .find(({ internal, family }) => !internal && family === 'IPv4');
+      const reach = new Reach({ places: [{ host: 'localhost', port: listed }] });
+      const about = JSON.stringify({ listed, other, outside: outside?.address ?? '127.0.0.1' });
+      const command = ['/usr/bin/node', '/home/agent/tries.mjs', about];
+      try {
+        const task = await taskOf({ command }, { reach, pids: 128 });
+        await writeFile(path.join(task.program!.home, 'tries.mjs'), TRIES);
+        const { said, failure } = await collect(task);
+        expect(failure).toBeUndefined();
+        const { interfaces, listed: got, ...ways } = JSON.parse(said) as Record<string, string>;
+        expect([interfaces, got]).toEqual(['lo', 'answered']);
+        expect(Object.entries(ways).filter(([, came_to]) => came_to !== 'shut')).toEqual([]);
+        expect(Object.keys(ways)).toHaveLength(8);
+        expect(reach.takeRefused().map(({ host, port }) => `${host}:${port}`)).toEqual([
+          `localhost:${other}`,
+          '169.254.169.254:80',
+          'example.com:80',
+        ]);
+        expect(await left(task)).toEqual(nothing);
+      } finally {
+        for (const server of servers) server.close();
+      }
+    });
+
+    it('called off leaves neither its container nor the one that leads it out', async () => {
+      const reach = new Reach({ places: [] });
+      const task = await taskOf({ command: ['/bin/sh', '-c', 'while true; do sleep 1; done'] }, { reach });
+      const stop = new AbortController();
+      const going = collect(task, stop.signal);
+      await waitFor(async () => (await left(task)).containers.length === 2, {
+        timeout_ms: 30_000,
+        what: 'both containers',
+      });
+      stop.abort();
+      expect((await going).failure).toMatchObject({ category: 'cancelled' });
+      expect(await left(task)).toEqual(nothing);
+    });
+  },
+);
 
 (hasCli ? describe : describe.skip)('the second CLI in a container', () => {
   it('runs in the agent’s home, reaches its model, and its session outlives the container', async () => {

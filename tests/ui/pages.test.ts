@@ -80,6 +80,9 @@ it('a link of the navigation leads to a page, and nobody is offered what is refu
 it('a form is done by the API’s own handler, but where only a page does it', () => {
   const own = actions.filter(([, { handler }]) => handler !== undefined).map(([path]) => path);
   expect(own.toSorted()).toEqual([
+    '/companies/{companyId}/egress',
+    '/companies/{companyId}/egress/add',
+    '/companies/{companyId}/egress/delete',
     '/companies/{companyId}/knowledge/index/discard',
     '/companies/{companyId}/knowledge/index/promote',
     '/routine-triggers/{triggerId}/signing-mode',

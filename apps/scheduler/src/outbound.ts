@@ -4,6 +4,7 @@ import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import { ChannelHost } from './channels/channel-host.ts';
+import { watchLists } from './egress/known-lists.ts';
 import { PeerLink } from './federation/peer-link.ts';
 import { KnowledgeKeeper } from './knowledge/knowledge-keeper.ts';
 import { MessageSender } from './messages/message-sender.ts';
@@ -22,6 +23,7 @@ interface OutboundParts {
 }
 
 export function openOutbound(parts: OutboundParts) {
+  const forgetLists = watchLists(parts.database, parts.listener);
   const webhooks = new WebhookSender(parts);
   const peers = new PeerLink(parts);
   const knowledge = new KnowledgeKeeper(parts);
@@ -34,6 +36,7 @@ export function openOutbound(parts: OutboundParts) {
     messages,
     channels,
     async stop(): Promise<void> {
+      forgetLists();
       await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop(), messages.stop(), channels.stop()]);
     },
   };

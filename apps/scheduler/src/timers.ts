@@ -204,7 +204,7 @@ export const timerTable: readonly TimerRow[] = [
 ];
 
 /** Of others' doings, what never makes anything due. */
-const unheard: readonly SignalChannel[] = ['transcripts', 'credentials', 'channels'];
+const unheard: readonly SignalChannel[] = ['transcripts', 'credentials', 'channels', 'egress'];
 
 export function startTimers(context: TimerContext, listener: Pick<Listener, 'on' | 'onReconnect'>): Timer[] {
   const { config, counters, logger } = context;

@@ -4,7 +4,8 @@
  */
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
-export { containerName, labelledContainers, removeContainer } from './container/container-call.ts';
+export { containerName, labelledContainers, removeRunContainers } from './container/container-call.ts';
+export { removeContainer } from './container/engine.ts';
 export { runShell } from './process/run-shell.ts';
 export type { ShellEnd } from './process/run-shell.ts';
 export { makeRunFolder } from './process/run-folder.ts';
@@ -14,7 +15,10 @@ export { sweepRunFolders } from './process/run-folder.ts';
 export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
 export { isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
-export { localSandbox } from './operator/local-sandbox.ts';
+export { localSandbox, ownPlace, programReach } from './operator/local-sandbox.ts';
+export type { EgressPlace } from './sandbox/egress-place.ts';
+export { Reach } from './sandbox/reach.ts';
+export type { CurrentList, RefusedPlace as RefusedByReach } from './sandbox/reach.ts';
 export { fetchFor } from './operator/provider-fetch.ts';
 export type { ReachConfig } from './operator/provider-fetch.ts';
 export { secretsOf } from './operator/provider-secrets.ts';
@@ -39,7 +43,6 @@ export type {
   CliSession,
   CloudSpec,
   ContainerSpec,
-  EgressPlace,
   ProgramLimits,
   ProgramSpec,
   ProgramWorkspace,

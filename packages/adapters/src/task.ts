@@ -1,4 +1,6 @@
 import type { ProviderFamily } from '@acp/contract';
+import type { EgressPlace } from './sandbox/egress-place.ts';
+import type { Reach } from './sandbox/reach.ts';
 
 export interface ProviderSpec {
   family: ProviderFamily;
@@ -91,6 +93,10 @@ export interface ContainerSpec {
   pids: number;
   /** `none`: no network. */
   network: string;
+  /** In place of a network: what is reached through the proxy alone. */
+  reach?: Reach;
+  /** As of a sandbox. */
+  loopback?: EgressPlace | null;
 }
 
 /** Of a program and all that it starts. */
@@ -111,16 +117,10 @@ export interface SandboxSpec {
   /** Never seen, wherever it lies: the service's own folders. */
   hidden: readonly string[];
   /** All that the network is. */
-  places: readonly EgressPlace[];
+  reach: Reach;
   /** The service's own place where it is one of this machine: it is one of the sandbox's loopback too. */
   loopback: EgressPlace | null;
   limits: ProgramLimits;
-}
-
-export interface EgressPlace {
-  /** Lower case, IPv6 without brackets; with a leading dot everything below. */
-  host: string;
-  port: number;
 }
 
 export interface CloudSpec {

@@ -13,6 +13,15 @@ export const providerFamilies = [
 ] as const;
 export type ProviderFamily = (typeof providerFamilies)[number];
 
+/** Where a family is reached whose provider names no base URL; null: nowhere, or in a region of its credentials. */
+export const vendorBaseUrls: Record<ProviderFamily, string | null> = {
+  family_chat_a: 'https://api.openai.com/v1',
+  family_chat_b: 'https://api.anthropic.com/v1',
+  family_search: 'https://api.perplexity.ai',
+  family_compat: null,
+  family_cloud: null,
+};
+
 /** Families that can compute embeddings. */
 export const embeddingFamilies: readonly ProviderFamily[] = ['family_chat_a', 'family_compat'];
 

@@ -5,7 +5,7 @@ import type { Tx } from './tx.ts';
  * `events` the outbox has rows (item ''), `jobs` a queue's name, `transcripts` JSON, `credentials` a key's id,
  * `commands` a command's id, `control` a run's id, `alerts` the company of a new notification ('' for none), `tools`
  * the company whose outside tools have changed, `plugins` a plugin's id, `channels` one that has something to say, `instance` that flags or the license changed,
- * `tasks` that a task waits for remote workers, `due` that something changed without an event and may be due (items '').
+ * `egress` the company whose list of hosts has changed, `tasks` that a task waits for remote workers, `due` that something changed without an event and may be due (items '').
  */
 export const signalChannels = [
   'events',
@@ -21,6 +21,7 @@ export const signalChannels = [
   'instance',
   'tasks',
   'due',
+  'egress',
 ] as const;
 export type SignalChannel = (typeof signalChannels)[number];
 

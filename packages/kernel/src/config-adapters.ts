@@ -35,6 +35,11 @@ export const adapterVariables = {
     description:
       'Hosts that shut-in CLIs reach beside this service, on port 443 or the one given; with a leading dot all below.',
   }),
+  SERVICE_COMPANY_EGRESS: Type.Enum(['public', 'listed'], {
+    default: 'public',
+    description:
+      'What a company’s own list of hosts opens to its shut-in programs: public hosts, or only what is listed here too.',
+  }),
   SERVICE_LOCAL_CLI_READABLE: Type.Unsafe<string[]>({
     format: 'name-list',
     default: '',

@@ -42,6 +42,17 @@ export class EgressError extends Error {
   }
 }
 
+/** The host is none of the list that the request was held to. */
+export class NotListedError extends EgressError {
+  readonly place: { host: string; port: number };
+
+  constructor(host: string, port: number) {
+    super(`${host}:${port}`, 'the company’s list of hosts does not have it');
+    this.name = 'NotListedError';
+    this.place = { host, port };
+  }
+}
+
 /** Why a request came to nothing, for those who asked for it: never an address that a name resolved to. */
 export function connectionFailure(error: unknown): string {
   if (error instanceof EgressError) return error.message;
@@ -67,7 +78,7 @@ function heldTo(list: HostList): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const url = new URL(String(options.origin));
     if (list.coversUrl(url)) return dispatch(options, handler);
-    throw new EgressError(`${url.hostname}:${portOf(url)}`, 'the company’s list of hosts does not have it');
+    throw new NotListedError(url.hostname, portOf(url));
   };
 }
 

@@ -84,7 +84,13 @@ export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedWebSocket } from './guarded-web-socket.ts';
 export type { GuardedWebSocket, OpenSocket, SocketEvents } from './guarded-web-socket.ts';
-export { connectionFailure, createGuardedFetch, EgressError, guardedLookup } from './guarded-fetch.ts';
+export {
+  connectionFailure,
+  createGuardedFetch,
+  EgressError,
+  guardedLookup,
+  NotListedError,
+} from './guarded-fetch.ts';
 export type { GuardedFetch, GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
 export { HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
 export type { HostRule } from './host-list.ts';

@@ -33,7 +33,7 @@ export function testProviderCommand({
     const row = await findProvider(database.db, provider_id);
     const provider = row && (await openProvider(database.db, row.company_id, row.id, vault));
     if (provider === undefined) throw notFound();
-    return probeModels(specOf(provider, config), signal);
+    return probeModels(specOf(provider, config, { database, company_id: row!.company_id }), signal);
   };
 }
 

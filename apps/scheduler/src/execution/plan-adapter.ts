@@ -14,6 +14,8 @@ import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
 import type { Database } from '@acp/db';
 import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
+import { heldFetch } from '../egress/held-fetch.ts';
+import { listOf } from '../egress/known-lists.ts';
 import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { sessionOf } from '../programs/session.ts';
@@ -85,8 +87,8 @@ export async function planAdapter(
 }
 
 async function planLlm(settings: PlanSettings, run: Planned, agent: PromptAgent): Promise<AdapterPlan> {
-  const { config, database } = settings;
-  const choice = await chooseModel({ ...settings, tx: database.db }, run.company_id, agent);
+  const { config } = settings;
+  const choice = await chooseModel(settings, run, agent);
   return {
     task: {
       ...baseTask(run, choice.model, agent.adapter_config),
@@ -145,7 +147,7 @@ async function planProgram(
   if (stored === undefined) throw new RunFailure('internal', 'the agent is gone');
   const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
-  const walls = await sandboxOf(config, run, place.company, adapter_config);
+  const walls = await sandboxOf(settings, run, place.company, adapter_config);
   const folders = await makeFolders(config, run.agent_id, place, run.run_id, run.in_workspace);
   return {
     task: {
@@ -172,13 +174,15 @@ async function planProgram(
 type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
 async function sandboxOf(
-  config: Config,
+  { config, database }: PlanSettings,
   { adapter_type }: Planned,
   company: AgentPlace['company'],
   adapter_config: AdapterConfig,
 ): Promise<Walls> {
-  if (adapterTraits(adapter_type).container) return { container: containerSpec(config, adapter_config) };
-  return { container: null, sandbox: await localSandbox(config, adapter_type, company) };
+  const list = async () => listOf(database, company.id);
+  if (adapterTraits(adapter_type).container)
+    return { container: await containerSpec(config, adapter_config, list) };
+  return { container: null, sandbox: await localSandbox(config, adapter_type, company, list) };
 }
 
 function programOf(
@@ -205,7 +209,7 @@ function programOf(
 }
 
 async function planCloud(
-  { config }: PlanSettings,
+  { config, database }: PlanSettings,
   run: Planned,
   agent: PromptAgent,
   adapter_config: AdapterConfig,
@@ -220,7 +224,7 @@ async function planCloud(
       cloud: {
         region: config.lambda_region,
         endpoint: config.lambda_endpoint,
-        fetch: createGuardedFetch({ egress: 'any' }),
+        fetch: heldFetch(database, { ...run, door: 'function' }, createGuardedFetch({ egress: 'any' })),
       },
     },
     provider: run.adapter_type,

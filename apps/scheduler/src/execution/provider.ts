@@ -2,9 +2,10 @@ import { fetchFor } from '@acp/adapters';
 import type { ProviderSpec, ReachConfig } from '@acp/adapters';
 import { openProvider } from '@acp/core';
 import type { PromptAgent, UsableProvider } from '@acp/core';
-import type { Tx } from '@acp/db';
+import type { Database, Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
+import { heldFetch, type Sender } from '../egress/held-fetch.ts';
 import { RunFailure } from './run-failure.ts';
 
 /** Always sent: what a turn may cost at most is known before it begins (decisions 8.4). */
@@ -17,10 +18,20 @@ export function defaultProvider(config: Config): ProviderSpec | null {
   return { family, api_key: config.default_llm_api_key, base_url, fetch: fetchFor(config, base_url) };
 }
 
-/** A company's provider as the adapters take it. */
-export function specOf(provider: UsableProvider, config: ReachConfig): ProviderSpec {
+/** A company's provider as the adapters take it, held to the list of the company. */
+export function specOf(
+  provider: UsableProvider,
+  config: ReachConfig,
+  { database, ...sender }: Asking,
+): ProviderSpec {
   const { family, api_key, base_url, custom_headers } = provider;
-  return { family, api_key, base_url, custom_headers, fetch: fetchFor(config, base_url) };
+  const held = heldFetch(database, { ...sender, door: 'model' }, fetchFor(config, base_url));
+  return { family, api_key, base_url, custom_headers, fetch: held };
+}
+
+/** For which company a model is called, and by which run. */
+export interface Asking extends Omit<Sender, 'door'> {
+  database: Database;
 }
 
 export interface ModelChoice {
@@ -31,7 +42,7 @@ export interface ModelChoice {
 }
 
 interface ModelSources {
-  tx: Tx;
+  database: Database;
   config: Config;
   vault: Vault;
   /** The instance's own. */
@@ -44,20 +55,22 @@ interface ModelSources {
  * the agent's owner.
  */
 export async function chooseModel(
-  { tx, config, vault, provider }: ModelSources,
-  company_id: string,
+  { database, config, vault, provider }: ModelSources,
+  { company_id, run_id }: Pick<Sender, 'company_id' | 'run_id'>,
   agent: Pick<PromptAgent, 'provider_id' | 'default_provider_id' | 'model'>,
 ): Promise<ModelChoice> {
-  const own = await openOwn(tx, company_id, agent, vault);
+  const asking = { database, company_id, run_id };
+  const own = await openOwn(database.db, company_id, agent, vault);
   if (own !== undefined) {
     const model = agent.model ?? own.default_model;
     if (model === null) throw new RunFailure('config', 'the agent names a provider, but no model');
-    return { provider: specOf(own, config), model, provider_id: own.id };
+    return { provider: specOf(own, config, asking), model, provider_id: own.id };
   }
   if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
   const model = agent.model ?? config.default_llm_model;
   if (model === null) throw new RunFailure('config', 'no model is configured');
-  return { provider, model, provider_id: null };
+  const held = heldFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
+  return { provider: { ...provider, fetch: held }, model, provider_id: null };
 }
 
 /** The company's provider for the agent; undefined where it is the instance's. */

@@ -1,4 +1,5 @@
 import type { ClaimedRun, RunResult } from '@acp/core';
+import { reportRefused } from '../egress/report-refused.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { handOver } from './hand-over.ts';
 import { type ExecutionKind, workOf } from './kinds/execution-kind.ts';
@@ -50,6 +51,7 @@ export async function workOnRun(
     held.assertOurs();
     turns = { ...turns, failure: failureOf(err) };
   }
+  await reportRefused(settings, run, plan?.task.program, transcript);
   return resultOf(settings, run, parts, { kind, plan, turns });
 }
 

@@ -128,7 +128,7 @@ const message = (isFirst: boolean, messageId: string, text: string, of: object) 
       };
 
 async function request(
-  { database, vault, fetch: send }: PeerParts,
+  { database, vault, fetchFor }: PeerParts,
   peer: PeerRow,
   delegation: DelegationRow,
   method: string,
@@ -152,7 +152,7 @@ async function request(
   };
   let answer: unknown;
   try {
-    answer = await fetchJson(send, remote_url, asked, signal);
+    answer = await fetchJson(fetchFor(peer.company_id), remote_url, asked, signal);
   } catch (error) {
     if (error instanceof ServiceError) await record(error.message);
     throw error;

@@ -1,6 +1,7 @@
 import { claimDelegations, claimDuePeers } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { heldFetch } from '../egress/held-fetch.ts';
 import { followDelegation } from './follow-delegation.ts';
 import { type PeerParts, refreshPeer } from './refresh-peer.ts';
 
@@ -24,7 +25,8 @@ export class PeerLink {
   constructor({ database, vault, logger, config }: PeerLinkOptions) {
     // Requests to peers may go where those to providers may (decisions 7.30).
     const send = createGuardedFetch({ egress: config.provider_egress });
-    this.#parts = { database, vault, fetch: send, public_url: config.public_url };
+    const fetchFor = (company_id: string) => heldFetch(database, { company_id, door: 'peer' }, send);
+    this.#parts = { database, vault, fetchFor, public_url: config.public_url };
     this.#logger = logger;
   }
 

@@ -6,8 +6,8 @@ import { fetchJson } from './fetch-json.ts';
 export interface PeerParts {
   database: Database;
   vault: Vault;
-  /** Guarded (SERVICE_PROVIDER_EGRESS). */
-  fetch: typeof fetch;
+  /** Guarded (SERVICE_PROVIDER_EGRESS), and held to the company's list. */
+  fetchFor: (company_id: string) => typeof fetch;
   /** Where peers reach this service. */
   public_url: string;
 }
@@ -26,14 +26,17 @@ export async function refreshPeer(parts: PeerParts, peer_id: string, signal: Abo
   await transaction(database, async (tx) => recordFetch(tx, peer, outcome));
 }
 
-async function cardOf({ vault, fetch: send }: PeerParts, peer: PeerRow, signal: AbortSignal) {
+async function cardOf({ vault, fetchFor }: PeerParts, peer: PeerRow, signal: AbortSignal) {
   const url = cardUrl(peer.url);
   try {
     const key = peerKey(vault, peer);
     const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
     const timeout_sec = Math.min(peer.timeout_seconds, CARD_TIMEOUT_SEC);
     return {
-      agents: readCard(await fetchJson(send, url, { method: 'GET', headers, timeout_sec }, signal), url),
+      agents: readCard(
+        await fetchJson(fetchFor(peer.company_id), url, { method: 'GET', headers, timeout_sec }, signal),
+        url,
+      ),
     };
   } catch (error) {
     if (error instanceof ServiceError) return { error: error.message };

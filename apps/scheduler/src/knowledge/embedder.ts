@@ -138,7 +138,7 @@ export class Embedder {
     const own = await this.#unsealed(company_id, provider, vault);
     if (own.paused_until !== null)
       throw new AdapterError('quota', `provider ${own.name} is paused`, { reset_at: own.paused_until });
-    const spec = specOf(own, config);
+    const spec = specOf(own, config, { database, company_id });
     const scrubber = new Scrubber();
     for (const secret of secretsOf(spec)) scrubber.addSecret(secret);
     const embed: Opened['embed'] = async (texts, signal) => {

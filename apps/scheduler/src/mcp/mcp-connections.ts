@@ -17,13 +17,8 @@ const IDLE_MS = 120_000;
 
 /** Conversations that are under way, of one process: one for each server and caller, given up when they rest. */
 export class McpConnections {
-  readonly #send: typeof fetch;
   /** The longest unused first. */
   readonly #kept = new Map<string, Kept>();
-
-  constructor(send: typeof fetch) {
-    this.#send = send;
-  }
 
   /** Works on a connection that ends with the work. */
   async useOnce<T>(
@@ -31,7 +26,7 @@ export class McpConnections {
     limits: McpLimits,
     work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
-    const connection = await McpConnection.open(httpLink(this.#send, target), limits);
+    const connection = await McpConnection.open(httpLink(target), limits);
     try {
       return await work(connection);
     } finally {
@@ -85,7 +80,7 @@ export class McpConnections {
   #take(key: string, target: McpTarget, limits: McpLimits): Kept {
     const known = this.#kept.get(key);
     const kept = known ?? {
-      connection: McpConnection.open(httpLink(this.#send, target), limits),
+      connection: McpConnection.open(httpLink(target), limits),
       users: 0,
       over: false,
       idle: undefined,

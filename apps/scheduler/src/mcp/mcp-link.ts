@@ -16,6 +16,8 @@ export type OpenLink = (fail: (fault: ServerFault) => void) => Promise<McpLink>;
 /** Where a server is, with its secrets. */
 export interface McpTarget {
   url: string;
+  /** Guarded, and held to the company's list. */
+  send: typeof fetch;
   headers: Record<string, string>;
   /** As it was agreed on before; spares a server of the older era the question for its era. */
   protocol_version: string | null;
@@ -29,7 +31,7 @@ const MAX_EXCHANGE_MS = 130_000;
 const STATELESS_SINCE = '2026-07-28';
 
 /** By streamable HTTP, within bounds. */
-export function httpLink(send: typeof fetch, { url, headers, protocol_version }: McpTarget): OpenLink {
+export function httpLink({ url, send, headers, protocol_version }: McpTarget): OpenLink {
   return async (fail) => {
     const { StreamableHTTPClientTransport: TransportOf } = await import('@modelcontextprotocol/client');
     const bounds = { max_bytes: MAX_BYTES, max_requests: MAX_REQUESTS, max_ms: MAX_EXCHANGE_MS };

@@ -17,6 +17,7 @@ import {
   type Config,
   conflict,
   createGuardedFetch,
+  type GuardedFetch,
   type Logger,
   notFound,
   Scrubber,
@@ -24,6 +25,7 @@ import {
   type Vault,
 } from '@acp/kernel';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { heldFetch } from '../egress/held-fetch.ts';
 import { answerOf, errorOf, listedTools } from './mcp-answers.ts';
 import { McpConnections } from './mcp-connections.ts';
 import type { McpConnection, McpDescription, McpLimits } from './mcp-connection.ts';
@@ -65,7 +67,8 @@ const PROGRAM_CALL_MS = 25_000;
  */
 export class McpServers {
   readonly #options: McpServersOptions;
-  readonly #connections: McpConnections;
+  readonly #fetch: GuardedFetch;
+  readonly #connections = new McpConnections();
   readonly #programs: McpPrograms;
   readonly #listing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -73,7 +76,7 @@ export class McpServers {
   constructor(options: McpServersOptions) {
     this.#options = options;
     const { mcp_allowed_hosts: allow_hosts } = options.config;
-    this.#connections = new McpConnections(createGuardedFetch({ egress: 'public', allow_hosts }));
+    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts });
     this.#programs = new McpPrograms(options);
   }
 
@@ -231,8 +234,9 @@ export class McpServers {
   }
 
   async #targetOf(address: McpServerAddress, url: string, scrubber: Scrubber): Promise<McpTarget> {
-    const { headers, protocol_version } = address;
-    return { url, headers: await this.#resolved(address, headers, scrubber), protocol_version };
+    const { company_id, headers, protocol_version } = address;
+    const send = heldFetch(this.#options.database, { company_id, door: 'mcp' }, this.#fetch);
+    return { url, send, headers: await this.#resolved(address, headers, scrubber), protocol_version };
   }
 
   async #programOf(address: McpServerAddress, scrubber: Scrubber): Promise<McpProgramTarget> {

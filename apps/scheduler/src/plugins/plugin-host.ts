@@ -10,10 +10,11 @@ import {
   takeDueJobs,
 } from '@acp/core';
 import { type Database, type Listener, transaction, WILDCARD } from '@acp/db';
-import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type Vault } from '@acp/kernel';
 import { LeaseLost } from '@acp/queue';
 import { pluginLease } from '@acp/contract';
 import type { Storage } from '@acp/storage';
+import { heldFetch } from '../egress/held-fetch.ts';
 import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
@@ -54,7 +55,7 @@ export class PluginHost {
   readonly #off: (() => void)[];
   readonly #leaseSec: number;
   readonly #metrics = new PluginMetrics();
-  readonly #fetch: typeof fetch;
+  readonly #fetch: GuardedFetch;
   readonly #stopping = new AbortController();
   readonly #watch: UsageWatch;
   #renewedAt = 0;
@@ -176,7 +177,7 @@ export class PluginHost {
     const hold = { plugin_id: plugin.id, held_by: name, fence: plugin.fence };
     const parts = {
       ...this.#set,
-      fetch: this.#fetch,
+      fetch: heldFetch(this.#set.database, { company_id: plugin.company_id, door: 'plugin' }, this.#fetch),
       metrics: this.#metrics,
       times: { ...defaultTimes, ...times },
     };

@@ -1,9 +1,8 @@
 import {
-  containerName,
   killMarked,
   labelledContainers,
   markedProcesses,
-  removeContainer,
+  removeRunContainers,
   sweepRunFolders,
 } from '@acp/adapters';
 import { adapterTraits } from '@acp/contract';
@@ -35,7 +34,7 @@ async function sweepContainers({ config, database, logger }: Sweeper): Promise<v
   const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
   const run_ids = await labelledContainers(engine);
   for (const run_id of await endedAmong(database.db, run_ids)) {
-    await removeContainer(engine, containerName(run_id));
+    await removeRunContainers(engine, run_id);
     logger.warn('the container of an ended run was removed', { run_id });
   }
 }
@@ -56,7 +55,7 @@ export async function killLeftovers(
   const killed = await killMarked(run.id);
   if (container) {
     const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
-    await removeContainer(engine, containerName(run.id));
+    await removeRunContainers(engine, run.id);
   }
   if (killed > 0) logger.warn('processes of a lost run were killed', { run_id: run.id, processes: killed });
 }

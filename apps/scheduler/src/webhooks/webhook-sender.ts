@@ -12,7 +12,8 @@ import {
   webhookSecret,
 } from '@acp/core';
 import { type Database, type Listener, transaction } from '@acp/db';
-import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { heldFetch } from '../egress/held-fetch.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { taskHeaders } from './task-headers.ts';
 
@@ -42,9 +43,9 @@ const REST_MS = 100;
  */
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
-  readonly #fetch: typeof fetch;
+  readonly #fetch: GuardedFetch;
   /** To clients of tasks. */
-  readonly #push: typeof fetch;
+  readonly #push: GuardedFetch;
   readonly #taskBodies: TaskBodies;
   readonly #serving = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -146,7 +147,7 @@ export class WebhookSender {
 
   /** Null where it was broken off, because the process stops. */
   async #attempt(webhook: ClaimedWebhook, delivery: PendingDelivery): Promise<Attempt | null> {
-    const { vault, config, logger } = this.#options;
+    const { database, vault, config, logger } = this.#options;
     let secret: string;
     try {
       secret = webhookSecret(vault, webhook);
@@ -159,7 +160,11 @@ export class WebhookSender {
     const envelope = { ...delivery, ...to, url: webhook.url };
     try {
       return await sendWebhook(
-        isPush ? this.#push : this.#fetch,
+        heldFetch(
+          database,
+          { company_id: webhook.company_id, door: 'webhook' },
+          isPush ? this.#push : this.#fetch,
+        ),
         envelope,
         config.webhook_timeout_sec,
         this.#stopping.signal,

@@ -16,7 +16,7 @@ import { GitError } from './git.ts';
 import type { GitHost, MergeMethod } from './git-host.ts';
 import { hostOf } from './host-of.ts';
 import type { Repository } from './repository-cache.ts';
-import { remoteOf } from './run-workspace.ts';
+import { remoteOf } from './remote-of.ts';
 import type { WorkspaceSources } from './sources.ts';
 
 /** Finding it done, or in other hands, is success. */

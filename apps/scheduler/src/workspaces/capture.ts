@@ -5,7 +5,7 @@
  */
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runShell, type SandboxSpec } from '@acp/adapters';
+import { Reach, runShell, type SandboxSpec } from '@acp/adapters';
 import { BUBBLEWRAP_MEND, type Config, findBubblewrap, newId, repositoryRoot } from '@acp/kernel';
 import { git, GitError, gitText } from './git.ts';
 import type { WorkspaceFolder } from './workspace-folder.ts';
@@ -99,7 +99,7 @@ async function walls(config: CaptureConfig): Promise<SandboxSpec | undefined> {
     bubblewrap: found.file,
     readable: [],
     hidden: [config.home, repositoryRoot],
-    places: [],
+    reach: new Reach({ places: [] }),
     loopback: null,
     limits: {
       memory: config.sandbox_memory_limit,

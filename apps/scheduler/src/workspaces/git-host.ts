@@ -6,6 +6,7 @@ import {
   connectionFailure,
   createGuardedFetch,
   EgressError,
+  type HostList,
   parseRepositoryUrl,
 } from '@acp/kernel';
 import type { TSchema, Static } from 'typebox';
@@ -19,6 +20,12 @@ export interface NewPullRequest {
   branch: string;
   base: string;
   draft: boolean;
+}
+
+/** The secret, and what the company lets out. */
+export interface HostAccess {
+  secret: string | null;
+  list: HostList | null;
 }
 
 export type MergeMethod = 'merge' | 'squash' | 'rebase';
@@ -72,7 +79,11 @@ export class HostApi {
   readonly #headers: Record<string, string>;
   readonly #fetch: typeof fetch;
 
-  constructor(config: HostConfig, api_url: string, headers: Record<string, string>) {
+  constructor(
+    config: HostConfig,
+    { api_url, list }: Pick<HostAccess, 'list'> & { api_url: string },
+    headers: Record<string, string>,
+  ) {
     const { host } = new URL(api_url);
     const allow_hosts = [
       ...config.repository_hosts,
@@ -80,7 +91,8 @@ export class HostApi {
     ].map((name) => (URL.canParse(name) && name.includes('://') ? new URL(name).host : name));
     this.#base = api_url;
     this.#headers = headers;
-    this.#fetch = createGuardedFetch({ egress: config.repository_egress, allow_hosts, only_hosts: [host] });
+    const guarded = createGuardedFetch({ egress: config.repository_egress, allow_hosts, only_hosts: [host] });
+    this.#fetch = guarded.within(list);
   }
 
   /** The answer as the schema says. Throws GitError for anything but success. */

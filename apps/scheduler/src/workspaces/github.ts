@@ -5,6 +5,7 @@ import { GitError } from './git.ts';
 import {
   type GitHost,
   HostApi,
+  type HostAccess,
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
@@ -41,18 +42,22 @@ export class Github implements GitHost {
   readonly #path: string;
   readonly #owner: string;
 
-  constructor(config: HostConfig, place: PullRequestPlace, secret: string | null) {
+  constructor(config: HostConfig, place: PullRequestPlace, { secret, list }: HostAccess) {
     this.place = place;
     const [owner = '', name = ''] = place.repository.split('/');
     if (name === '') throw new GitError('the URL of the repository names no owner and repository', null);
     this.#owner = owner;
     this.#path = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
-    this.#api = new HostApi(config, place.api_url, {
-      authorization: `Bearer ${tokenOf(secret)}`,
-      accept: 'application/vnd.github+json',
-      'x-github-api-version': '2022-11-28',
-      'user-agent': 'agent-control-plane',
-    });
+    this.#api = new HostApi(
+      config,
+      { api_url: place.api_url, list },
+      {
+        authorization: `Bearer ${tokenOf(secret)}`,
+        accept: 'application/vnd.github+json',
+        'x-github-api-version': '2022-11-28',
+        'user-agent': 'agent-control-plane',
+      },
+    );
   }
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {

@@ -35,11 +35,10 @@ beforeAll(async () => {
   await once(server, 'listening');
   const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v4`;
   const place = { provider: 'gitlab', api_url, repository: 'harbour/shop' };
-  gitlab = new Gitlab(
-    { repository_apis: [], repository_egress: 'any', repository_hosts: [] },
-    place,
-    'a-token',
-  );
+  gitlab = new Gitlab({ repository_apis: [], repository_egress: 'any', repository_hosts: [] }, place, {
+    secret: 'a-token',
+    list: null,
+  });
 });
 afterAll(() => {
   server.close();

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import {
   type GitHost,
   HostApi,
+  type HostAccess,
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
@@ -32,10 +33,10 @@ export class Gitlab implements GitHost {
   readonly #api: HostApi;
   readonly #path: string;
 
-  constructor(config: HostConfig, place: PullRequestPlace, secret: string | null) {
+  constructor(config: HostConfig, place: PullRequestPlace, { secret, list }: HostAccess) {
     this.place = place;
     this.#path = `/projects/${encodeURIComponent(place.repository)}/merge_requests`;
-    this.#api = new HostApi(config, place.api_url, { 'private-token': tokenOf(secret) });
+    this.#api = new HostApi(config, { api_url: place.api_url, list }, { 'private-token': tokenOf(secret) });
   }
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {

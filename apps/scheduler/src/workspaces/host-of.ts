@@ -5,14 +5,15 @@ import { Gitlab } from './gitlab.ts';
 import type { Repository } from './repository-cache.ts';
 
 /** Throws GitError for a server without pull requests, or without a token for it. */
-export function hostOf(config: HostConfig, { repo_url, secret }: Repository): GitHost {
+export function hostOf(config: HostConfig, { repo_url, secret, list }: Repository): GitHost {
   const place = placeOfRepository(config, repo_url);
   if (place === undefined)
     throw new GitError(
       'the repository’s server is not known to have pull requests (SERVICE_REPOSITORY_APIS)',
       null,
     );
-  return place.provider === 'github' ? new Github(config, place, secret) : new Gitlab(config, place, secret);
+  const Host = place.provider === 'github' ? Github : Gitlab;
+  return new Host(config, place, { secret, list });
 }
 
 /** Whether there is a server that `hostOf` could give, and a token for it. */

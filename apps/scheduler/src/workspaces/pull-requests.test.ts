@@ -87,7 +87,7 @@ async function stage() {
     // As a fetched bundle would have it: in the cache, under the workspace's own names.
     const name = `work-${newId()}`;
     const sha = await server.commit(name, { 'a.txt': text });
-    const remote = { company_id: company.id, repo_url: settings.repo_url, secret: TOKEN };
+    const remote = { company_id: company.id, repo_url: settings.repo_url, secret: TOKEN, list: null };
     await sources.cache.fetched(remote, { max_age_ms: 0, tolerant: false, signal });
     await server.git('update-ref', '-d', `refs/heads/${name}`);
     const [run] = await tx

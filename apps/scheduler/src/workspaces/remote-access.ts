@@ -1,8 +1,15 @@
 /** How git reaches a repository outside: through a proxy that leads there and nowhere else, with a secret for it alone. */
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeRunFolder, startEgressProxy } from '@acp/adapters';
-import { type Config, findProgram, newId, parseRepositoryUrl, type RepositoryUrl } from '@acp/kernel';
+import { makeRunFolder, Reach, startEgressProxy } from '@acp/adapters';
+import {
+  type Config,
+  findProgram,
+  type HostList,
+  newId,
+  parseRepositoryUrl,
+  type RepositoryUrl,
+} from '@acp/kernel';
 import { GitError } from './git.ts';
 
 export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts' | 'repository_known_hosts'>;
@@ -20,6 +27,7 @@ export interface RemoteAccess {
 const CONNECT = join(import.meta.dirname, 'connect-through.ts');
 
 /**
+ * @param list what the company lets out
  * @param secret an HTTPS token, `user:token`, or a private SSH key; null: none
  * @param met where the keys of hosts by ssh are written down that were reached once: another key later is refused
  * Throws GitError for what the operator does not allow.
@@ -27,7 +35,7 @@ const CONNECT = join(import.meta.dirname, 'connect-through.ts');
 export async function openRemote(
   config: RemoteConfig,
   repo_url: string,
-  secret: string | null,
+  { secret, list }: { secret: string | null; list: HostList | null },
   met: string,
 ): Promise<RemoteAccess> {
   const remote = parseRepositoryUrl(repo_url);
@@ -38,7 +46,10 @@ export async function openRemote(
   if (remote.protocol === 'http' && policy === 'public')
     throw new GitError('the repository is asked without TLS: not allowed on this instance', null);
   const { host, port } = remote;
-  const proxy = await startEgressProxy({ port: 0 }, [{ host, port }], policy);
+  if (list?.covers(host, port) === false)
+    throw new GitError(`the company’s list of hosts does not have ${host}:${port}`, null);
+  const reach = new Reach({ places: [{ host, port }], policy });
+  const proxy = await startEgressProxy({ port: 0 }, reach);
   const way = { remote, proxy_port: proxy.port ?? 0 };
   try {
     const keys = { given: config.repository_known_hosts, met };
@@ -46,7 +57,7 @@ export async function openRemote(
     return {
       ...access,
       url: remote.url,
-      refused: () => proxy.refused().length > 0,
+      refused: () => reach.hasRefused,
       close: async () => {
         await access.close();
         await proxy.close();

@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Config, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
+import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
@@ -16,6 +16,8 @@ export interface Repository {
   repo_url: string;
   /** For its host alone. */
   secret: string | null;
+  /** What the company lets out. */
+  list: HostList | null;
 }
 
 const FETCH_MS = 15 * 60_000;
@@ -99,12 +101,12 @@ export class RepositoryCache {
   /** A command that talks to the repository. */
   async remote(
     folder: string,
-    { repo_url, secret }: Repository,
+    { repo_url, secret, list }: Repository,
     args: (url: string) => readonly string[],
     signal: AbortSignal,
   ): Promise<string> {
     const met = join(dirname(folder), KNOWN_HOSTS);
-    const access = await openRemote(this.#config, repo_url, secret, met);
+    const access = await openRemote(this.#config, repo_url, { secret, list }, met);
     try {
       const call: GitCall = {
         cwd: folder,

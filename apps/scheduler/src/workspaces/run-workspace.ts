@@ -6,8 +6,8 @@ import {
   noteWorkspaceError,
   noteWorkspacePlace,
   resolveSecrets,
+  type WorkspaceFacts,
 } from '@acp/core';
-import type { WorkspaceFacts } from '@acp/core';
 import { transaction } from '@acp/db';
 import { findProgram, ServiceError, UnsafePlace } from '@acp/kernel';
 import type { HeldRun } from '../execution/held-run.ts';
@@ -16,7 +16,7 @@ import { RunFailure } from '../execution/run-failure.ts';
 import type { Transcript } from '../execution/transcript.ts';
 import { HeldFolder } from '../programs/held-folder.ts';
 import { GitError } from './git.ts';
-import type { Repository } from './repository-cache.ts';
+import { type Remote, remoteOf } from './remote-of.ts';
 import { restoreObjects } from './bundles.ts';
 import type { FileLock } from './file-lock.ts';
 import {
@@ -39,7 +39,7 @@ export interface RunWorkspace {
   place: WorkspaceFolder;
   /** Whose objects the folder leans on, or that holds its history; null on a machine without git: nothing is followed. */
   repository: string | null;
-  remote: Repository | null;
+  remote: Remote;
   base: { branch: string; commit: string } | null;
   held: HeldFolder;
   /** Of the project, for the agent's programs and the project's commands. */
@@ -141,28 +141,9 @@ async function takeOver(
   return lock;
 }
 
-/** Null: the workspace has none. */
-export async function remoteOf(
-  { database, vault }: WorkspaceSources,
-  {
-    workspace,
-    project,
-  }: Pick<WorkspaceFacts, 'workspace'> & {
-    project: { repo_secret: string | null; repo_url: string | null } | null;
-  },
-): Promise<Repository | null> {
-  const { company_id, repo_url } = workspace;
-  if (repo_url === null) return null;
-  // What the project has a secret for now is another repository.
-  const name = project?.repo_url === repo_url ? project.repo_secret : null;
-  if (name === null) return { company_id, repo_url, secret: null };
-  const { value } = await resolveSecrets(database.db, company_id, `\${secret:${name}}`, vault);
-  return { company_id, repo_url, secret: value };
-}
-
 interface Ground {
   facts: WorkspaceFacts;
-  remote: Repository | null;
+  remote: Remote;
   place: WorkspaceFolder;
   known: boolean;
 }

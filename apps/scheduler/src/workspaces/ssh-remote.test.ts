@@ -68,7 +68,7 @@ async function stage(env: Record<string, string> = {}) {
   const repo_url = `ssh://${userInfo().username}@127.0.0.1:${port}${server.folder}`;
   const fetched = async (key: string | null, company_id = newId()) => {
     const secret = key === null ? null : await readFile(path.join(folder, key), 'utf8');
-    const repository = { company_id, repo_url, secret };
+    const repository = { company_id, repo_url, secret, list: null };
     const { folder: copy } = await cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
     return { repository, copy };
   };

@@ -10,7 +10,7 @@ import {
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { hasPullRequests, hostOf } from './host-of.ts';
-import { remoteOf } from './run-workspace.ts';
+import { remoteOf } from './remote-of.ts';
 import type { WorkspaceSources } from './sources.ts';
 
 const BATCH = 20;

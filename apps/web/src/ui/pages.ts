@@ -18,6 +18,7 @@ import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { councilUiRoutes } from './councils/council-routes.ts';
 import { compiledIndexUiRoutes } from './compiled-index/index-routes.ts';
+import { egressRoutes } from './egress/egress-routes.ts';
 import { evolutionUiRoutes } from './evolutions/evolution-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
@@ -98,6 +99,7 @@ export const uiPages: readonly UiRoute[] = [
   councilUiRoutes,
   evolutionUiRoutes,
   compiledIndexUiRoutes,
+  egressRoutes,
   approvalRoutes,
   secretRoutes,
   peerRoutes,

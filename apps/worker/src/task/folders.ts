@@ -3,13 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  containerName,
-  killMarked,
-  labelledContainers,
-  removeContainer,
-  sweepRunFolders,
-} from '@acp/adapters';
+import { killMarked, labelledContainers, removeRunContainers, sweepRunFolders } from '@acp/adapters';
 import { engineEnvironment, isUuid, type Config, type Logger } from '@acp/kernel';
 
 const run = promisify(execFile);
@@ -57,7 +51,7 @@ export async function sweepTaskFolders(
   const containers = new Set(await labelledContainers(engine));
   for (const run_id of run_ids) {
     await killMarked(run_id);
-    if (containers.has(run_id)) await removeContainer(engine, containerName(run_id));
+    if (containers.has(run_id)) await removeRunContainers(engine, run_id);
     await removeTree(join(root, run_id));
   }
   await sweepRunFolders(async (ids) => Promise.resolve(ids.filter((id) => run_ids.includes(id))));

@@ -9,7 +9,7 @@ import {
   secretsOf,
 } from '@acp/adapters';
 import { assertAdapterConfig, createValidator, RemoteConfig, type TaskPayload } from '@acp/contract';
-import { ServiceError, type WorkerConfig } from '@acp/kernel';
+import { HostList, ServiceError, type WorkerConfig } from '@acp/kernel';
 import { makeTaskFolders, type TaskFolders } from './folders.ts';
 import type { TaskPrompt } from './prompt.ts';
 import { providerOf } from './provider.ts';
@@ -58,7 +58,7 @@ export async function planTask(input: PlanInput): Promise<TaskPlan> {
   };
   const own = [payload.service_api_key, payload.project_module_token].filter((each) => each !== undefined);
   if (local === 'llm') {
-    const provider = providerOf(config, written.base_url);
+    const provider = providerOf(config, written.base_url, listOf(payload));
     const model = textOf(written.model) ?? config.default_llm_model;
     if (model === null)
       throw new AdapterError('config', 'this worker has no model: SERVICE_DEFAULT_LLM_MODEL is not set');
@@ -116,28 +116,19 @@ function usableConfig(local: Local, payload: TaskPayload, config: WorkerConfig):
 
 type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
-/** A company's egress policy narrows what the operator of the worker lets out; what can't be held to it is refused. */
+/** As the operator of the worker says, and the company's list of hosts; what can't be held to it is refused. */
 async function wallsOf(config: WorkerConfig, local: Local, payload: TaskPayload): Promise<Walls> {
-  const { egress_allowlist: allowed } = payload;
-  if (local === 'docker') {
-    const container = containerSpec(config, payload.adapter_config);
-    return { container: allowed === undefined ? container : { ...container, network: 'none' } };
-  }
+  const known = listOf(payload);
+  const list = async () => Promise.resolve(known);
+  const own = { ...config, public_url: config.server_url };
+  if (local === 'docker') return { container: await containerSpec(own, payload.adapter_config, list) };
   const company = { id: payload.company_id, slug: '' };
-  const sandbox = await localSandbox({ ...config, public_url: config.server_url }, local, company);
-  if (allowed === undefined) return { container: null, sandbox };
-  if (sandbox === undefined)
-    throw new AdapterError(
-      'config',
-      'the company’s egress policy can’t be kept: SERVICE_LOCAL_CLI=host has no walls',
-    );
-  const [service, ...given] = sandbox.places;
-  const hosts = new Set(allowed.map((host) => host.toLowerCase()));
-  const places = given.filter(({ host, port }) => hosts.has(host) || hosts.has(`${host}:${port}`));
-  return {
-    container: null,
-    sandbox: { ...sandbox, places: [...(service === undefined ? [] : [service]), ...places] },
-  };
+  return { container: null, sandbox: await localSandbox(own, local, company, list) };
+}
+
+/** What the company lets out; null: it says nothing. */
+function listOf({ egress_allowlist: hosts }: TaskPayload): HostList | null {
+  return hosts === undefined ? null : HostList.of(hosts);
 }
 
 function programOf(

@@ -1,25 +1,25 @@
 import { AdapterError, fetchFor, type ProviderSpec } from '@acp/adapters';
-import type { WorkerConfig } from '@acp/kernel';
+import type { HostList, WorkerConfig } from '@acp/kernel';
 
 /** The worker's own model endpoint (SERVICE_DEFAULT_LLM_*); null where none is configured. */
-export function ownProvider(config: WorkerConfig): ProviderSpec | null {
+export function ownProvider(config: WorkerConfig, list: HostList | null = null): ProviderSpec | null {
   const { default_llm_provider: family, default_llm_base_url: base_url } = config;
   if (family === null) return null;
   return {
     family,
     api_key: config.default_llm_api_key,
     base_url,
-    fetch: fetchFor({ ...config, llm_allowed_hosts: [] }, base_url),
+    fetch: fetchFor({ ...config, llm_allowed_hosts: [] }, base_url).within(list),
   };
 }
 
 /**
  * The endpoint of a task: the worker's own, or the base URL that its agent is configured with. The worker's key goes to
- * that one only where the operator has listed its host (SERVICE_WORKER_LLM_ALLOWED_HOSTS), redirects included. Throws
- * AdapterError `config`.
+ * that one only where the operator has listed its host (SERVICE_WORKER_LLM_ALLOWED_HOSTS), redirects included, and nothing to
+ * one that the company does not let out. Throws AdapterError `config`.
  */
-export function providerOf(config: WorkerConfig, base_url: unknown): ProviderSpec {
-  const own = ownProvider(config);
+export function providerOf(config: WorkerConfig, base_url: unknown, list: HostList | null): ProviderSpec {
+  const own = ownProvider(config, list);
   if (own === null)
     throw new AdapterError(
       'config',
@@ -35,7 +35,8 @@ export function providerOf(config: WorkerConfig, base_url: unknown): ProviderSpe
       'config',
       `adapter_config.base_url: the worker’s key is not sent to ${url.host}, which SERVICE_WORKER_LLM_ALLOWED_HOSTS does not name`,
     );
-  return { ...own, base_url: url.href, fetch: fetchFor({ ...config, llm_allowed_hosts: [] }, url.href) };
+  const send = fetchFor({ ...config, llm_allowed_hosts: [] }, url.href);
+  return { ...own, base_url: url.href, fetch: send.within(list) };
 }
 
 /** A host that is listed without a port is allowed on any. */

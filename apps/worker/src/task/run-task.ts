@@ -38,9 +38,13 @@ export async function runTask(
     scrubber = new Scrubber([...ownSecrets(settings.config, payload), ...plan.secrets]);
     batch = new EventBatch({ ...events, task_id: id, scrubber });
     const answer = new Answer();
-    for await (const event of execute(plan.task, signal)) {
-      answer.take(event);
-      batch.add(event);
+    try {
+      for await (const event of execute(plan.task, signal)) {
+        answer.take(event);
+        batch.add(event);
+      }
+    } finally {
+      tellRefused(plan.task, batch);
     }
     signal.throwIfAborted();
     const result = answer.result(scrubber);
@@ -60,6 +64,13 @@ export async function runTask(
   } finally {
     await plan?.folders?.remove();
   }
+}
+
+/** Where its programs were not let out to. */
+function tellRefused({ program }: TaskPlan['task'], batch: EventBatch): void {
+  const reach = program?.container?.reach ?? program?.sandbox?.reach;
+  for (const { host, port, times } of reach?.takeRefused() ?? [])
+    batch.add({ kind: 'log', message: `not let out to ${host}:${port} (${times}×)` });
 }
 
 function ownSecrets({ worker_key, default_llm_api_key }: WorkerConfig, payload: TaskPayload): string[] {

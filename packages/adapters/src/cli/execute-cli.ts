@@ -48,8 +48,6 @@ export async function* executeCli(
       // Whatever the CLI makes of its switches, who may only read finds nothing to write to.
       const called = programCall({ ...program, read_only: call.permissions === 'read' }, command, prompt);
       const end = yield* readProgram(called, reader, limit);
-      for (const place of called.refused?.() ?? [])
-        yield { kind: 'log', message: `the sandbox does not lead to ${place}` };
       const outcome = reader.finish(end);
       const mayStartAfresh = outcome.lost_session && !limit.signal.aborted;
       if (outcome.lost_session) {

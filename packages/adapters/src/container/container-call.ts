@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join, relative } from 'node:path';
 import { AdapterError } from '../adapter-error.ts';
-import { failureOfEnd } from '../cli/failures.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ContainerSpec, ProgramSpec } from '../task.ts';
+import { type Engine, engine, removeContainer, runEngine } from './engine.ts';
 import { withEnvironmentFile } from './environment-file.ts';
+import { openWayOut, type WayOut, wayOutName } from './way-out.ts';
 
 interface ContainerRun {
   program: ProgramSpec;
@@ -22,8 +21,6 @@ const HOME = '/home/agent';
 const WORKSPACE = '/workspace';
 /** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
 const RUN_LABEL = 'service.run_id';
-const REMOVE_TIMEOUT_MS = 10_000;
-const STDERR_KEPT = 8192;
 
 /**
  * The engine's call for one run: nothing of the machine but the agent's home, limits, no rights, and no network unless the
@@ -37,19 +34,24 @@ export function containerCall(run: ContainerRun): ProgramCall {
   const name = containerName(run_id);
   const env = { ...container.cli_env, ...own };
   const options = creation(run, Object.keys(own));
+  let way: WayOut | undefined;
   return {
     command: [...container.cli, 'start', '--attach', '--interactive', name],
     prepare: async (signal) => {
+      const { reach, loopback = null } = container;
+      if (reach !== undefined)
+        way = await openWayOut({ container, reach, loopback, run_id, label: RUN_LABEL }, signal);
       await withEnvironmentFile(run_id, run.env ?? {}, async (file) => {
-        const command = [
-          ...container.cli,
+        const args = [
           'create',
           ...options,
+          `--network=${way?.network ?? container.network}`,
+          ...Object.keys(way?.env ?? {}).map((variable) => `--env=${variable}`),
           `--env-file=${file}`,
           container.image,
           ...run.command,
         ];
-        await runEngine(command, env, signal);
+        await runEngine(container, args, { ...env, ...way?.env }, signal);
       });
       await program.checkHome?.();
     },
@@ -57,7 +59,10 @@ export function containerCall(run: ContainerRun): ProgramCall {
     env,
     stdin: run.stdin,
     run_id,
-    cleanUp: async () => removeContainer(container, name),
+    cleanUp: async () => {
+      await removeContainer(container, name);
+      await way?.close();
+    },
   };
 }
 
@@ -93,13 +98,12 @@ function mountable(folder: string): string {
   return folder;
 }
 
-function limits({ memory, cpus, pids, network }: ContainerSpec): string[] {
+function limits({ memory, cpus, pids }: ContainerSpec): string[] {
   return [
     `--memory=${memory}`,
     `--memory-swap=${memory}`,
     `--cpus=${cpus}`,
     `--pids-limit=${pids}`,
-    `--network=${network}`,
     '--read-only',
     '--tmpfs=/tmp:rw,mode=1777',
     '--cap-drop=ALL',
@@ -111,66 +115,18 @@ export function containerName(run_id: string): string {
   return `service-run-${run_id}`;
 }
 
-/** Kills it where it still is; that it is gone already is the common case. Never rejects. */
-export async function removeContainer(
-  { cli, cli_env: env }: Pick<ContainerSpec, 'cli' | 'cli_env'>,
-  name: string,
-): Promise<void> {
-  await engine(cli, ['kill', name], env);
-  await engine(cli, ['rm', '--force', name], env);
+/** What a run left: its container, and the one that leads it out. Never rejects. */
+export async function removeRunContainers(container: Engine, run_id: string): Promise<void> {
+  await removeContainer(container, containerName(run_id));
+  await removeContainer(container, wayOutName(run_id));
 }
 
 /** What the label says of each container that has it, by default its run's id; empty where there is no engine. */
-export async function labelledContainers(
-  { cli, cli_env: env }: Pick<ContainerSpec, 'cli' | 'cli_env'>,
-  label = RUN_LABEL,
-): Promise<string[]> {
+export async function labelledContainers(container: Engine, label = RUN_LABEL): Promise<string[]> {
   const format = `{{index .Labels "${label}"}}`;
-  const said = await engine(cli, ['ps', '--all', `--filter=label=${label}`, `--format=${format}`], env);
+  const said = await engine(container, ['ps', '--all', `--filter=label=${label}`, `--format=${format}`]);
   return said
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-}
-
-/** The engine's answer; empty where it fails or does not answer in time. */
-async function engine(cli: readonly string[], args: string[], env: Record<string, string>): Promise<string> {
-  const [program = '', ...own] = cli;
-  try {
-    const child = spawn(program, [...own, ...args], {
-      env,
-      cwd: '/',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: REMOVE_TIMEOUT_MS,
-      killSignal: 'SIGKILL',
-    });
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-    const [code] = (await once(child, 'close')) as [number | null];
-    return code === 0 ? said : '';
-  } catch {
-    return '';
-  }
-}
-
-/** Throws AdapterError with what the engine says, or the signal's reason. */
-async function runEngine(
-  [program = '', ...args]: readonly string[],
-  env: Record<string, string>,
-  signal: AbortSignal,
-): Promise<void> {
-  const child = spawn(program, args, { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], signal });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr = (stderr + text).slice(-STDERR_KEPT);
-  });
-  try {
-    const [code, by] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-    if (code !== 0) throw failureOfEnd('the container engine', { code, signal: by, stderr });
-  } catch (err) {
-    signal.throwIfAborted();
-    if (err instanceof AdapterError) throw err;
-    const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
-    throw new AdapterError('config', `the program ${program} could not be started: ${code}`);
-  }
 }

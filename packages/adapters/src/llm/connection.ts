@@ -1,4 +1,4 @@
-import type { CloudCredentials, ProviderFamily } from '@acp/contract';
+import { type CloudCredentials, type ProviderFamily, vendorBaseUrls } from '@acp/contract';
 import { Scrubber } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import type { ProviderSpec } from '../task.ts';
@@ -17,16 +17,11 @@ export interface Connection {
   scrubber: Scrubber;
 }
 
-// Always given to the model library, which would else look into the environment, for keys and for base URLs alike.
-const defaultBaseUrls: Record<Exclude<ProviderFamily, 'family_compat' | 'family_cloud'>, string> = {
-  family_chat_a: 'https://api.openai.com/v1',
-  family_chat_b: 'https://api.anthropic.com/v1',
-  family_search: 'https://api.perplexity.ai',
-};
-
 function defaultBaseUrl(family: ProviderFamily, credentials: CloudCredentials | null): string {
+  // Always given to the model library, which would else look into the environment, for keys and for base URLs alike.
+  const own = vendorBaseUrls[family];
+  if (own !== null) return own;
   if (family === 'family_compat') throw new AdapterError('config', 'the provider needs a base URL');
-  if (family !== 'family_cloud') return defaultBaseUrls[family];
   return `https://bedrock-runtime.${credentials?.region}.amazonaws.com`;
 }
 

@@ -1,6 +1,11 @@
 import { type Config, engineEnvironment } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
+import type { CurrentList } from '../sandbox/reach.ts';
 import type { ContainerSpec } from '../task.ts';
+import { ownPlace, programReach, type WayOutConfig } from './local-sandbox.ts';
+
+/** In place of a network: the proxy alone. */
+const PROXY = 'proxy';
 
 type ContainerConfig = Pick<
   Config,
@@ -10,23 +15,32 @@ type ContainerConfig = Pick<
   | 'sandbox_cpu_limit'
   | 'sandbox_pids_limit'
   | 'sandbox_network'
->;
+> &
+  WayOutConfig;
 
 /**
- * The container of a run by the operator's rules, with the agent's image, else the operator's. Throws AdapterError
+ * The container of a run by the operator's rules, with the agent's image, else the operator's; by the proxy alone where its
+ * company has a list of hosts. Throws AdapterError
  * `config` where neither names one.
  */
-export function containerSpec(config: ContainerConfig, { image }: Record<string, unknown>): ContainerSpec {
+export async function containerSpec(
+  config: ContainerConfig,
+  { image }: Record<string, unknown>,
+  list: CurrentList,
+): Promise<ContainerSpec> {
   const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
   if (chosen === null)
     throw new AdapterError('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
+  // A list can't be kept on a network that leads elsewhere.
+  const proxied = config.sandbox_network === PROXY || (await list()) !== null;
   return {
+    ...(proxied && { reach: programReach(config, list), loopback: ownPlace(config) }),
     cli: config.container_cli,
     cli_env: engineEnvironment(),
     image: chosen,
     memory: config.sandbox_memory_limit,
     cpus: config.sandbox_cpu_limit,
     pids: config.sandbox_pids_limit,
-    network: config.sandbox_network,
+    network: proxied ? 'none' : config.sandbox_network,
   };
 }

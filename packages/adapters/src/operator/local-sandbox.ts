@@ -2,11 +2,14 @@ import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment, repositoryRoot } from
 import type { Config } from '@acp/kernel';
 import { isIP } from 'node:net';
 import { AdapterError } from '../adapter-error.ts';
-import type { EgressPlace, SandboxSpec } from '../task.ts';
+import { type CurrentList, Reach } from '../sandbox/reach.ts';
+import type { EgressPlace } from '../sandbox/egress-place.ts';
+import type { SandboxSpec } from '../task.ts';
 
 export type LocalConfig = Pick<
   Config,
   | 'cli_env_passthrough'
+  | 'company_egress'
   | 'home'
   | 'local_cli'
   | 'local_cli_egress'
@@ -18,6 +21,11 @@ export type LocalConfig = Pick<
   | 'sandbox_pids_limit'
 >;
 
+export type WayOutConfig = Pick<
+  Config,
+  'cli_env_passthrough' | 'company_egress' | 'local_cli_egress' | 'public_url'
+>;
+
 /**
  * The walls around a CLI that runs on this machine (decisions 10.9); undefined where the operator wants none for the
  * company. Throws AdapterError `config` where it may not run, or can't be shut in.
@@ -26,20 +34,26 @@ export async function localSandbox(
   config: LocalConfig,
   adapter_type: string,
   company: { id: string; slug: string },
+  list: CurrentList,
 ): Promise<SandboxSpec | undefined> {
   if (config.local_cli === 'off')
     throw new AdapterError('config', `${adapter_type} is switched off on this instance (SERVICE_LOCAL_CLI)`);
-  if (config.local_cli === 'host' && isTrusted(config.local_cli_host_companies, company)) return undefined;
+  if (config.local_cli === 'host' && isTrusted(config.local_cli_host_companies, company)) {
+    if ((await list()) === null) return undefined;
+    throw new AdapterError(
+      'config',
+      'the company’s list of hosts can’t be kept: SERVICE_LOCAL_CLI=host has no walls',
+    );
+  }
   const found = await findBubblewrap();
   if ('reason' in found)
     throw new AdapterError('config', `${adapter_type} can’t be shut in: ${found.reason}; ${BUBBLEWRAP_MEND}`);
-  const { service, given } = placesOf(config);
   return {
     bubblewrap: found.file,
     readable: config.local_cli_readable,
     hidden: [config.home, repositoryRoot],
-    places: [service, ...given],
-    loopback: isOwn(service) ? service : null,
+    reach: programReach(config, list),
+    loopback: ownPlace(config),
     limits: {
       memory: config.sandbox_memory_limit,
       cpus: config.sandbox_cpu_limit,
@@ -53,8 +67,20 @@ function isTrusted(companies: readonly string[], { id, slug }: { id: string; slu
   return companies.length === 0 || companies.includes(id) || companies.includes(slug);
 }
 
+/** Where programs of a company get to, shut in here or in a container: as the operator says, and its own list. */
+export function programReach(config: WayOutConfig, list: CurrentList): Reach {
+  const { service, given } = placesOf(config);
+  return new Reach({ service, places: given, company: { list, opens: config.company_egress === 'public' } });
+}
+
+/** The service's, where it is one of this machine; else null. */
+export function ownPlace({ public_url }: Pick<Config, 'public_url'>): EgressPlace | null {
+  const service = placeOfUrl(new URL(public_url));
+  return isOwn(service) ? service : null;
+}
+
 /** The service, what the operator lists, and endpoints that the operator hands on by variables. */
-function placesOf({ public_url, local_cli_egress, cli_env_passthrough }: LocalConfig) {
+function placesOf({ public_url, local_cli_egress, cli_env_passthrough }: WayOutConfig) {
   const urls = Object.values(pickEnvironment(cli_env_passthrough)).filter((value) =>
     /^https?:\/\//i.test(value),
   );

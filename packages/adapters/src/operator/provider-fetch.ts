@@ -1,17 +1,17 @@
 import { createGuardedFetch } from '@acp/kernel';
-import type { Config } from '@acp/kernel';
+import type { Config, GuardedFetch } from '@acp/kernel';
 
 export type ReachConfig = Pick<Config, 'provider_egress' | 'llm_allowed_hosts'>;
 
 // Each has connections of its own: one for every address in use, the longest unused of too many given up.
-const fetches = new Map<string, typeof fetch>();
+const fetches = new Map<string, GuardedFetch>();
 const MAX_FETCHES = 100;
 
 /** A key goes to its own base URL, or where the operator says (decisions 7.33); redirects are held to it too. */
 export function fetchFor(
   { provider_egress, llm_allowed_hosts }: ReachConfig,
   base_url: string | null,
-): typeof fetch {
+): GuardedFetch {
   const host = base_url === null ? null : new URL(base_url).host;
   const name = `${provider_egress} ${host ?? ''} ${llm_allowed_hosts.join()}`;
   const only = host === null ? {} : { only_hosts: [host, ...llm_allowed_hosts] };

@@ -1,12 +1,10 @@
 import { containerCall } from '../container/container-call.ts';
-import { sandboxCall, type SandboxedCall } from '../sandbox/sandbox-call.ts';
+import { sandboxCall } from '../sandbox/sandbox-call.ts';
 import type { ProgramSpec } from '../task.ts';
 import type { ProgramCall } from './run-program.ts';
 
-type WalledCall = ProgramCall & Partial<Pick<SandboxedCall, 'refused'>>;
-
 /** A command within the walls of the agent's program: its container, its sandbox, or none. */
-export function programCall(program: ProgramSpec, command: readonly string[], stdin: string): WalledCall {
+export function programCall(program: ProgramSpec, command: readonly string[], stdin: string): ProgramCall {
   const run_id = program.env.SERVICE_RUN_ID ?? '';
   if (program.container !== null)
     return containerCall({

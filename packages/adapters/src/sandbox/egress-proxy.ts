@@ -3,14 +3,14 @@
  * nothing else: by tunnels (CONNECT), and by plain requests where nothing is encrypted. Names are resolved out here.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { connect, isIP, type ListenOptions, type LookupFunction } from 'node:net';
+import { connect, type ListenOptions, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type EgressPolicy, guardedLookup, isForbiddenAddress } from '@acp/kernel';
-import type { EgressPlace } from '../task.ts';
+import { EgressError, type EgressPolicy, guardedLookup } from '@acp/kernel';
+import type { EgressPlace } from './egress-place.ts';
+import { clientName } from './client-hello.ts';
+import type { Reach } from './reach.ts';
 
 export interface EgressProxy {
-  /** `host:port` of what was asked for in vain, each once, up to a bound. */
-  refused(): string[];
   /** Where it listens on the machine's own loopback; null for a socket. */
   port: number | null;
   close(): Promise<void>;
@@ -19,7 +19,6 @@ export interface EgressProxy {
 /** Of one sandbox. */
 const MAX_CONNECTIONS = 128;
 const IDLE_MS = 10 * 60_000;
-const REFUSALS_KEPT = 20;
 /** Say who the caller is to whoever trusts the scheduler's machine, or concern the one connection alone. */
 const keptBack = new Set([
   'connection',
@@ -35,35 +34,22 @@ const keptBack = new Set([
   'x-real-ip',
 ]);
 
+/** A place that may be reached, with the way to its addresses. */
+type Admitted = EgressPlace & { lookup: LookupFunction };
+
 /**
  * @param where path of the Unix socket, short, since the kernel takes about 100 bytes; or a port of the machine's loopback,
  * for a program that is not shut in: whoever else finds it gets to the same places
- * @param policy what the names of the places may resolve to; metadata services are refused under every name
  */
-export async function startEgressProxy(
-  where: string | { port: number },
-  places: readonly EgressPlace[],
-  policy: EgressPolicy = 'any',
-): Promise<EgressProxy> {
-  const lookup = guardedLookup(policy);
+export async function startEgressProxy(where: string | { port: number }, reach: Reach): Promise<EgressProxy> {
   const open = new Set<Duplex>();
-  const refusals = new Set<string>();
   const hold = (one: Duplex): void => {
     open.add(one);
     one.on('error', () => one.destroy());
     one.once('close', () => open.delete(one));
   };
-  const admitted = (text: string): EgressPlace | undefined => {
-    const place = placeOf(text);
-    if (place !== undefined && isListed(place, places, policy)) return place;
-    if (refusals.size < REFUSALS_KEPT) refusals.add(text.slice(0, 200));
-    return undefined;
-  };
   const server = createServer((asked, answer) => {
-    const url = URL.canParse(asked.url ?? '') ? new URL(asked.url!) : null;
-    const place = url?.protocol === 'http:' ? admitted(`${url.hostname}:${url.port || '80'}`) : undefined;
-    if (url === null || place === undefined) return refuse(answer);
-    forward(asked, answer, url, { ...place, lookup });
+    void answerPlain(reach, asked, answer).catch(() => answer.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', (one) => {
@@ -71,24 +57,12 @@ export async function startEgressProxy(
     one.setTimeout(IDLE_MS, () => one.destroy());
   });
   server.on('connect', (asked: IncomingMessage, inner: Duplex, head: Buffer) => {
-    const place = admitted(asked.url ?? '');
-    if (place === undefined) return void inner.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
-    const outer = connect({ ...place, lookup, timeout: IDLE_MS });
-    hold(outer);
-    outer.once('timeout', () => outer.destroy());
-    outer.once('connect', () => {
-      inner.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      outer.write(head);
-      inner.pipe(outer).pipe(inner);
-    });
-    outer.once('close', () => inner.destroy());
-    inner.once('close', () => outer.destroy());
+    void tunnel(reach, asked.url ?? '', { inner, head, hold }).catch(() => inner.destroy());
   });
   server.on('clientError', (_err, one) => one.destroy());
   await new Promise<void>((done, failed) => server.once('error', failed).listen(listening(where), done));
   const at = server.address();
   return {
-    refused: () => [...refusals],
     port: typeof at === 'object' ? (at?.port ?? null) : null,
     close: async () => {
       const closed = new Promise<void>((done) => void server.close(() => done()));
@@ -97,6 +71,84 @@ export async function startEgressProxy(
     },
   };
 }
+
+/** Each request is looked at by itself, those of one connection too; what its Host header says counts for nothing. */
+async function answerPlain(reach: Reach, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  const url = URL.canParse(asked.url ?? '') ? new URL(asked.url!) : null;
+  const place = url?.protocol === 'http:' ? placeOf(`${url.hostname}:${url.port || '80'}`) : undefined;
+  const found = place === undefined ? undefined : await admitted(reach, place);
+  if (url === null || found === undefined) return refuse(answer);
+  forward(asked, answer, url, { ...found, onRefused: () => reach.refuse(found) });
+}
+
+async function tunnel(
+  reach: Reach,
+  target: string,
+  { inner, head, hold }: { inner: Duplex; head: Buffer; hold: (one: Duplex) => void },
+): Promise<void> {
+  const place = placeOf(target);
+  const found = place === undefined ? undefined : await admitted(reach, place);
+  if (found === undefined) return void inner.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+  if (inner.destroyed) return;
+  const outer = connect({ ...found, timeout: IDLE_MS });
+  hold(outer);
+  outer.once('timeout', () => outer.destroy());
+  outer.once('error', (err) => {
+    if (!(err instanceof EgressError)) return;
+    reach.refuse(found);
+    inner.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+  });
+  outer.once('close', () => inner.destroy());
+  inner.once('close', () => outer.destroy());
+  await new Promise<void>((done) => outer.once('connect', done).once('close', done));
+  if (outer.destroyed) return;
+  inner.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  // A server may speak first, as those of ssh do.
+  outer.pipe(inner);
+  const said = await greeting(inner, head);
+  // Many names lie behind one address: who is talked to has to be somebody who may be reached.
+  if (said === null || !(await mayBe(reach, found, said.name))) return void inner.destroy();
+  outer.write(said.bytes);
+  inner.pipe(outer);
+}
+
+async function mayBe(reach: Reach, { host, port }: EgressPlace, name: string | null): Promise<boolean> {
+  return name === null || name === host || (await reach.admit({ host: name, port })) !== undefined;
+}
+
+/** What the client says first, with whom it says it talks; null where it can't be told, or ends before it has. */
+async function greeting(inner: Duplex, head: Buffer): Promise<{ bytes: Buffer; name: string | null } | null> {
+  inner.pause();
+  for (let bytes = head; ;) {
+    const read = clientName(bytes);
+    if (read === 'unreadable') return null;
+    if (read !== 'more') return { bytes, ...read };
+    const chunk = (inner.read() as Buffer | null) ?? (await nextChunk(inner));
+    if (chunk === null) return null;
+    bytes = Buffer.concat([bytes, chunk]);
+  }
+}
+
+async function nextChunk(inner: Duplex): Promise<Buffer | null> {
+  return new Promise((done) => {
+    const events = ['readable', 'end', 'close'] as const;
+    const onAny = (): void => {
+      for (const event of events) inner.off(event, onAny);
+      done(inner.read() as Buffer | null);
+    };
+    for (const event of events) inner.on(event, onAny);
+  });
+}
+
+async function admitted(reach: Reach, place: EgressPlace): Promise<Admitted | undefined> {
+  const policy = await reach.admit(place);
+  return policy === undefined ? undefined : { ...place, lookup: lookups[policy] };
+}
+
+const lookups: Record<EgressPolicy, LookupFunction> = {
+  any: guardedLookup('any'),
+  public: guardedLookup('public'),
+};
 
 const listening = (where: string | { port: number }): ListenOptions =>
   typeof where === 'string' ? { path: where } : { host: '127.0.0.1', port: where.port };
@@ -107,24 +159,11 @@ function placeOf(text: string): EgressPlace | undefined {
   return { host: host.toLowerCase().replaceAll(/^\[|\]$/g, ''), port: Number(port) };
 }
 
-/** A leading dot in the list stands for everything below. */
-function isListed(
-  { host, port }: EgressPlace,
-  places: readonly EgressPlace[],
-  policy: EgressPolicy,
-): boolean {
-  if (isIP(host) !== 0 && isForbiddenAddress(host, policy)) return false;
-  return places.some(
-    (place) =>
-      place.port === port && (place.host.startsWith('.') ? host.endsWith(place.host) : host === place.host),
-  );
-}
-
 function forward(
   asked: IncomingMessage,
   answer: ServerResponse,
   url: URL,
-  place: EgressPlace & { lookup: LookupFunction },
+  { onRefused, ...place }: Admitted & { onRefused: () => void },
 ): void {
   const named = new Set((asked.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   const headers = Object.fromEntries(
@@ -141,7 +180,12 @@ function forward(
     headers: { ...headers, host: url.host },
   });
   out.once('timeout', () => out.destroy());
-  out.once('error', () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
+  out.once('error', (err) => {
+    if (answer.headersSent) return void answer.destroy();
+    if (!(err instanceof EgressError)) return void answer.writeHead(502).end();
+    onRefused();
+    refuse(answer);
+  });
   out.once('response', (got) => {
     const { connection: _one, 'keep-alive': _two, 'transfer-encoding': _three, ...rest } = got.headers;
     answer.writeHead(got.statusCode ?? 502, rest);

@@ -1,6 +1,7 @@
 // The first program within a sandbox: `node inside.mts <json> <program> <argument>…`. It makes sure that home and workspace
 // are those that were meant, before anything else runs there; leads connections on the sandbox's own loopback to the proxy's socket;
-// and stands in for the program to whoever waits for its end. It has no rights that the program lacks.
+// and stands in for the program to whoever waits for its end. It has no rights that the program lacks. Beside a container
+// it only leads connections to the socket.
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -11,8 +12,8 @@ interface InsideSettings {
   folders: { path: string; identity: string | null; name: string }[];
   /** Of the proxy. */
   socket: string;
-  /** A file of variables that are the program's own. */
-  env: string;
+  /** A file of variables that are the program's own; null: no program is started, others come to the loopback. */
+  env: string | null;
   proxy_port: number;
   /** Led to the same port of that host, by the proxy: for programs that never ask a proxy for their own machine. */
   loopback: { host: string; port: number } | null;
@@ -57,7 +58,7 @@ const listen = async (port: number, host: string, greeting?: string) =>
     // A port that is taken or refused (below 1024) is done without: the proxy is there all the same.
     server.once('error', () => done());
     server.listen(port, host, done);
-    server.unref();
+    if (settings.env !== null) server.unref();
   });
 
 await listen(settings.proxy_port, '127.0.0.1');
@@ -67,15 +68,19 @@ if (settings.loopback !== null) {
   for (const own of ['127.0.0.1', '::1']) await listen(port, own, greeting);
 }
 
-const own = JSON.parse(readFileSync(settings.env, 'utf8')) as Record<string, string>;
-const child = spawn(program, args, { stdio: 'inherit', env: { ...own, ...process.env } });
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
-child.once('error', (err) => {
-  process.stderr.write(`${program} could not be started: ${err.message}\n`);
-  process.exit(127);
-});
-child.once('exit', (code, signal) => {
-  if (signal === null) process.exit(code ?? 1);
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-});
+if (settings.env === null) process.stdout.write('ready\n');
+else startProgram(JSON.parse(readFileSync(settings.env, 'utf8')) as Record<string, string>);
+
+function startProgram(own: Record<string, string>): void {
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...own, ...process.env } });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  child.once('error', (err) => {
+    process.stderr.write(`${program} could not be started: ${err.message}\n`);
+    process.exit(127);
+  });
+  child.once('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -5,6 +5,7 @@ import { makeRunFolder } from '../process/run-folder.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
 import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
+import { proxyVariables } from './proxy-variables.ts';
 import { visibleFiles } from './visible-files.ts';
 
 /** Within the sandbox. */
@@ -13,16 +14,11 @@ const PROXY_PORT = 3128;
 const TEMP_BYTES = 1024 * 1024 * 1024;
 const INSIDE = join(import.meta.dirname, 'inside.ts');
 
-export interface SandboxedCall extends ProgramCall {
-  /** Where the program wanted to go in vain, once it has ended. */
-  refused(): string[];
-}
-
 /**
  * The same program within bubblewrap: of the machine it sees what it needs to run, read-only, and its agent's home; no
  * process but its own, no network but the proxy's socket. Its environment is what it was, but for the way to the proxy.
  */
-export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: SandboxSpec): SandboxedCall {
+export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: SandboxSpec): ProgramCall {
   const { mounts, command, search } = visibleFiles(call.command, call.env.PATH, sandbox);
   const { workspace } = program;
   let proxy: EgressProxy | undefined;
@@ -31,13 +27,13 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
     ...call,
     cwd: '/',
     limits: sandbox.limits,
-    env: { ...call.env, ...wayOut, PATH: search.join(':'), TMPDIR: '/tmp' },
+    env: { ...call.env, ...proxyVariables(PROXY_PORT), PATH: search.join(':'), TMPDIR: '/tmp' },
     prepare: async (signal) => {
       await call.prepare?.(signal);
       folder = await makeRunFolder(call.run_id);
       await writeNameFiles(folder, program.home);
       await writeFile(join(folder, 'env'), JSON.stringify(program.own_env ?? {}), { mode: 0o600 });
-      proxy = await startEgressProxy(join(folder, 'egress'), sandbox.places);
+      proxy = await startEgressProxy(join(folder, 'egress'), sandbox.reach);
       const settings = {
         folders: [
           { path: program.home, identity: program.home_identity ?? null, name: 'the agent’s home' },
@@ -88,19 +84,8 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
       await proxy?.close();
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },
-    refused: () => proxy?.refused() ?? [],
   };
 }
-
-const address = `http://127.0.0.1:${PROXY_PORT}`;
-/** Some programs read one spelling only. */
-const wayOut = {
-  HTTP_PROXY: address,
-  HTTPS_PROXY: address,
-  http_proxy: address,
-  https_proxy: address,
-  NODE_USE_ENV_PROXY: '1',
-};
 
 const names = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 

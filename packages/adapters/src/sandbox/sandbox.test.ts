@@ -11,6 +11,7 @@ import { hostileCommand } from '@acp/testkit';
 import { markedProcesses } from '../process/marked.ts';
 import { runProgram } from '../process/run-program.ts';
 import type { ProgramLimits, ProgramSpec, SandboxSpec } from '../task.ts';
+import { Reach } from './reach.ts';
 import { sandboxCall } from './sandbox-call.ts';
 
 const bubblewrap = await findBubblewrap();
@@ -78,11 +79,12 @@ async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
   const about = await (found ??= machine());
   const run_id = newId();
   const places = [{ host: 'localhost', port: about.service_port }];
+  const reach = new Reach({ places });
   const sandbox: SandboxSpec = {
     bubblewrap: 'file' in bubblewrap ? bubblewrap.file : '',
     readable: [],
     hidden: [path.join(folder, 'service'), about.checkout],
-    places,
+    reach,
     loopback: places[0]!,
     limits,
   };
@@ -102,7 +104,7 @@ async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
   const trials: Trial[] = [];
   const lines = runProgram(call, AbortSignal.timeout(60_000));
   for (let next = await lines.next(); ; next = await lines.next()) {
-    if (next.done === true) return { about, run_id, trials, end: next.value, refused: call.refused() };
+    if (next.done === true) return { about, run_id, trials, end: next.value, refused: reach.takeRefused() };
     if (next.value?.startsWith('{')) trials.push(JSON.parse(next.value) as Trial);
   }
 }
@@ -138,7 +140,7 @@ here('a hostile program in the sandbox', () => {
   });
 
   it('leaves a word of where it wanted to go, and nothing of itself', async () => {
-    expect(seen.refused).toEqual(
+    expect(seen.refused.map(({ host, port }) => `${host}:${port}`)).toEqual(
       expect.arrayContaining(['169.254.169.254:80', `localhost:${seen.about.database_port}`]),
     );
     expect(bystander.exitCode ?? bystander.signalCode).toBeNull();

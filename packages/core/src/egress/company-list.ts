@@ -1,5 +1,5 @@
 import { type Actor, type CompanyEgress, MOST_EGRESS_HOSTS, type SetEgress } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx } from '@acp/db';
 import { conflict, HostList, invalid, readHostRule, writeHostRule } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -44,6 +44,7 @@ export async function setEgress(
     .returning({ hosts: company_egress.hosts, version: company_egress.version });
   if (row === undefined || row.version !== version + 1)
     throw conflict('the list was changed meanwhile: look at it again');
+  signal(tx, 'egress', company_id);
   await recordChanges(tx, actor, [
     {
       company_id,

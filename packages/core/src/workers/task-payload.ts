@@ -26,6 +26,8 @@ interface Surroundings extends Record<string, unknown> {
   } | null;
   session_id: string | null;
   session_cwd: string | null;
+  /** Null: the company has no list; empty: nothing is let out. */
+  egress_hosts: string[] | null;
 }
 
 const TIMELINE = 100;
@@ -61,6 +63,7 @@ export async function taskPayload(tx: Tx, run: ClaimedRun): Promise<TaskPayload 
     allow_dangerous_permissions: booleanOf(config.allow_dangerous_permissions),
     skills: filled(skills.map((skill) => present({ ...skill }))),
     ...projectOf(around),
+    egress_allowlist: around.egress_hosts ?? undefined,
     ...(config.full_context === true ? fullContext(run, facts, around) : {}),
   }) as TaskPayload;
 }
@@ -88,9 +91,10 @@ async function surroundings(tx: Tx, run: ClaimedRun): Promise<Surroundings> {
           'module_endpoint', p.module_endpoint)
         from issues i join projects p on p.id = i.project_id and p.deleted_at is null
         where i.id = ${run.issue_id}::uuid) as project,
+      (select e.hosts from company_egress e where e.company_id = ${run.company_id}) as egress_hosts,
       s.session_id, s.session_cwd
-    from agent_runtime_states s where s.agent_id = ${run.agent_id}`);
-  return rows[0] ?? { timeline: [], project: null, session_id: null, session_cwd: null };
+    from (values (1)) as one left join agent_runtime_states s on s.agent_id = ${run.agent_id}`);
+  return rows[0]!;
 }
 
 function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {

@@ -66,6 +66,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Secrets', path: '/secrets', role: 'admin' },
       { label: 'Peers', path: '/peers', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
+      { label: 'Egress', path: '/egress', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },
       { label: 'Connect', path: '/connect' },
       { label: 'Settings', path: '/settings', role: 'admin' },

@@ -1,9 +1,10 @@
-import { type Agent, type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { count, duration, money, timeAgo, words } from '../kit/format.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import type { RunStep } from '@acp/core';
+import { writeHostRule } from '@acp/kernel';
 import { runAdvice } from './run-advice.ts';
 import { runSteps } from './run-steps.ts';
 import { transcript } from './transcript.ts';
@@ -109,6 +110,8 @@ interface RunView {
   can_cancel: boolean;
   /** Its programs have left changed files. */
   changes: boolean;
+  /** Hosts that it asked for in vain. */
+  refused: readonly EgressRefusal[];
   error: string | null;
 }
 
@@ -143,7 +146,8 @@ export function runFacts({
   error_category,
   can_cancel,
   changes,
-}: Pick<RunView, 'run' | 'agent' | 'error_category' | 'can_cancel' | 'changes'>): Html {
+  refused,
+}: Omit<RunView, 'events' | 'steps' | 'error'>): Html {
   const live = run.status === 'queued' || run.status === 'running';
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
@@ -167,6 +171,24 @@ export function runFacts({
       !${fact('Tokens written', html`${count(run.output_tokens)}`)} !${fact('Cost', money(run.cost_usd))}
       !${run.retry_of_run_id ? fact('Retry of', html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
     </dl>
+    !${when(refused.length > 0, () => refusedHosts(run, refused))}
     !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}
     !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => postButton(`/issues/${issue_id}/trigger`, 'Run again', { class: 'quiet small' }))}`;
+}
+
+/** Where it was not let out to: who may change that finds the list. */
+function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): Html {
+  return html`<h3>Not let out to</h3>
+    <ul>
+      !${each(
+        refused,
+        ({ host, port, times }) =>
+          html`<li>
+            <code>${writeHostRule({ host, port })}</code> <span class="soft">${count(times)}×</span>
+          </li>`,
+      )}
+    </ul>
+    <p class="soft small">
+      Admins say what is let out, on the page <a href="/companies/${company_id}/egress">Egress</a>.
+    </p>`;
 }

@@ -1,5 +1,13 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
-import { hasChangedFiles, listAgents, listRunEvents, listRuns, listRunSteps, presentRun } from '@acp/core';
+import {
+  hasChangedFiles,
+  listAgents,
+  listRunEvents,
+  listRuns,
+  listRunSteps,
+  presentRun,
+  runRefusals,
+} from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -31,6 +39,7 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
     error_category: subject.error_category,
     can_cancel: roleIn(user, company_id) !== 'viewer',
     changes: await hasChangedFiles(tx, run.id),
+    refused: await runRefusals(tx, run.id),
   };
 }
 

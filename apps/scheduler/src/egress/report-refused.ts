@@ -1,0 +1,34 @@
+import type { ProgramSpec } from '@acp/adapters';
+import { recordRefusals, type ClaimedRun } from '@acp/core';
+import type { Database } from '@acp/db';
+import type { Logger } from '@acp/kernel';
+import type { Transcript } from '../execution/transcript.ts';
+import { countRefusals } from './egress-metrics.ts';
+
+const door = 'program';
+
+/** Tells transcript and page of a run where its programs wanted to go in vain. Never rejects: the run has come to what it has. */
+export async function reportRefused(
+  { database, logger }: { database: Database; logger: Logger },
+  { run_id, company_id }: Pick<ClaimedRun, 'run_id' | 'company_id'>,
+  program: ProgramSpec | undefined,
+  transcript: Pick<Transcript, 'add'>,
+): Promise<void> {
+  const reach = program?.container?.reach ?? program?.sandbox?.reach;
+  const refused = reach?.takeRefused() ?? [];
+  if (refused.length === 0) return;
+  for (const { times } of refused) countRefusals(door, times);
+  const places = refused.map(
+    ({ host, port, times }) => `${host}:${port}${times > 1 ? ` (${times} times)` : ''}`,
+  );
+  transcript.add('log', { message: `not let out to ${places.join(', ')}`, refused });
+  try {
+    await recordRefusals(
+      database.db,
+      { company_id, run_id },
+      refused.map((each) => ({ ...each, door })),
+    );
+  } catch (error) {
+    logger.warn('what a run was refused could not be recorded', { run_id, error });
+  }
+}

@@ -1,0 +1,121 @@
+/** What a company lets out: its list of hosts, what it would need, and what was asked for in vain. */
+import type { CompanyEgress } from '@acp/contract';
+import type { RefusedPlace } from '@acp/core';
+import { writeHostRule } from '@acp/kernel';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { count, timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, notice, postButton, textarea } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+import type { NeededHost } from './needed-hosts.ts';
+
+export interface EgressView {
+  company_id: string;
+  egress: CompanyEgress;
+  /** What the company’s own settings name and the list lacks; with no list, all that they name. */
+  needed: readonly NeededHost[];
+  refused: readonly RefusedPlace[];
+  done: string | null;
+  /** A form that came back. */
+  error: string | null;
+  form: FormValues | null;
+}
+
+export const egressPath = (company_id: string): string => `/companies/${company_id}/egress`;
+
+export function egressBody(view: EgressView): Html {
+  return html`!${notice(view.done)}!${listPart(view)}!${neededPart(view)}
+    <section
+      class="card scroll-x"
+      tabindex="0"
+      data-live="runs"
+      data-source="${egressPath(view.company_id)}/part/refused"
+    >
+      !${refusedPart(view)}
+    </section>`;
+}
+
+function listPart({ company_id, egress, needed, error, form }: EgressView): Html {
+  const errors = new FieldErrors(error, ['hosts']);
+  const path = egressPath(company_id);
+  const { hosts, version } = egress;
+  const typed = form?.text('hosts') ?? (hosts ?? needed.map(({ host }) => host)).join('\n');
+  return html`<form class="card" method="post" action="${path}">
+      <h2>${hosts === null ? 'No list yet' : 'Hosts that are let out to'}</h2>
+      <p class="soft">
+        ${
+          hosts === null
+            ? 'Whatever the instance reaches is reached for this company too. With a list nothing goes out but to what stands on it, and to this service.'
+            : `Version ${version}. Nothing goes out but to these, and to this service.`
+        }
+        It holds for agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
+        repositories, from the next connection on.
+      </p>
+      !${formError(errors.general)}<input type="hidden" name="version" value="${version}" />
+      !${textarea({ name: 'hosts', label: 'One on each line', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
+      <button>${hosts === null ? 'Let out to these alone' : 'Save'}</button>
+    </form>
+    !${when(
+      hosts !== null,
+      () =>
+        html`<section class="card danger">
+          <h2>Do without a list</h2>
+          <p>Then whatever the instance reaches is reached for this company again.</p>
+          !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the list of hosts?' })}
+        </section>`,
+    )}`;
+}
+
+function neededPart({ company_id, egress, needed }: EgressView): Html {
+  if (egress.hosts === null || needed.length === 0) return html``;
+  return html`<section class="card scroll-x" tabindex="0" aria-label="Not let out to">
+    <h2>Set up, but not let out to</h2>
+    <p class="soft">What is named here fails until its host is on the list.</p>
+    !${table(
+      'Not let out to',
+      [
+        { label: 'Host', cell: ({ host }) => html`<code>${host}</code>` },
+        { label: 'For', cell: ({ what, path }) => html`<a href="${path}">${what}</a>` },
+        { label: 'Act', kind: 'acts', cell: ({ host }) => allowButton(company_id, host) },
+      ],
+      needed,
+    )}
+  </section>`;
+}
+
+const allowButton = (company_id: string, host: string): Html =>
+  postButton(`${egressPath(company_id)}/add`, 'Allow', {
+    class: 'quiet small',
+    fields: { host },
+  });
+
+/** The part that renews itself. */
+export function refusedPart({
+  company_id,
+  egress,
+  refused,
+}: Pick<EgressView, 'company_id' | 'egress' | 'refused'>): Html {
+  if (refused.length === 0)
+    return html`<h2>Refused of late</h2>
+      !${emptyState('Nothing was refused', html`Hosts that something of the company asks for in vain are counted here.`)}`;
+  const columns: Column<RefusedPlace>[] = [
+    { label: 'Host', cell: (place) => html`<code>${nameOf(place)}</code>` },
+    { label: 'Asked by', cell: ({ doors }) => html`${doors.map(words).join(', ')}` },
+    { label: 'Times', kind: 'number', cell: ({ times }) => html`${count(times)}` },
+    { label: 'Last', cell: ({ last_at }) => timeAgo(last_at) },
+    {
+      label: 'Run',
+      cell: ({ run_id }) => (run_id === null ? html`` : html`<a href="/runs/${run_id}">the latest</a>`),
+    },
+  ];
+  const acts: Column<RefusedPlace> = {
+    label: 'Act',
+    kind: 'acts',
+    cell: (place) => allowButton(company_id, nameOf(place)),
+  };
+  return html`<h2>Refused of late</h2>
+    !${table('Refused', egress.hosts === null ? columns : [...columns, acts], refused)}`;
+}
+
+const nameOf = ({ host, port }: RefusedPlace): string => writeHostRule({ host, port });

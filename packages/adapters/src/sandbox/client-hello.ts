@@ -1,0 +1,96 @@
+/** The name that a TLS client says it talks to (SNI), read from the first bytes that it sends. */
+
+/** Longer than any that honest clients send; others must not hide their name behind padding. */
+const LONGEST = 32 * 1024;
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const HOST_NAME = 0;
+
+/** `more`: it is not all there yet. Null: it is no TLS, or names nobody. */
+export type ClientName = 'more' | 'unreadable' | { name: string | null };
+
+export function clientName(bytes: Buffer): ClientName {
+  if (bytes.length === 0) return 'more';
+  if (bytes[0] !== HANDSHAKE) return { name: null };
+  if (bytes.length > LONGEST) return 'unreadable';
+  const hello = handshakeOf(bytes);
+  if (hello === undefined) return 'more';
+  try {
+    return { name: nameIn(new Reader(hello)) };
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** The first message, put together from the records that carry it; undefined while some is missing. */
+function handshakeOf(bytes: Buffer): Buffer | undefined {
+  const parts: Buffer[] = [];
+  let [at, have] = [0, 0];
+  while (at + 5 <= bytes.length && bytes[at] === HANDSHAKE) {
+    const end = at + 5 + bytes.readUInt16BE(at + 3);
+    parts.push(bytes.subarray(at + 5, end));
+    have += Math.min(end, bytes.length) - at - 5;
+    if (have >= 4) {
+      const message = Buffer.concat(parts);
+      const length = 4 + message.readUIntBE(1, 3);
+      if (message.length >= length) return message.subarray(0, length);
+    }
+    at = end;
+  }
+  return undefined;
+}
+
+class Reader {
+  #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes.length === 0;
+  }
+
+  number(size: number): number {
+    return this.take(size).readUIntBE(0, size);
+  }
+
+  take(length: number): Buffer {
+    if (length > this.#bytes.length) throw new RangeError('too short');
+    const taken = this.#bytes.subarray(0, length);
+    this.#bytes = this.#bytes.subarray(length);
+    return taken;
+  }
+
+  /** What follows the `size` bytes that say how long it is. */
+  vector(size: number): Reader {
+    return new Reader(this.take(this.number(size)));
+  }
+
+  text(size: number): string {
+    return this.take(this.number(size)).toString('latin1');
+  }
+}
+
+function nameIn(hello: Reader): string | null {
+  if (hello.number(1) !== CLIENT_HELLO) return null;
+  hello.take(3 + 2 + 32);
+  hello.vector(1);
+  hello.vector(2);
+  hello.vector(1);
+  if (hello.isEmpty) return null;
+  const extensions = hello.vector(2);
+  while (!extensions.isEmpty) {
+    const type = extensions.number(2);
+    const body = extensions.vector(2);
+    if (type !== SERVER_NAME) continue;
+    const names = body.vector(2);
+    while (!names.isEmpty) {
+      const kind = names.number(1);
+      const name = names.text(2);
+      if (kind === HOST_NAME) return name.toLowerCase();
+    }
+  }
+  return null;
+}

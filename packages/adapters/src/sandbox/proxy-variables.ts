@@ -1,0 +1,11 @@
+/** What leads programs to a proxy on their loopback; some read one spelling only. */
+export function proxyVariables(port: number): Record<string, string> {
+  const address = `http://127.0.0.1:${port}`;
+  return {
+    HTTP_PROXY: address,
+    HTTPS_PROXY: address,
+    http_proxy: address,
+    https_proxy: address,
+    NODE_USE_ENV_PROXY: '1',
+  };
+}
