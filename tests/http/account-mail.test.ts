@@ -1,5 +1,5 @@
 /** Addresses that are confirmed by mail, and forgotten passwords, as a browser and a mailbox meet them. */
-import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   answerPasswordReset,
   claimMessages,
@@ -14,7 +14,7 @@ import {
 } from '@acp/core';
 import { schema, transaction } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
-import { queuedJobs, totpCode } from '@acp/testkit';
+import { type FakeOidc, type OidcAccount, queuedJobs, signInAt, startFakeOidc, totpCode } from '@acp/testkit';
 import request from 'supertest';
 import { Browser, type Pages, PUBLIC_URL, startPages } from './pages.ts';
 
@@ -222,6 +222,47 @@ describe('a new address', () => {
     expect((await browser.api('get', '/api/me/email')).body.verified_at).toBeNull();
     await browser.post('/confirm-email', { token: link });
     expect((await browser.api('get', '/api/me/email')).body.verified_at).not.toBeNull();
+  });
+});
+
+describe('a newcomer by a provider', () => {
+  const client = { client_id: 'control-plane', client_secret: 'a secret' };
+  let oidc: FakeOidc;
+  let app: Pages['app'];
+  beforeAll(async () => {
+    oidc = await startFakeOidc({ ...client, redirect_uris: [`${PUBLIC_URL}/auth/oidc/callback`] });
+    const provider = { SERVICE_OIDC_ISSUER: oidc.issuer, SERVICE_OIDC_CLIENT_ID: client.client_id };
+    ({ app } = await startPages({ ...env, ...provider, SERVICE_OIDC_CLIENT_SECRET: client.client_secret }));
+  });
+  afterAll(async () => oidc.close());
+
+  async function signIn(who: OidcAccount, query = '') {
+    const browser = new Browser(app);
+    const start = await browser.get(`/auth/oidc${query}`);
+    const back = new URL(await signInAt(start.headers.location!, who));
+    expect((await browser.get(`${back.pathname}${back.search}`)).status).toBe(303);
+    return browser;
+  }
+
+  it('whose address the provider has not verified gets a link; whoever takes the account over finds no other address waiting', async () => {
+    const company = await transaction(pages.database, (tx) =>
+      createCompany(tx, director, { name: 'Harbour', slug: `harbour-${newId()}` }),
+    );
+    const { token } = await transaction(pages.database, (tx) =>
+      createInvite(tx, director, company.id, { role: 'member' }),
+    );
+    const [email, next] = [`${newId()}@example.com`, `${newId()}@example.com`];
+    const browser = await signIn({ sub: newId(), email, email_verified: false }, `?invite=${token!}`);
+    expect(linkFor(await mails(), email)).not.toBe('');
+    expect((await browser.api('patch', '/api/me', { email: next })).body).toMatchObject({ email });
+    expect(linkFor(await mails(), next)).not.toBe('');
+    const owner = await signIn({ sub: newId(), email, email_verified: true });
+    expect((await owner.api('get', '/api/me/email')).body).toMatchObject({
+      email,
+      verified_at: expect.any(String),
+      pending_email: null,
+    });
+    expect(await signedIn(browser)).toBe(false);
   });
 });
 

@@ -14,9 +14,13 @@ beforeAll(async () => {
   ({ database } = await cloneDatabase('ctl_users'));
 });
 
-async function run(command: Command | undefined, options: Record<string, string>) {
+async function run(
+  command: Command | undefined,
+  options: Record<string, string>,
+  env: Record<string, string> = {},
+) {
   const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
-  return command!.run({ config: loadConfig({}), logger, database, direct_url: '', options });
+  return command!.run({ config: loadConfig(env), logger, database, direct_url: '', options });
 }
 
 /** A user with a session. */
@@ -51,6 +55,21 @@ describe('users', () => {
     expect(text).toContain(password);
     expect(await ada.opens(password)).toBe(true);
     expect(await ada.events()).toEqual(['password.changed', 'password.changed']);
+  });
+
+  it('reset-password tells the owner by mail, where mail is set up', async () => {
+    const ada = await account();
+    const mail = { SERVICE_SMTP_URL: 'smtp://127.0.0.1', SERVICE_MAIL_FROM: 'plane@example.com' };
+    await run(users['reset-password'], { email: ada.email, password: 'a second password' }, mail);
+    const { outgoing_messages } = schema;
+    const sent = await database.db
+      .select({ purpose: outgoing_messages.purpose, body: outgoing_messages.body })
+      .from(outgoing_messages)
+      .where(eq(outgoing_messages.recipient, ada.email));
+    expect(sent).toEqual([
+      { purpose: 'account', body: expect.stringContaining('was changed by an administrator') },
+    ]);
+    expect(sent[0]!.body).not.toContain('a second password');
   });
 
   it('reset-password refuses a common or short password and an unknown address, and changes nothing', async () => {

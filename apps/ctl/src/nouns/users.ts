@@ -11,7 +11,7 @@ import {
   systemActor,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { newToken } from '@acp/kernel';
+import { newToken, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
 
 const operator = systemActor('operator');
@@ -59,7 +59,10 @@ async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
   const password_hash = await hashNewPassword(password, [user.email, user.display_name]);
-  await transaction(context.database, (tx) => resetPassword(tx, operator, user.id, password_hash));
+  const { smtp_url, public_url, encryption_key, encryption_key_previous } = context.config;
+  const vault = new Vault(encryption_key, encryption_key_previous);
+  const mailing = { vault, mail: Boolean(smtp_url), public_url };
+  await transaction(context.database, (tx) => resetPassword(tx, operator, user.id, password_hash, mailing));
   const value = { id: user.id, email: user.email, ...(generated ? { password } : {}) };
   return {
     value,

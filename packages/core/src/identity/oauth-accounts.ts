@@ -1,6 +1,7 @@
 import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
+import { endLinks } from './account-links.ts';
 import { deleteFactors } from './second-factors.ts';
 import { closeUserSessions } from './sessions.ts';
 import type { UserRow } from './present.ts';
@@ -79,7 +80,8 @@ async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdenti
 /**
  * The owner of the address that the provider has verified; an address that it has not is never matched. An account whose
  * address nobody vouched for may have been made by somebody else in expectation of its owner: from now on it is the
- * owner's, so every way into it of former times ends: password, second factors, sessions, links to other identities.
+ * owner's, so every way into it of former times ends: password, second factors, sessions, links to other identities, another
+ * address that waits.
  */
 async function ownerOfAddress(
   tx: Tx,
@@ -97,6 +99,7 @@ async function ownerOfAddress(
   if (!owned) throw conflict('the account has just been changed; sign in again');
   await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user.id));
   await deleteFactors(tx, user.id);
+  await endLinks(tx, user.id, 'confirm_email');
   await closeUserSessions(tx, user.id);
   return owned;
 }
