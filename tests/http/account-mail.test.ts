@@ -76,6 +76,22 @@ async function answered() {
     await transaction(pages.database, (tx) => answerPasswordReset(tx, String(request_id), mailing));
   return mails();
 }
+/** A chat identity that speaks in the user's name. */
+async function pair(user_id: string) {
+  await pages.database.pool.query(
+    `with c as (insert into companies (name, slug, identifier_prefix) values ('C', $2, 'CCC') returning id),
+     ch as (insert into channels (company_id, kind, name, bot_token) select id, 'slack', 'S', 'x' from c returning id, company_id)
+     insert into chat_pairings (channel_id, company_id, channel, user_id, external_id, external_name)
+     select id, company_id, 'slack', $1, 'U1', 'Ada' from ch`,
+    [user_id, `pairing-${user_id}`],
+  );
+  expect(await pairings(user_id)).toBe(1);
+}
+async function pairings(user_id: string) {
+  const text = 'select 1 from chat_pairings where user_id = $1 and revoked_at is null';
+  return (await pages.database.pool.query(text, [user_id])).rows.length;
+}
+
 const tokenIn = (body: string) => /token=([\w-]{43})/.exec(body)?.[1] ?? '';
 const linkFor = (sent: Awaited<ReturnType<typeof mails>>, recipient: string) =>
   tokenIn(sent.find((mail) => mail.recipient === recipient)?.body ?? '');
@@ -256,7 +272,10 @@ describe('a newcomer by a provider', () => {
     expect(linkFor(await mails(), email)).not.toBe('');
     expect((await browser.api('patch', '/api/me', { email: next })).body).toMatchObject({ email });
     expect(linkFor(await mails(), next)).not.toBe('');
+    const { id } = (await browser.api('get', '/api/me')).body as { id: string };
+    await pair(id);
     const owner = await signIn({ sub: newId(), email, email_verified: true });
+    expect(await pairings(id)).toBe(0);
     expect((await owner.api('get', '/api/me/email')).body).toMatchObject({
       email,
       verified_at: expect.any(String),
@@ -384,10 +403,11 @@ describe('a forgotten password', () => {
     await transaction(pages.database, (tx) =>
       linkProvider(tx, id, { ...identity, email, email_verified: false, display_name: null }, () => null),
     );
+    await pair(id);
     await complete(await resetLink(email));
     expect((await findUser(pages.database.db, id))!.email_verified_at).not.toBeNull();
     const { rows } = await pages.database.pool.query('select 1 from oauth_accounts where user_id = $1', [id]);
-    expect(rows).toEqual([]);
+    expect([rows, await pairings(id)]).toEqual([[], 0]);
 
     await mails();
     const squatted = await account({ email_verified: false });

@@ -41,7 +41,10 @@ export type Pairing =
   /** Not even looked at; @param told for the first time */
   | { how: 'too_many'; told: boolean };
 
-/** Pairs whoever sends the code with the user whom it was made for. A right code counts once, five wrong ones end the trying. */
+/**
+ * Pairs whoever sends the code with the user whom it was made for. A right code counts once, and while a session of those
+ * times stands: a user who ends them all ends it too. Five wrong ones end the trying.
+ */
 export async function pairByCode(
   tx: Tx,
   channel: ChannelRow,
@@ -54,6 +57,7 @@ export async function pairByCode(
     delete from channel_pairing_codes p using users u, memberships m
     where p.channel_id = ${channel.id} and p.code_hash = ${codeHash(code)} and p.expires_at > now()
       and u.id = p.user_id and u.is_active and m.user_id = u.id and m.company_id = ${channel.company_id}
+      and exists (select from sessions s where s.user_id = u.id and s.created_at <= p.created_at)
     returning p.user_id`);
   const [made] = rows;
   if (made === undefined) return { how: 'wrong' };

@@ -6,6 +6,7 @@ import { recordInstanceAct } from '../activity/index.ts';
 import type { Mailing } from '../messages/index.ts';
 import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
 import { endLinks, findLink, spendLink } from './account-links.ts';
+import { revokePairings } from './chat-pairings.ts';
 import { clearLockouts } from './login-attempts.ts';
 import { lockUser } from './lock-user.ts';
 import { tellOfPassword } from './mail-user.ts';
@@ -27,7 +28,7 @@ export async function previewPasswordReset(tx: Tx, token: string): Promise<UserR
 
 /**
  * Sets the password and ends all sessions, other links and the lockout of failed logins. An address that nobody vouched
- * for is proved with it, and may have been squatted on: links to other identities end.
+ * for is proved with it, and may have been squatted on: links to other identities and chats end.
  * @throws notFound for a link that is spent or expired
  */
 export async function completePasswordReset(
@@ -42,8 +43,10 @@ export async function completePasswordReset(
   const user = await lockUser(tx, link.user_id);
   if (!(await opens(tx, link, user)) || !(await spendLink(tx, link))) throw spent();
   const { id: user_id, email } = user;
-  if (user.email_verified_at === null)
+  if (user.email_verified_at === null) {
     await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user_id));
+    await revokePairings(tx, { user_id });
+  }
   await tx
     .update(users)
     .set({

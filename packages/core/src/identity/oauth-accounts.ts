@@ -2,6 +2,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { endLinks } from './account-links.ts';
+import { revokePairings } from './chat-pairings.ts';
 import { deleteFactors } from './second-factors.ts';
 import { closeUserSessions } from './sessions.ts';
 import type { UserRow } from './present.ts';
@@ -80,8 +81,8 @@ async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdenti
 /**
  * The owner of the address that the provider has verified; an address that it has not is never matched. An account whose
  * address nobody vouched for may have been made by somebody else in expectation of its owner: from now on it is the
- * owner's, so every way into it of former times ends: password, second factors, sessions, links to other identities, another
- * address that waits.
+ * owner's, so every way into it of former times ends: password, second factors, sessions, links to other identities, chat
+ * identities, another address that waits.
  */
 async function ownerOfAddress(
   tx: Tx,
@@ -100,6 +101,7 @@ async function ownerOfAddress(
   await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user.id));
   await deleteFactors(tx, user.id);
   await endLinks(tx, user.id, 'confirm_email');
+  await revokePairings(tx, { user_id: user.id });
   await closeUserSessions(tx, user.id);
   return owned;
 }
