@@ -223,6 +223,13 @@ function readHost(text: string): string {
 
 // The driver decodes the password; "%zz" would fail there, far from the variable's name.
 function readPostgresUrl(text: string): string {
+  // The driver would look for a host of that name, or take a standby for the primary.
+  if (
+    /^[a-z]+:\/\/(?:[^/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&](?:host=[^&]*(?:,|%2c)|target_session_attrs=)/i.test(
+      text,
+    )
+  )
+    fail('with one host, an address that follows the primary');
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) fail();
   const { username, password } = new URL(text);
   if (/%(?![0-9a-f]{2})/i.test(username + password)) fail('% in a name or password is written %25');

@@ -101,6 +101,9 @@ describe('the configuration', () => {
 
   it('follows the port with the public URL, and keeps a direct database URL of its own', () => {
     expect(loadConfig({ PORT: '4000' }).public_url).toBe('http://localhost:4000');
+    expect(loadConfig({ DATABASE_URL: 'postgres://u:p,q@db/x,y?sslmode=require' }).database_url).toContain(
+      'p,q@db',
+    );
     const split = { DATABASE_URL: 'postgres://pooler/x', DATABASE_DIRECT_URL: 'postgresql://db/x' };
     expect(loadConfig(split).database_direct_url).toBe('postgresql://db/x');
   });
@@ -123,6 +126,10 @@ describe('the configuration', () => {
     ['SERVICE_ENCRYPTION_KEY_PREVIOUS', `${hexKey},x`, 'a comma list of keys'],
     ['DATABASE_URL', 'mysql://db/x', 'a postgres:// URL'],
     ['DATABASE_URL', 'postgres://u:100%@db/x', '%25'],
+    ['DATABASE_URL', 'postgres://u:p@a:5432,b:5432/x', 'one host'],
+    ['DATABASE_URL', 'postgres://u:p,q@db,other/x?sslmode=require', 'one host'],
+    ['DATABASE_URL', 'postgres://u:p@/x?host=a,b', 'one host'],
+    ['DATABASE_URL', 'postgres://db/x?target_session_attrs=read-write', 'one host'],
     ['SERVICE_PUBLIC_URL', 'acp.example.com', 'an http or https URL'],
     ['SERVICE_PUBLIC_URL', 'ftp://acp.example.com', 'an http or https URL'],
     ['SERVICE_DEFAULT_LLM_BASE_URL', 'https://u:p@host', 'without credentials'],
