@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionError } from './errors.ts';
 
-const RETRY_EVERY_MS = 100;
+export const RETRY_EVERY_MS = 100;
 
 type Query = (...args: unknown[]) => Promise<unknown>;
 type ConnectCallback = (err?: Error, client?: PoolClient, release?: PoolClient['release']) => void;
@@ -48,15 +48,19 @@ export function makePatient(pool: Pool, patienceMs: number): void {
     return undefined;
   };
   const query: Query = async (...args) => {
-    // Each idle connection may have died unnoticed: one attempt for each of them, and one on a new one.
-    for (let left = pool.options.max; ; left -= 1) {
+    const giveUpAt = performance.now() + patienceMs;
+    // Each idle connection may have died unnoticed: one attempt for each of them, and one on a new one. A pooler takes
+    // connections while its server is away: then it is tried again in a while.
+    for (let dead = pool.options.max; ; dead -= 1) {
       // That there is none to be had is final: it has been waited for already.
       const client = await connectPatiently();
       try {
         return await queryOn(client, args);
       } catch (err) {
-        if (left === 0 || !isConnectionError(err) || pool.ending || !isLoneSelect(args[0])) throw err;
+        if (!isConnectionError(err) || pool.ending || !isLoneSelect(args[0])) throw err;
+        if (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt) throw err;
       }
+      if (dead <= 0) await delay(RETRY_EVERY_MS);
     }
   };
   Object.assign(pool, { connect, query });

@@ -20,6 +20,8 @@ export interface Database {
   pool: Pool;
   /** What opens a transaction. */
   readonly begin: string;
+  /** For how long something is tried again that could not even begin. */
+  readonly patience_ms: number;
   /** Statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
@@ -106,6 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     // A pooler's session is anybody's: there the transaction sets them for itself.
     begin: options.prepared_statements ? BEGIN : `${BEGIN}; set local jit = off;${localSettings(limits)}`,
+    patience_ms: connectTimeoutMs,
     statements: () => statements,
     poolStats: () => ({
       max: options.max,

@@ -143,3 +143,68 @@ describe('a restart of PostgreSQL', () => {
     await listener.close();
   });
 });
+
+/** As a pooler whose server is away for a while: it takes connections, refuses what is asked of them, and later passes on. */
+async function startPooler(to: string, awayMs: number) {
+  const target = new URL(to);
+  const backAt = performance.now() + awayMs;
+  let refused = 0;
+  const message = (type: string, body: Buffer) => {
+    const head = Buffer.alloc(5, type);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const welcome = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))]);
+  const away = message('E', Buffer.from('SFATAL\0C08P01\0Mserver login has been failing\0\0'));
+  const pooler = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (performance.now() > backAt) {
+      const upstream = connect(Number(target.port), target.hostname);
+      upstream.on('error', () => socket.destroy()).on('close', () => socket.destroy());
+      socket.on('close', () => upstream.destroy());
+      socket.pipe(upstream).pipe(socket);
+      return;
+    }
+    socket.once('data', () => {
+      socket.write(welcome);
+      socket.once('data', () => {
+        refused += 1;
+        socket.end(away);
+      });
+    });
+  });
+  await new Promise<void>((resolve) => pooler.listen(0, target.hostname, resolve));
+  const url = new URL(to);
+  url.port = String((pooler.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    refused: () => refused,
+    close: async () => new Promise((resolve) => pooler.close(resolve)),
+  };
+}
+
+describe('a pooler whose server is away', () => {
+  const openAt = (url: string, connect_timeout_ms: number) =>
+    openDatabase({ url, max: 3, application_name: 'test', connect_timeout_ms });
+
+  it('is waited for by reads and by what a transaction begins with', async () => {
+    const pooler = await startPooler(server.url, 700);
+    const behind = openAt(pooler.url, 5000);
+    const reading = behind.db.execute<{ n: number }>(sql`select 1 as n`);
+    expect(await transaction(behind, async () => 'begun')).toBe('begun');
+    expect((await reading).rows).toEqual([{ n: 1 }]);
+    // Not in a hurry all the time: four at once each, then ten a second.
+    expect(pooler.refused()).toBeLessThan(30);
+    await behind.close();
+    await pooler.close();
+  });
+
+  it('is not waited for beyond the patience', async () => {
+    const pooler = await startPooler(server.url, 60_000);
+    const behind = openAt(pooler.url, 500);
+    await expect(transaction(behind, async () => 'never')).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(behind.db.execute(sql`select 1`)).rejects.toThrow('Failed query');
+    await behind.close();
+    await pooler.close();
+  });
+});

@@ -3,7 +3,9 @@ import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { isTracing, traced } from '@acp/kernel';
 import type { PoolClient } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
 import { asServiceError, isConnectionError } from './errors.ts';
+import { RETRY_EVERY_MS } from './patient-pool.ts';
 import type { Database } from './pool.ts';
 import { collectSignals, restoreSignals, snapshotSignals, stopCollecting } from './signals.ts';
 import type { Tx } from './tx.ts';
@@ -62,16 +64,19 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
 }
 
 async function begin(database: Database, text: string): Promise<PoolClient> {
-  // Idle connections may have died unnoticed; before the first statement another one is as good.
-  for (let left = database.poolStats().max; ; left -= 1) {
+  const giveUpAt = performance.now() + database.patience_ms;
+  // Idle connections may have died unnoticed; before the first statement another one is as good. A pooler takes connections
+  // while its server is away: only time helps then.
+  for (let dead = database.poolStats().max; ; dead -= 1) {
     const client = await database.pool.connect();
     try {
       await client.query(text);
       return client;
     } catch (err) {
       client.release(err instanceof Error ? err : true);
-      if (left === 0 || !isConnectionError(err)) throw err;
+      if (!isConnectionError(err) || (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt)) throw err;
     }
+    if (dead <= 0) await delay(RETRY_EVERY_MS);
   }
 }
 
