@@ -1,7 +1,9 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { createIssue } from '@acp/testkit';
+import { and, eq } from 'drizzle-orm';
 import type { Express } from 'express';
+import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
@@ -93,4 +95,84 @@ it('a run for one person alone tells others when it ran, and nothing of what was
     rowsOf((await Browser.of(app, person).get(`/runs/${run_id}/part/steps`)).text);
   expect(await rows(cast.admin)).toHaveLength(5);
   expect(await rows(cast.viewer)).toEqual(['Waited 9.0 s']);
+});
+
+function inPieces(response: request.Response, done: (error: Error | null, body: unknown) => void): void {
+  let body = '';
+  response.on('data', (piece: Buffer) => (body += piece.toString()));
+  response.on('end', () => done(null, body));
+}
+
+it('a viewer downloads the whole transcript, and links to each of its entries', async () => {
+  const { run_id } = await run();
+  const viewer = Browser.of(app, cast.viewer);
+  const page = (await viewer.get(`/runs/${run_id}`)).text;
+  const path = `/api/heartbeat-runs/${run_id}/transcript`;
+  expect(page).toContain(`href="${path}" download`);
+  // The text of two entries stands in one block, by the number of the first.
+  for (const seq of [1, 2, 4, 5, 7]) {
+    expect(page).toContain(`id="entry-${seq}"`);
+    expect(page).toContain(`href="#entry-${seq}"`);
+  }
+  // More than what is read at once.
+  await database.db.insert(schema.run_events).values(
+    Array.from({ length: 1100 }, (_, n) => ({
+      run_id,
+      seq: n + 8,
+      kind: 'output',
+      payload: { text: `${n}` },
+    })),
+  );
+  const sent = await request(app).get(path).set(cast.viewer.headers).buffer(true).parse(inPieces);
+  expect(sent.headers['content-disposition']).toBe(`attachment; filename=run-${run_id}.jsonl`);
+  const entries = String(sent.body)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { seq: number });
+  expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 1107 }, (_, n) => n + 1));
+  expect((await Browser.of(app, cast.stranger).get(path)).status).toBe(404);
+});
+
+it('of a run in a private chat others download nothing, and read nothing of it in a comparison', async () => {
+  const mine = await run({ private_to_user_id: cast.member.user_id });
+  const path = `/api/heartbeat-runs/${mine.run_id}/transcript`;
+  const download = async (headers: Record<string, string>) =>
+    request(app).get(path).set(headers).buffer(true).parse(inPieces);
+  expect((await download(cast.member.headers)).body).toContain('"seq":7');
+  expect([(await download(cast.admin.headers)).status, (await download(cast.admin.headers)).body]).toEqual([
+    200,
+    '',
+  ]);
+  const compared = `/runs/${mine.run_id}/compare`;
+  const again = await run({
+    issue_id: mine.issue_id,
+    created_at: at(100),
+    private_to_user_id: cast.member.user_id,
+  });
+  expect((await Browser.of(app, cast.member).get(`/runs/${again.run_id}/compare`)).text).toContain('ab');
+  expect((await Browser.of(app, cast.admin).get(`/runs/${again.run_id}/compare`)).text).toContain(
+    'Nothing that you may read.',
+  );
+  expect((await Browser.of(app, cast.admin).get(compared)).status).toBe(200);
+});
+
+it('a run is compared with the one before at the same work, and with no other', async () => {
+  const first = await run({ cost_usd: '0.50000000', input_tokens: 700 });
+  const viewer = Browser.of(app, cast.viewer);
+  expect((await viewer.get(`/runs/${first.run_id}/compare`)).text).toContain('Nothing to compare with');
+  const again = { issue_id: first.issue_id, created_at: at(100), started_at: at(100), finished_at: at(105) };
+  const second = await run({ ...again, model: 'other-model', cost_usd: '0.25000000' });
+  await run({ created_at: at(90) });
+  await database.db
+    .update(schema.run_events)
+    .set({ payload: { text: 'z' } })
+    .where(and(eq(schema.run_events.run_id, second.run_id), eq(schema.run_events.seq, 2)));
+  expect((await viewer.get(`/runs/${second.run_id}`)).text).toContain(
+    `href="/runs/${second.run_id}/compare"`,
+  );
+  const { text } = await viewer.get(`/runs/${second.run_id}/compare`);
+  const cells = [...text.matchAll(/<td>\s*([^<]*?)\s*<\/td>/g)].map(([, cell]) => cell);
+  expect(cells).toEqual(expect.arrayContaining(['other-model', '31.0 s', '5.0 s', '700']));
+  expect(text).toContain(`href="/runs/${first.run_id}">The run before`);
+  expect(text).toMatch(/<del>ab\s*<\/del><ins>zb\s*<\/ins>/);
 });

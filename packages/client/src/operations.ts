@@ -2790,6 +2790,17 @@ export interface Operations {
     answer: RunEvent[];
   };
   /**
+   * The whole transcript as a file to download: a line of JSON for each entry, ascending by `seq`. Of a run that is private to another it is empty.
+   */
+  'runs.transcript': {
+    path: {
+      runId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: Response;
+  };
+  /**
    * The instance’s workers, newest first.
    */
   'workers.list': {
@@ -7788,6 +7799,7 @@ export const routes = {
   'runs.cancel': ['POST', "/api/heartbeat-runs/{runId}/cancel", true],
   'runs.events': ['GET', "/api/heartbeat-runs/{runId}/events", false],
   'runs.events-alias': ['GET', "/api/runs/{runId}/events", false],
+  'runs.transcript': ['GET', "/api/heartbeat-runs/{runId}/transcript", false],
   'workers.list': ['GET', "/api/workers", false],
   'admin-workers.queue-stats': ['GET', "/api/admin/workers/queue-stats", false],
   'admin-workers.list': ['GET', "/api/admin/workers", false],

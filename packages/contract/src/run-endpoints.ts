@@ -104,6 +104,19 @@ export const runEndpoints = {
   }),
   events: endpoint({ ...eventsRow, id: 'runs.events', path: '/api/heartbeat-runs/{runId}/events' }),
   eventsAlias: endpoint({ ...eventsRow, id: 'runs.events-alias', path: '/api/runs/{runId}/events' }),
+  transcript: endpoint({
+    id: 'runs.transcript',
+    method: 'GET',
+    path: '/api/heartbeat-runs/{runId}/transcript',
+    auth: BEARER,
+    role: 'viewer',
+    scope: byRun,
+    response: null,
+    status: 200,
+    tx: 'none',
+    streams: 'bytes',
+    doc: 'The whole transcript as a file to download: a line of JSON for each entry, ascending by `seq`. Of a run that is private to another it is empty.',
+  }),
 };
 
 export const liveEndpoints = {

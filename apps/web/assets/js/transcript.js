@@ -10,8 +10,28 @@ const followed = new Map();
 
 function follow(element) {
   followed.set(element, { filling: false, again: false, split: null });
-  scrollDown(element);
-  if (mayGrow(element)) void fill(element);
+  if (!goTo(element)) scrollDown(element);
+  if (mayGrow(element)) void fill(element).then(() => goTo(element));
+}
+
+addEventListener('hashchange', () => {
+  for (const element of shown()) goTo(element);
+});
+
+/** To the entry that the address names, if it is here; a text holds all entries from its first to its last one. */
+function goTo(element) {
+  const [, seq] = /^#entry-(\d+)$/.exec(location.hash) ?? [];
+  if (seq === undefined || seq === element.dataset.went) return seq !== undefined;
+  const holds = ({ id, dataset }) =>
+    Number(seq) >= Number(id.slice('entry-'.length)) && Number(seq) <= Number(dataset.seq);
+  const entry = [...element.children].find(holds);
+  if (!entry) return false;
+  element.dataset.went = seq;
+  if (entry.localName === 'details') entry.open = true;
+  for (const other of element.querySelectorAll('[data-meant]')) delete other.dataset.meant;
+  entry.dataset.meant = '';
+  entry.scrollIntoView({ block: 'center' });
+  return true;
 }
 
 document.addEventListener('live', ({ detail: { type, data } }) => {
@@ -54,6 +74,7 @@ function append(element, { seq, payload }) {
     block = document.createElement('div');
     block.className = 't-output';
     block.dataset.kind = 'output';
+    block.id = `entry-${seq}`;
     element.append(block);
   }
   block.append(payload.text ?? '');

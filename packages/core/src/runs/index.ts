@@ -35,6 +35,7 @@ export { mayReadRun, presentRun } from './present.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
 export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { findRunBefore, readRunText } from './compare-runs.ts';
 export { listRunSteps } from './read-steps.ts';
 export type { RunStep } from './read-steps.ts';
 export { lockRun, recordAction } from './record-action.ts';

@@ -169,6 +169,8 @@ export function runFacts({
       !${run.started_at ? fact('Took', html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
       !${fact('Tokens read', html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
       !${fact('Tokens written', html`${count(run.output_tokens)}`)} !${fact('Cost', money(run.cost_usd))}
+      !${fact('Transcript', html`<a href="/api/heartbeat-runs/${run.id}/transcript" download>download</a>`)}
+      !${live ? '' : fact('Before', html`<a href="/runs/${run.id}/compare">compare with the last run</a>`)}
       !${run.retry_of_run_id ? fact('Retry of', html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
     </dl>
     !${when(refused.length > 0, () => refusedHosts(run, refused))}

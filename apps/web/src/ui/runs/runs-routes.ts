@@ -1,11 +1,13 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
 import {
+  findRunBefore,
   hasChangedFiles,
   listAgents,
   listRunEvents,
   listRuns,
   listRunSteps,
   presentRun,
+  readRunText,
   runRefusals,
 } from '@acp/core';
 import { isUuid } from '@acp/kernel';
@@ -13,6 +15,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { compareBody } from './compare-page.ts';
 import { runSteps } from './run-steps.ts';
 import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
 import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
@@ -57,6 +60,29 @@ async function runPage(context: UiContext<'run'>, error: string | null): Promise
   });
 }
 
+async function comparePage({ tx, user, subject, company_id, ...context }: UiContext<'run'>): Promise<Html> {
+  const before = await findRunBefore(tx, subject);
+  const list = `/companies/${company_id}/runs`;
+  return companyPage(
+    { tx, user, subject, company_id, ...context },
+    {
+      title: 'Compared with the run before',
+      active: list,
+      trail: [
+        { label: 'Runs', path: list },
+        { label: 'Run', path: `/runs/${subject.id}` },
+      ],
+      body: compareBody({
+        run: presentRun(subject, user),
+        text: await readRunText(tx, user, subject.id),
+        before: before
+          ? { run: presentRun(before, user), text: await readRunText(tx, user, before.id) }
+          : null,
+      }),
+    },
+  );
+}
+
 export const runsRoutes: UiRoute[] = [
   page('/companies/{companyId}/runs', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, query, fragment } = context;
@@ -80,6 +106,7 @@ export const runsRoutes: UiRoute[] = [
   }),
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),
+  page('/runs/{runId}/compare', { scope: byRun, role: 'viewer' }, comparePage),
   page('/runs/{runId}/part/steps', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject }) =>
     runSteps(presentRun(subject, user), await listRunSteps(tx, user, subject.id)),
   ),

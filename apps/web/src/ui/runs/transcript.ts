@@ -47,25 +47,33 @@ const text = (value: unknown): string =>
 
 function output(events: readonly RunEvent[]): Html {
   const joined = events.map(({ payload }) => text(payload.text)).join('');
-  return html`<div class="t-output" data-kind="output" data-seq="${events.at(-1)!.seq}">${joined}</div>`;
+  const { seq } = events[0]!;
+  return html`<div class="t-output" id="entry-${seq}" data-kind="output" data-seq="${events.at(-1)!.seq}">
+    !${linkTo(seq)}${joined}
+  </div>`;
 }
+
+/** To the entry itself, to be copied; without text, so that it is none of the entry's. The script follows it to entries that the page does not hold yet. */
+const linkTo = (seq: number): Html =>
+  html`<a class="t-link" href="#entry-${seq}" aria-label="Link to entry ${seq}"></a>`;
 
 function entry({ kind, payload, seq }: RunEvent): Html {
   const at = html`id="entry-${seq}" data-kind="${kind}" data-seq="${seq}"`;
+  const link = linkTo(seq);
   switch (kind) {
     case 'status':
-      return html`<p class="t-line" !${at}>${text(payload.status)}</p>`;
+      return html`<p class="t-line" !${at}>!${link}${text(payload.status)}</p>`;
     case 'prompt':
       return html`<details class="t-fold" !${at}>
-        <summary>Prompt</summary>
+        <summary>!${link}Prompt</summary>
         <pre>${promptText(payload)}</pre>
       </details>`;
     case 'action':
-      return action(payload, at);
+      return action(payload, at, link);
     case 'error':
-      return html`<p class="t-line t-error" !${at}>${text(payload.message)}</p>`;
+      return html`<p class="t-line t-error" !${at}>!${link}${text(payload.message)}</p>`;
     default:
-      return html`<p class="t-line" !${at}>${text(payload.message ?? payload)}</p>`;
+      return html`<p class="t-line" !${at}>!${link}${text(payload.message ?? payload)}</p>`;
   }
 }
 
@@ -74,11 +82,11 @@ function promptText(payload: Record<string, unknown>): string {
   return parts.join('\n\n');
 }
 
-function action(payload: Record<string, unknown>, at: Html): Html {
+function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const ok = payload.ok !== false;
   const told = text(ok ? payload.result : payload.error);
   return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
-    <summary><code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : told}</span></summary>
+    <summary>!${link}<code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : told}</span></summary>
     <pre>${text(payload)}</pre>
   </details>`;
 }

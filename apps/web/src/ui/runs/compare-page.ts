@@ -1,0 +1,57 @@
+/** A run beside the one before it at the same work. */
+import type { Run } from '@acp/contract';
+import { count, duration, money, words } from '../kit/format.ts';
+import { each, html, type Html } from '../kit/html.ts';
+import { emptyState, status } from '../kit/parts.ts';
+import { textDiff } from '../kit/text-diff.ts';
+
+export interface Compared {
+  run: Run;
+  /** What it said; likewise of the one before. */
+  text: string;
+  before: { run: Run; text: string } | null;
+}
+
+type Fact = readonly [label: string, of: (run: Run) => Html];
+
+const facts: readonly Fact[] = [
+  ['Status', (run) => status(run.status)],
+  ['Why', (run) => html`${words(run.wake_reason)}`],
+  ['Model', (run) => html`${run.model ?? '–'}`],
+  ['Took', (run) => html`${run.started_at ? duration(run.started_at, run.finished_at ?? new Date()) : '–'}`],
+  ['Tokens read', (run) => html`${count(run.input_tokens)}`],
+  ['Tokens written', (run) => html`${count(run.output_tokens)}`],
+  ['Cost', (run) => money(run.cost_usd)],
+  ['Error', (run) => html`${run.error ?? '–'}`],
+];
+
+export function compareBody({ run, text, before }: Compared): Html {
+  if (before === null)
+    return emptyState('Nothing to compare with', html`It is the agent’s first run at this work.`);
+  return html`<section class="card scroll-x" tabindex="0" aria-label="Figures">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col"></th>
+            <th scope="col"><a href="/runs/${before.run.id}">The run before</a></th>
+            <th scope="col"><a href="/runs/${run.id}">This run</a></th>
+          </tr>
+        </thead>
+        <tbody>
+          !${each(
+            facts,
+            ([label, of]) =>
+              html`<tr>
+                <th scope="row">${label}</th>
+                <td>!${of(before.run)}</td>
+                <td>!${of(run)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </section>
+    <section class="card" aria-label="What was said">
+      <h2>What was said</h2>
+      !${before.text === '' && text === '' ? html`<p class="soft">Nothing that you may read.</p>` : textDiff(before.text, text)}
+    </section>`;
+}
