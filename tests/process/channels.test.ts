@@ -99,6 +99,30 @@ describe('a Telegram channel', () => {
     ]);
   });
 
+  it('tells a prompt nothing of the company’s knowledge but what an admin has ticked', async () => {
+    const { api, model, web } = tiers;
+    await api.call('POST', `/api/companies/${company_id}/notes`, {
+      title: 'Lighthouse',
+      body_markdown: 'The lighthouse keeper is called Fredegund.',
+    });
+    const found = async () =>
+      api.call<unknown[]>('GET', `/api/companies/${company_id}/knowledge/search?q=lighthouse+keeper`);
+    await waitFor(async () => (await found()).length > 0);
+    const prompt = () => JSON.stringify(model.requests.at(-1));
+    telegram.says(ADA, 'Who is the lighthouse keeper?');
+    await waitFor(() => saidTo(ADA).includes('You said <b>Who is the lighthouse keeper?</b>'));
+    expect(prompt()).not.toContain('Fredegund');
+    await fetch(`${web.url}/channels/${made.id}/knowledge`, {
+      method: 'POST',
+      headers: { cookie: api.cookie },
+      body: new URLSearchParams({ note: 'on' }),
+      redirect: 'manual',
+    });
+    telegram.says(ADA, 'Once more: who is the lighthouse keeper?');
+    await waitFor(() => saidTo(ADA).includes('You said <b>Once more: who is the lighthouse keeper?</b>'));
+    expect(prompt()).toContain('Fredegund');
+  });
+
   it('asks for a decision with buttons, which count once and for the version that was shown', async () => {
     await tiers.api.call('PUT', `/api/me/channels/${made.id}/notify`, { notify: ['approvals'] });
     const { id } = await approval('Buy paint');

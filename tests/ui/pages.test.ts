@@ -80,6 +80,7 @@ it('a link of the navigation leads to a page, and nobody is offered what is refu
 it('a form is done by the API’s own handler, but where only a page does it', () => {
   const own = actions.filter(([, { handler }]) => handler !== undefined).map(([path]) => path);
   expect(own.toSorted()).toEqual([
+    '/channels/{channelId}/knowledge',
     '/companies/{companyId}/egress',
     '/companies/{companyId}/egress/add',
     '/companies/{companyId}/egress/delete',

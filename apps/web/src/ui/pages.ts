@@ -14,6 +14,8 @@ import { userRoutes } from './admin/user-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
+import { channelRoutes } from './channels/channel-routes.ts';
+import { myChannelRoutes } from './channels/my-channel-routes.ts';
 import { chatRoutes } from './chats/chat-routes.ts';
 import { companyRoutes } from './companies/company-routes.ts';
 import { councilUiRoutes } from './councils/council-routes.ts';
@@ -119,6 +121,8 @@ export const uiPages: readonly UiRoute[] = [
   costsRoutes,
   budgetRoutes,
   webhookRoutes,
+  channelRoutes,
+  myChannelRoutes,
   connectRoutes,
   mcpServerRoutes,
   pluginListRoutes,

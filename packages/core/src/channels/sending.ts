@@ -39,7 +39,7 @@ export async function dueOutgoing(
     select o.id, o.conversation, o.thread, o.kind, o.sent_parts, o.attempts,
       case when o.kind = 'outcome' then null else o.reply_to end as reply_to,
       case when o.chat_message_id is null then o.body else (select m.body_markdown from chat_messages m where m.id = o.chat_message_id) end as body,
-      case when o.kind = 'outcome' then (select a.external_id from channel_outbox a where a.id::text = o.reply_to) end as changes,
+      case when o.kind = 'outcome' then (select a.external_id from channel_outbox a where a.id = o.reply_to::uuid) end as changes,
       o.user_id is null or exists (
         select from chat_pairings p join users u on u.id = p.user_id and u.is_active
         join memberships m on m.user_id = p.user_id and m.company_id = p.company_id
@@ -48,6 +48,8 @@ export async function dueOutgoing(
     where o.channel_id = ${channel_id} and o.status = 'pending' and o.next_attempt_at <= now()
       and not exists (select from channel_outbox e where e.channel_id = o.channel_id and e.status = 'pending'
         and e.conversation = o.conversation and e.seq < o.seq and e.next_attempt_at > now())
+      and case when o.kind = 'outcome' then not exists (
+        select from channel_outbox a where a.id = o.reply_to::uuid and a.status = 'pending') else true end
     order by o.seq limit ${limit}`);
   return rows;
 }

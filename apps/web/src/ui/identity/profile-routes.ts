@@ -53,6 +53,10 @@ function profileBody(me: Me, address: OwnEmail, error: string | null, said: stri
     <section class="card">
       <h2>Sign-in and security</h2>
       <p><a href="/profile/security">Second factor, passkeys, recovery codes and sessions</a></p>
+    </section>
+    <section class="card">
+      <h2>Slack and Telegram</h2>
+      <p><a href="/profile/channels">Bots that know you, and what they tell you</a></p>
     </section>`;
 }
 

@@ -65,6 +65,7 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Providers', path: '/providers', role: 'admin' },
       { label: 'Secrets', path: '/secrets', role: 'admin' },
       { label: 'Peers', path: '/peers', role: 'admin' },
+      { label: 'Channels', path: '/channels', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
       { label: 'Egress', path: '/egress', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },

@@ -1,0 +1,183 @@
+import {
+  type Channel,
+  type ChannelKnowledge,
+  type ChannelNews,
+  channelKnowledge,
+  channelKinds,
+  channelNews,
+  type ChannelPerson,
+} from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { checkbox, formError, input, postButton, select, status } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+const kindNames: Record<Channel['kind'], string> = { slack: 'Slack', telegram: 'Telegram' };
+
+const knowledgeNames: Record<ChannelKnowledge, string> = {
+  note: 'Notes and memories',
+  finding: 'Findings',
+  document: 'Documents of issues',
+  attachment: 'Texts of attachments',
+  issue: 'What came of closed issues',
+  agent_file: 'Files of agents that are shared',
+  index: 'The compiled index',
+};
+
+const newsNames: Record<ChannelNews, string> = {
+  approvals: 'Approvals to decide',
+  attention: 'Issues that wait for a person',
+  alerts: 'Alerts of the company (admins)',
+};
+
+export const channelColumns: Column<Channel>[] = [
+  { label: 'Name', cell: ({ id, name }) => html`<a href="/channels/${id}">${name}</a>` },
+  { label: 'App', cell: ({ kind }) => html`${kindNames[kind]}` },
+  { label: 'Bot', cell: ({ bot_name }) => html`${bot_name === null ? '' : `@${bot_name}`}` },
+  { label: 'State', cell: stateOf },
+  { label: 'Heard of', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
+];
+
+function stateOf({ enabled, status: state, failing_since }: Channel): Html {
+  if (!enabled) return status('disabled');
+  if (failing_since === null) return status(state === 'connected' ? 'ready' : 'waiting');
+  return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
+}
+
+/** What the service knows of the connection, and what to do. */
+export function channelState(channel: Channel): Html {
+  const { enabled, status: state, last_error, bot_name, kind, last_seen_at } = channel;
+  const said = !enabled
+    ? 'It is switched off.'
+    : state === 'connected'
+      ? `It is connected${bot_name === null ? '' : ` as @${bot_name}`}.`
+      : state === 'refused'
+        ? `${kindNames[kind]} does not take it like this: mend what is said below. It is tried again every two minutes.`
+        : state === 'failing'
+          ? 'It can’t be kept connected: it is tried again, after a minute at most.'
+          : 'A scheduler connects it within seconds.';
+  return html`<section class="card">
+    <h2>State</h2>
+    <p>!${stateOf(channel)} ${said}</p>
+    !${when(enabled && last_error, (error) => html`<p class="error">${error}</p>`)}
+    !${when(last_seen_at, (seen) => html`<p class="soft">Last heard of ${kindNames[kind]}: !${timeAgo(seen)}</p>`)}
+    <div class="row">
+      !${postButton(`/channels/${channel.id}/test`, 'Send me a test message', { class: 'quiet' })}
+      !${postButton(`/channels/${channel.id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
+    </div>
+  </section>`;
+}
+
+export interface ChannelChoices {
+  agents: readonly { id: string; name: string }[];
+  /** Names of the company's secrets. */
+  secrets: readonly string[];
+}
+
+const FIELDS = ['name', 'kind', 'bot_token', 'app_token', 'default_agent_id', 'groups'] as const;
+
+/** For a new channel and for one that exists. Tokens are secrets of the company, by name. */
+export function channelForm(
+  path: string,
+  channel: Channel | null,
+  { agents, secrets }: ChannelChoices,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const errors = new FieldErrors(error, FIELDS);
+  const nameOf = (token: string | null | undefined): string => token?.slice(9, -1) ?? '';
+  const secretChoices = (none: string) => [
+    { value: '', label: none },
+    ...secrets.map((name) => ({ value: name, label: name })),
+  ];
+  const kind = channel?.kind ?? form?.text('kind') ?? 'telegram';
+  return html`<form class="card" method="post" action="${path}">
+    <h2>${channel === null ? 'New channel' : 'What it is'}</h2>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
+      !${when(channel === null, () => select({ name: 'kind', label: 'App', value: kind, choices: channelKinds.map((value) => ({ value, label: kindNames[value] })), error: errors.of('kind') }))}
+      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: 'whom each person chooses' }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
+    </div>
+    <div class="row">
+      !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices('choose a secret'), error: errors.of('bot_token') })}
+      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices('none'), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
+    </div>
+    !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Ids of the groups and channels in which it answers, with commas between them. In private it always does.', error: errors.of('groups') })}
+    <button>${channel === null ? 'Add' : 'Save'}</button>
+  </form>`;
+}
+
+const refusedColumns = (
+  id: string,
+  groups: readonly string[],
+): Column<Channel['refused_groups'][number]>[] => [
+  { label: 'Group', cell: (group) => html`${group.title}` },
+  { label: 'Id', cell: (group) => html`<code>${group.id}</code>` },
+  {
+    label: 'Let in',
+    kind: 'acts',
+    cell: (group) =>
+      postButton(`/channels/${id}/groups`, 'Let it answer', {
+        class: 'quiet small',
+        fields: { groups: [...groups, group.id].join(',') },
+      }),
+  },
+];
+
+/** A bot that was spoken to where it is not allowed: one click lets it in. */
+export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
+  return when(
+    refused_groups.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Spoken to elsewhere</h2>
+        <p class="soft">It did not answer there. What agents say in a group everybody in it reads.</p>
+        !${table('Groups', refusedColumns(id, groups), refused_groups)}
+      </section>`,
+  );
+}
+
+export function knowledgeForm({ id, kind, knowledge }: Channel): Html {
+  return html`<form class="card" method="post" action="/channels/${id}/knowledge">
+    <h2>What prompts may hold</h2>
+    <p class="soft">
+      Replies leave the service for ${kindNames[kind]}. Of what the company knows, its chats’ prompts hold
+      what is ticked and nothing else.
+    </p>
+    !${each(channelKnowledge, (source) => checkbox({ name: source, label: knowledgeNames[source], checked: knowledge.includes(source) }))}
+    <button>Save</button>
+  </form>`;
+}
+
+export const personColumns: Column<ChannelPerson>[] = [
+  { label: 'Person', cell: ({ user_name }) => html`${user_name}` },
+  {
+    label: 'There',
+    cell: ({ external_name, external_id }) => html`${external_name} <code>${external_id}</code>`,
+  },
+  { label: 'Told of', cell: ({ notify }) => html`${notify.join(', ')}` },
+  { label: 'Since', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'End',
+    kind: 'acts',
+    cell: ({ channel_id, user_id, user_name }) =>
+      postButton(`/channels/${channel_id}/people/${user_id}/remove`, 'Unpair', {
+        class: 'quiet small',
+        confirm: `End the pairing of ${user_name}?`,
+      }),
+  },
+];
+
+export function deletion({ id, name }: Channel): Html {
+  return html`<section class="card danger">
+    <h2>Delete</h2>
+    <p>For good, with its pairings and what waits to be sent. Chats stay with their people.</p>
+    !${postButton(`/channels/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the channel ${name}?` })}
+  </section>`;
+}
+
+export const newsBoxes = (chosen: readonly ChannelNews[]): Html =>
+  html`!${each(channelNews, (name) => checkbox({ name, label: newsNames[name], checked: chosen.includes(name) }))}`;

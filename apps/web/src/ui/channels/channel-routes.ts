@@ -1,0 +1,180 @@
+import { channelEndpoints as rows, channelKnowledge, endpoint, OneOf } from '@acp/contract';
+import {
+  agentsAtHand,
+  findChannel,
+  listChannelPeople,
+  listChannels,
+  listSecrets,
+  presentChannel,
+  setChannelKnowledge,
+} from '@acp/core';
+import { notFound } from '@acp/kernel';
+import { Type } from 'typebox';
+import { companyPage } from '../kit/company-frame.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { emptyState, formError, notice } from '../kit/parts.ts';
+import { moreLink, pageOf, table } from '../kit/table.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import {
+  channelColumns,
+  type ChannelChoices,
+  channelForm,
+  channelState,
+  deletion,
+  knowledgeForm,
+  personColumns,
+  refusedGroups,
+} from './channel-pages.ts';
+
+const byCompany = { by: 'company', param: 'companyId' } as const;
+const byChannel = { by: 'channel', param: 'channelId' } as const;
+
+const listPath = (company_id: string): string => `/companies/${company_id}/channels`;
+
+const done: Record<string, string> = {
+  saved: 'Saved.',
+  sent: 'A message is on its way to you.',
+  unpaired: 'The pairing has ended.',
+  deleted: 'The channel is deleted.',
+};
+
+const MOST_SECRETS = 200;
+
+async function choicesOf({ tx, company_id }: UiContext): Promise<ChannelChoices> {
+  const [agents, secrets] = [
+    await agentsAtHand(tx, company_id),
+    await listSecrets(tx, company_id, { limit: MOST_SECRETS }),
+  ];
+  return { agents, secrets: secrets.items.map(({ name }) => name) };
+}
+
+async function channelsPage(
+  context: UiContext<'company'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const path = listPath(company_id);
+  const { items, next_cursor } = await listChannels(tx, company_id, pageOf(query));
+  const choices = await choicesOf(context);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Channels', channelColumns, items)}!${moreLink(path, next_cursor, 'Older channels')}
+        </div>`
+      : emptyState(
+          'No channel yet',
+          html`People can talk with agents, and decide approvals, in Slack and Telegram. Keep the bot’s token
+            as a <a href="/companies/${company_id}/secrets">secret</a>, and name it here.`,
+        );
+  return companyPage(context, {
+    title: 'Channels',
+    active: path,
+    body: html`!${notice(done[query.done ?? ''])}!${list}!${channelForm(path, null, choices, error, form)}`,
+  });
+}
+
+async function channelPage(
+  context: UiContext<'channel'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
+  const { tx, company_id, query } = context;
+  // As it is now, after whatever was tried.
+  const row = await findChannel(tx, context.subject.id);
+  if (row === undefined) throw notFound();
+  const channel = presentChannel(row);
+  const own = `/channels/${channel.id}`;
+  const path = listPath(company_id);
+  const { items, next_cursor } = await listChannelPeople(tx, channel, pageOf(query));
+  const people =
+    items.length > 0
+      ? html`!${table('People', personColumns, items)}!${moreLink(own, next_cursor, 'Earlier pairings')}`
+      : html`<p class="soft">
+          Nobody is paired yet: people do so on their <a href="/profile/channels">profile</a>.
+        </p>`;
+  const isEdit = form?.has('bot_token') === true;
+  return companyPage(context, {
+    title: channel.name,
+    active: path,
+    trail: [{ label: 'Channels', path }],
+    body: html`!${notice(done[query.done ?? ''])}!${formError(isEdit ? null : error)}!${channelState(channel)}
+      <section class="card">
+        <h2>People</h2>
+        !${people}
+      </section>
+      !${refusedGroups(channel)}!${knowledgeForm(channel)}!${channelForm(own, channel, await choicesOf(context), isEdit ? error : null, isEdit ? form : null)}!${deletion(channel)}`,
+  });
+}
+
+const secretNamed = (name: string): string => `\${secret:${name}}`;
+
+function readChannel(form: FormValues) {
+  const app_token = form.given('app_token');
+  return {
+    name: form.text('name').trim(),
+    bot_token: secretNamed(form.text('bot_token').trim()),
+    ...(app_token !== undefined && { app_token: secretNamed(app_token.trim()) }),
+    default_agent_id: form.cleared('default_agent_id') ?? null,
+    groups: groupsIn(form),
+  };
+}
+
+const groupsIn = (form: FormValues): string[] => [
+  ...new Set(
+    form
+      .text('groups')
+      .split(/[\s,]+/)
+      .filter((id) => id !== ''),
+  ),
+];
+
+/** Of sessions alone, as the specification wants it: the API has no such row. */
+const knowledgeRow = endpoint({
+  ...rows.update,
+  auth: ['user'],
+  body: Type.Object({ knowledge: Type.Array(OneOf(channelKnowledge)) }),
+  example: { knowledge: ['note'] },
+});
+
+const saved = (c: UiContext<'channel'>): string => `/channels/${c.subject.id}?done=saved`;
+
+export const channelRoutes: UiRoute[] = [
+  page('/companies/{companyId}/channels', { scope: byCompany, role: 'admin' }, (c) => channelsPage(c)),
+  action('/companies/{companyId}/channels', rows.create, {
+    read: (form) => ({ ...readChannel(form), kind: form.text('kind') }),
+    next: (_, { id }) => `/channels/${id}?done=saved`,
+    failed: channelsPage,
+  }),
+  page('/channels/{channelId}', { scope: byChannel, role: 'admin' }, (c) => channelPage(c)),
+  action('/channels/{channelId}', rows.update, { read: readChannel, next: saved, failed: channelPage }),
+  action('/channels/{channelId}/enabled', rows.update, {
+    read: (form) => ({ enabled: form.checked('enabled') }),
+    next: saved,
+    failed: channelPage,
+  }),
+  action('/channels/{channelId}/groups', rows.update, {
+    read: (form) => ({ groups: groupsIn(form) }),
+    next: saved,
+    failed: channelPage,
+  }),
+  action('/channels/{channelId}/knowledge', knowledgeRow, {
+    read: (form) => ({ knowledge: channelKnowledge.filter((name) => form.checked(name)) }),
+    handler: (c) => setChannelKnowledge(c.tx, c.actor, c.subject, c.body.knowledge),
+    next: saved,
+    failed: channelPage,
+  }),
+  action('/channels/{channelId}/test', rows.test, {
+    next: (c) => `/channels/${c.subject.id}?done=sent`,
+    failed: channelPage,
+  }),
+  action('/channels/{channelId}/people/{userId}/remove', rows.removePerson, {
+    next: (c) => `/channels/${c.subject.id}?done=unpaired`,
+    failed: channelPage,
+  }),
+  action('/channels/{channelId}/delete', rows.delete, {
+    next: (c) => `${listPath(c.company_id)}?done=deleted`,
+    failed: channelPage,
+  }),
+];

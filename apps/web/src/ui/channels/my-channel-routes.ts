@@ -1,0 +1,87 @@
+/** A person's own: which bots know him, and what they tell him. */
+import { channelEndpoints as rows, channelNews, type MyChannel, type PairingCode } from '@acp/contract';
+import { myChannels } from '@acp/core';
+import { timeAgo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, formError, notice, postButton } from '../kit/parts.ts';
+import { shell } from '../kit/shell.ts';
+import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { newsBoxes } from './channel-pages.ts';
+
+const OWN = '/profile/channels';
+
+const done: Record<string, string> = { saved: 'Saved.', unpaired: 'The pairing has ended.' };
+
+async function myChannelsPage(
+  { tx, user, query }: UiContext<'none'>,
+  error: string | null = null,
+  code: PairingCode | null = null,
+): Promise<Html> {
+  const channels = await myChannels(tx, user);
+  const list =
+    channels.length === 0
+      ? emptyState('No channel', html`Admins of your companies can connect Slack and Telegram.`)
+      : each(channels, (channel) => channelCard(channel, code?.channel_id === channel.id ? code : null));
+  return shell({
+    title: 'Slack and Telegram',
+    user,
+    company: null,
+    active: '/profile',
+    trail: [{ label: 'Profile', path: '/profile' }],
+    body: html`!${notice(done[query.done ?? ''])}!${formError(error)}!${list}`,
+  });
+}
+
+function channelCard(
+  { id, company_name, name, kind, bot_name, pairing }: MyChannel,
+  code: PairingCode | null,
+): Html {
+  const app = kind === 'slack' ? 'Slack' : 'Telegram';
+  const bot = bot_name === null ? `the bot in ${app}` : `@${bot_name} in ${app}`;
+  return html`<section class="card">
+    <h2>${company_name}: ${name}</h2>
+    !${when(code, (given) => codeShown(given, bot))}
+    !${pairing === null ? html`<p>You are not paired with ${bot}.</p>` : pairedPart(id, pairing)}
+    !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Make a code' : 'Pair another account', { class: 'quiet' })}
+  </section>`;
+}
+
+function codeShown({ code, link }: PairingCode, bot: string): Html {
+  return html`<div class="notice once" role="status">
+    <p>
+      Send this to ${bot}, in private, within ten minutes. Whoever sends it speaks in your name from then on.
+    </p>
+    <code>${code}</code>
+    !${when(link, (url) => html`<p><a href="${url}" rel="noreferrer">Open Telegram with it</a></p>`)}
+  </div>`;
+}
+
+function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>): Html {
+  return html`<p>
+      You are paired as ${pairing.external_name} <code>${pairing.external_id}</code>, since
+      !${timeAgo(pairing.created_at)}.
+    </p>
+    <form method="post" action="${OWN}/${id}/notify">
+      <p>Tell me there of:</p>
+      !${newsBoxes(pairing.notify)}
+      <button>Save</button>
+    </form>
+    !${postButton(`${OWN}/${id}/unpair`, 'Unpair', { class: 'quiet', confirm: 'End the pairing?' })}`;
+}
+
+const failed = (context: UiContext<'none'>, error: string) => myChannelsPage(context, error);
+
+export const myChannelRoutes: UiRoute[] = [
+  page(OWN, { scope: { by: 'none' }, role: 'none' }, (c) => myChannelsPage(c)),
+  action(`${OWN}/{channelId}/code`, rows.pair, {
+    // Shown in the answer itself and nowhere afterwards.
+    next: (c, code) => myChannelsPage(c, null, code),
+    failed,
+  }),
+  action(`${OWN}/{channelId}/notify`, rows.notify, {
+    read: (form) => ({ notify: channelNews.filter((name) => form.checked(name)) }),
+    next: () => `${OWN}?done=saved`,
+    failed,
+  }),
+  action(`${OWN}/{channelId}/unpair`, rows.unpair, { next: () => `${OWN}?done=unpaired`, failed }),
+];
