@@ -1,6 +1,7 @@
 // Stands in for an agent's program that wants out of its sandbox. Run by sandbox.test.ts, which tells it by its standard
 // input what there is to find. Each line of its output is a way that it tried and what that came to: `shut`, or what it got.
 import { spawn, spawnSync } from 'node:child_process';
+import dgram from 'node:dgram';
 import dns from 'node:dns/promises';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -69,6 +70,19 @@ const reach =
           socket.destroy();
         });
     });
+
+/** A wall is there where the kernel takes nothing to send: what is sent needs no answer. */
+const datagram = (family: 'udp4' | 'udp6', address: string) => async () => {
+  const socket = dgram.createSocket(family);
+  try {
+    return await new Promise<string>((done, failed) => {
+      socket.once('error', failed);
+      socket.send('out', 53, address, (err) => (err ? failed(err) : done('sent')));
+    });
+  } finally {
+    socket.close();
+  }
+};
 
 const byProxy =
   (url: string, headers: Record<string, string> = {}) =>
@@ -205,6 +219,14 @@ await attempt(
 );
 await attempt('ask a name server', async () => (await dns.lookup('example.com')).address);
 await attempt('speak to a name server itself', reach({ host: '8.8.8.8', port: 53 }));
+for (const [family, address] of [
+  ['udp4', '8.8.8.8'],
+  ['udp4', about.outside],
+  ['udp6', '2001:4860:4860::8888'],
+] as const)
+  await attempt(`send a datagram to ${address}`, datagram(family, address));
+await attempt('reach a host by IPv6', reach({ host: '2001:4860:4860::8888', port: 443 }));
+await attempt('send to the machine’s neighbours', datagram('udp4', '224.0.0.251'));
 
 await attempt('change a program of the system', openToWrite('/usr/bin/env'));
 await attempt('change the program that node is', openToWrite(process.execPath));
