@@ -3,39 +3,23 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adapterTypes, agentRoles } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
 import { eq } from 'drizzle-orm';
-import { createLogger, loadConfig } from '@acp/kernel';
-import { databaseWithQueue, testDatabase } from '@acp/testkit';
-import type { Express } from 'express';
 import request from 'supertest';
-import { apiRoutes } from '../../apps/web/src/api/index.ts';
-import { createApp } from '../../apps/web/src/app.ts';
-import { LiveHub } from '../../apps/web/src/live/hub.ts';
-import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { type Cast, createCast } from './cast.ts';
+import { startWholeApp, type WholeApp } from './whole-app.ts';
 
 let database: Database;
-let app: Express;
-let hub: LiveHub;
+let app: WholeApp;
 let cast: Cast;
 
 beforeAll(async () => {
-  const { listener } = await testDatabase();
-  database = await databaseWithQueue();
-  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
-  hub = new LiveHub({ database, listener, logger });
-  app = createApp({
-    database,
-    logger,
-    config: loadConfig({ RATE_LIMIT_RPM: '0' }),
-    routes: [...apiRoutes, ...liveRoutes(hub)],
-    validate_responses: true,
-  });
+  app = await startWholeApp();
+  ({ database } = app);
   cast = await createCast(database);
 });
-afterAll(() => hub.close());
+afterAll(() => app.close());
 
 const get = (path: string, who: keyof Cast & ('agent' | 'instance_admin' | 'viewer' | 'anonymous')) =>
-  request(app).get(path).set(cast[who].headers);
+  request(app.server).get(path).set(cast[who].headers);
 
 describe('plain-text references', () => {
   it('tell any authenticated caller how agents are configured, adapter by adapter', async () => {
@@ -59,17 +43,17 @@ describe('plain-text references', () => {
   it('send a browser without a session to the sign-in, and nobody else', async () => {
     const path = '/llms/agent-icons.txt';
     const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
-    const { status, headers } = await request(app).get(path).set(browser);
+    const { status, headers } = await request(app.server).get(path).set(browser);
     expect([status, headers.location]).toEqual([303, `/login?next=${encodeURIComponent(path)}`]);
     for (const key of ['Bearer sk_wrong', 'Basic eA=='])
-      await request(app).get(path).set(browser).set('Authorization', key).expect(401);
-    await request(app).get('/api/me').set(browser).expect(401);
+      await request(app.server).get(path).set(browser).set('Authorization', key).expect(401);
+    await request(app.server).get('/api/me').set(browser).expect(401);
   });
 });
 
 describe('instance settings', () => {
   const patch = (body: object) =>
-    request(app).patch('/api/instance-settings').set(cast.instance_admin.headers).send(body);
+    request(app.server).patch('/api/instance-settings').set(cast.instance_admin.headers).send(body);
 
   it('are read by anybody authenticated and set by the instance admin; an unknown key is 400', async () => {
     expect((await patch({ instance_name: 'Here' })).body).toMatchObject({ instance_name: 'Here' });
@@ -82,7 +66,7 @@ describe('instance settings', () => {
 
 describe('a secret without an encryption key', () => {
   it('is refused with 503 and stored nowhere', async () => {
-    const { status, body } = await request(app)
+    const { status, body } = await request(app.server)
       .post(`/api/companies/${cast.company_id}/secrets`)
       .set(cast.admin.headers)
       .send({ name: 'A', value: 'v' });
@@ -95,7 +79,7 @@ describe('a secret without an encryption key', () => {
 describe('flags', () => {
   it('are put and deleted by name; an empty value names the way back', async () => {
     const flag = (method: 'put' | 'delete') =>
-      request(app)[method]('/api/admin/flags/mcp').set(cast.instance_admin.headers);
+      request(app.server)[method]('/api/admin/flags/mcp').set(cast.instance_admin.headers);
     expect((await flag('put').send({ value: false })).body).toMatchObject({ effective_value: false });
     const empty = await flag('put').send({ value: '' });
     expect([empty.status, empty.body]).toEqual([400, { error: expect.stringContaining('DELETE') }]);

@@ -6,43 +6,27 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { endpoints, PATH_PARAM, pathParams } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
-import { createLogger, loadConfig } from '@acp/kernel';
-import { databaseWithQueue, testDatabase } from '@acp/testkit';
-import type { Express } from 'express';
 import * as fc from 'fast-check';
 import request from 'supertest';
-import { apiRoutes } from '../../apps/web/src/api/index.ts';
-import { createApp } from '../../apps/web/src/app.ts';
-import { LiveHub } from '../../apps/web/src/live/hub.ts';
-import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { arbitraryOf, validOf } from './arbitraries.ts';
 import { createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
 import { awaitingScheduler, createStage, staged } from './stage.ts';
 import type { Stage } from './stage.ts';
+import { startWholeApp, type WholeApp } from './whole-app.ts';
 
 const RUNS_PER_ROW = Number(process.env.FUZZ_RUNS ?? 12);
 const callers = ['instance_admin', 'admin', 'agent', 'board_admin', 'anonymous'] as const;
 
 let database: Database;
-let app: Express;
-let hub: LiveHub;
+let app: WholeApp;
 
 beforeAll(async () => {
-  const { listener } = await testDatabase();
-  database = await databaseWithQueue();
-  const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
-  hub = new LiveHub({ database, listener, logger });
-  app = createApp({
-    database,
-    logger,
-    config: loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }),
-    routes: [...apiRoutes, ...liveRoutes(hub)],
-    validate_responses: true,
-  });
+  app = await startWholeApp({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
+  ({ database } = app);
 });
 
-afterAll(() => hub.close());
+afterAll(() => app.close());
 
 // The whole instance's: the next row's, and the next test file's too.
 afterEach(async () => {
@@ -99,7 +83,7 @@ async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
     ([name, value]) => `${encode(name)}=${encode(written(value))}`,
   );
   const verb = row.method.toLowerCase() as Lowercase<EndpointRow['method']>;
-  const sent = request(app)[verb](`${path}?${query.join('&')}`);
+  const sent = request(app.server)[verb](`${path}?${query.join('&')}`);
   sent.set({ Accept: 'application/json', ...cast[shot.caller].headers, ...shot.headers });
   // A stream that is granted does not end: this one is refused in time.
   if (row.streams) sent.set('Last-Event-ID', 'nonsense');

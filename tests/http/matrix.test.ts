@@ -6,18 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { a2aEndpoints, EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';
 import type { AuthKind, CompanyRole, EndpointRow } from '@acp/contract';
 import type { Database } from '@acp/db';
-import { createLogger, loadConfig } from '@acp/kernel';
-import { databaseWithQueue, testDatabase } from '@acp/testkit';
-import type { Express } from 'express';
 import request from 'supertest';
 import { apiRoutes } from '../../apps/web/src/api/index.ts';
-import { createApp } from '../../apps/web/src/app.ts';
-import { LiveHub } from '../../apps/web/src/live/hub.ts';
 import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
 import { awaitingScheduler, createStage, pathOn } from './stage.ts';
 import type { Stage } from './stage.ts';
+import { startWholeApp, type WholeApp } from './whole-app.ts';
 
 interface Part {
   who: Exclude<keyof Cast, `${string}_id`>;
@@ -174,28 +170,18 @@ const errorOf = ({ errors }: EndpointRow): unknown =>
 const protocolRoutes = [mcpEndpoints.call, ...Object.values(a2aEndpoints)].map((row) => ({ row }));
 
 let database: Database;
-let app: Express;
-let hub: LiveHub;
+let app: WholeApp;
 let cast: Cast;
 let stage: Stage;
 
 beforeAll(async () => {
-  const { listener } = await testDatabase();
-  database = await databaseWithQueue();
-  const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
-  hub = new LiveHub({ database, listener, logger });
-  app = createApp({
-    database,
-    logger,
-    config: loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }),
-    routes: [...apiRoutes, ...liveRoutes(hub)],
-    validate_responses: true,
-  });
+  app = await startWholeApp({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
+  ({ database } = app);
   cast = await createCast(database);
   stage = await createStage(database, cast);
 });
 
-afterAll(() => hub.close());
+afterAll(() => app.close());
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -206,7 +192,7 @@ async function send(
   body?: unknown,
 ) {
   const verb = method.toLowerCase() as Lowercase<EndpointRow['method']>;
-  const sent = request(app)[verb](path).set(headers).set('Accept', 'application/json');
+  const sent = request(app.server)[verb](path).set(headers).set('Accept', 'application/json');
   // Where a stream would be granted, this makes it an ordinary 400 that ends.
   sent.set('Last-Event-ID', 'nonsense');
   return body === undefined ? sent : sent.send(body as object);
@@ -246,7 +232,7 @@ function fresh(name: string, value: unknown): unknown {
 }
 
 it('each row has a handler, and each handler is a row of the table', () => {
-  const mounted = [...apiRoutes, ...liveRoutes(hub), ...protocolRoutes].map(({ row }) => row.id);
+  const mounted = [...apiRoutes, ...liveRoutes(app.hub), ...protocolRoutes].map(({ row }) => row.id);
   expect(mounted.toSorted()).toEqual(endpoints.map(({ id }) => id).toSorted());
 });
 

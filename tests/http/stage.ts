@@ -41,7 +41,7 @@ import type { IssueRow } from '@acp/core';
 import { type EndpointRow, PATH_PARAM, pathParams } from '@acp/contract';
 import { schema, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
-import { newId, Vault } from '@acp/kernel';
+import { loadConfig, newId, Vault } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
@@ -329,6 +329,9 @@ async function stageChannel(tx: Tx, { company_id, viewer, admin }: Cast): Promis
 }
 
 /** What a company has beside its issues. */
+/** With the key of the applications that open what is staged. */
+const sealing = new Vault(loadConfig({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }).encryption_key);
+
 async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRow): Promise<Stage> {
   const project = await createProject(tx, director, company_id, { name: 'Staged' });
   const goal = await createGoal(tx, director, company_id, { title: 'Staged' });
@@ -345,7 +348,9 @@ async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRo
   const rules = { egress: 'any' } as const;
   const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
   const hookId = newId();
-  const hook = { project_id: project.id, company_id, public_id: hookId, secret_sealed: 'never opened' };
+  // Whoever knows its address reaches it: it is opened before the signature is looked at.
+  const secret_sealed = sealing.seal('secret of the host', `repository_webhooks/${hookId}`);
+  const hook = { project_id: project.id, company_id, public_id: hookId, secret_sealed };
   await tx.insert(schema.repository_webhooks).values(hook);
   return {
     hookId,

@@ -1,0 +1,40 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { Database } from '@acp/db';
+import { createLogger, loadConfig } from '@acp/kernel';
+import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import { apiRoutes } from '../../apps/web/src/api/index.ts';
+import { createApp } from '../../apps/web/src/app.ts';
+import { LiveHub } from '../../apps/web/src/live/hub.ts';
+import { liveRoutes } from '../../apps/web/src/live/routes.ts';
+
+export interface WholeApp {
+  database: Database;
+  hub: LiveHub;
+  /** Listens already: for each request to an application supertest would start a server. */
+  server: Server;
+  close(): void;
+}
+
+/** All of the web tier's API on this file's database; answers that don't fit their schemas are errors. */
+export async function startWholeApp(env: Record<string, string> = {}): Promise<WholeApp> {
+  const { listener } = await testDatabase();
+  const database = await databaseWithQueue();
+  const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
+  const hub = new LiveHub({ database, listener, logger });
+  const app = createApp({
+    database,
+    logger,
+    config: loadConfig({ RATE_LIMIT_RPM: '0', ...env }),
+    routes: [...apiRoutes, ...liveRoutes(hub)],
+    validate_responses: true,
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): void => {
+    hub.close();
+    server.close();
+    server.closeAllConnections();
+  };
+  return { database, hub, server, close };
+}
