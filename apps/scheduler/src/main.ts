@@ -124,7 +124,7 @@ export async function startScheduler({
         plugins.stop(),
         mcp_servers.stop(),
       ]);
-      await swept;
+      await Promise.all([swept, shared.workspaces.spares.stop()]);
       await leaveFleet(database, name);
       leases.close();
       await notifier.close();

@@ -191,7 +191,10 @@ export class RepositoryCache {
 }
 
 /** Throws GitError where the disk is nearly full. */
-export async function assertRoom({ home, workspace_min_free }: CacheConfig): Promise<void> {
+export async function assertRoom({
+  home,
+  workspace_min_free,
+}: Pick<CacheConfig, 'home' | 'workspace_min_free'>): Promise<void> {
   const { bavail, bsize } = await statfs(home);
   if (bavail * bsize < workspace_min_free)
     throw new GitError('there is not enough free space on the disk for a workspace', null);

@@ -115,6 +115,7 @@ async function prepare(
     const close = async () => {
       await held.close();
       await lock.release();
+      if (!known && repository !== null && base !== null) sources.spares.want(repository, base.commit);
     };
     const all_secrets = [...secrets, ...(remote?.secret == null ? [] : [remote.secret])];
     const setup_hash = known ? state.setup_hash : null;

@@ -6,6 +6,7 @@ import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { type Config, dropTree, newId } from '@acp/kernel';
 import { type FileLock, lockFile } from './file-lock.ts';
+import { fillTree, initTree, takeSpare } from './spare-folders.ts';
 import { git, gitText } from './git.ts';
 
 const LOCAL_MS = 120_000;
@@ -99,35 +100,40 @@ export async function checkOut(
   checkout: Checkout,
   signal: AbortSignal,
 ): Promise<void> {
-  const { repository, branch, base, head, work } = checkout;
+  const { repository, head, work } = checkout;
   await mkdir(place.folder, { recursive: true, mode: 0o700 });
   const made = join(place.folder, `made-${newId()}`);
   const run = async (...args: string[]) => git({ cwd: made, args, signal, timeout_ms: LOCAL_MS });
-  await mkdir(made, { mode: 0o700 });
   try {
-    await run('init', '--quiet', '--template=', `--initial-branch=${branch}`);
-    const own = join(made, '.git');
-    await mkdir(join(own, 'objects', 'info'), { recursive: true });
-    await writeFile(join(own, 'objects', 'info', 'alternates'), `${join(repository, 'objects')}\n`);
-    await writeFile(join(own, 'config'), configOf(checkout), { flag: 'a' });
-    await mkdir(join(own, 'info'), { recursive: true });
-    await mkdir(join(own, 'hooks'), { recursive: true });
-    const hook = join(own, 'hooks', 'prepare-commit-msg');
-    await writeFile(hook, hookOf(checkout.identifier));
-    await chmod(hook, 0o755);
-    const refs = [
-      `create refs/remotes/origin/${base.branch} ${base.commit}`,
-      `create refs/heads/${branch} ${head}`,
-    ];
-    const stdin = `${refs.join('\n')}\n`;
-    await git({ cwd: made, args: ['update-ref', '--stdin'], stdin, signal, timeout_ms: LOCAL_MS });
-    await run('-c', 'checkout.workers=4', 'read-tree', '--reset', '-u', work);
+    const ready = await takeSpare(repository, made);
+    if (ready === null) {
+      await mkdir(made, { mode: 0o700 });
+      await initTree(made, repository, signal);
+    }
+    await furnish(join(made, '.git'), checkout);
+    if (ready !== work) await fillTree(made, work, signal);
     if (work !== head) await run('reset', '--quiet', '--mixed', head);
     await rename(made, place.tree);
   } catch (err) {
     await dropTree(place.folder, made.split('/').at(-1)!);
     throw err;
   }
+}
+
+/** What is the workspace's own, beside the files. */
+async function furnish(own: string, checkout: Checkout): Promise<void> {
+  const { branch, base, head, identifier } = checkout;
+  await writeFile(join(own, 'config'), configOf(checkout), { flag: 'a' });
+  await writeFile(join(own, 'HEAD'), `ref: refs/heads/${branch}\n`);
+  // As git sorts them, which it is told.
+  const refs = [`${head} refs/heads/${branch}`, `${base.commit} refs/remotes/origin/${base.branch}`];
+  const lines = ['# pack-refs with: peeled fully-peeled sorted ', ...refs, ''];
+  await writeFile(join(own, 'packed-refs'), lines.join('\n'));
+  await mkdir(join(own, 'info'), { recursive: true });
+  await mkdir(join(own, 'hooks'), { recursive: true });
+  const hook = join(own, 'hooks', 'prepare-commit-msg');
+  await writeFile(hook, hookOf(identifier));
+  await chmod(hook, 0o755);
 }
 
 function configOf({ repo_url, base }: Checkout): string {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   createReviewComment,
@@ -286,7 +286,39 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     for (const each of sets)
       expect(await workspaceOf(each)).toMatchObject({ file_count: 1, commit_count: 2, error: null });
     const copies = path.join(folder, 'shared', 'companies', set.company.id, 'repositories');
-    expect((await readdir(copies)).filter((name) => !name.endsWith('.lock'))).toHaveLength(1);
+    expect((await readdir(copies)).filter((name) => name.endsWith('.git'))).toHaveLength(1);
+  });
+
+  it('takes a folder that lies ready, whose files are those of the base as it is then', async () => {
+    await start([{ sh: 'ls src > list.txt; git log --format=%s >> list.txt' }], 'ready');
+    const set = await stage();
+    await complete(set);
+    const copies = path.join(folder, 'ready', 'companies', set.company.id, 'repositories');
+    const spare = async () =>
+      kit.waitFor(async () => (await readdir(copies)).find((name) => name.includes('.spare-')), {
+        what: 'a folder made ahead',
+      });
+    const second = async (title: string) => {
+      const { ino } = await stat(path.join(copies, await spare()));
+      const values = { assignee_agent_id: set.agent.id, title, project_id: set.project.id };
+      const { issues } = schema;
+      await db.database.db
+        .update(issues)
+        .set({ status: 'done' })
+        .where(eq(issues.company_id, set.company.id));
+      const issue = await kit.createIssue(db.database.db, set.company, values);
+      const tree = path.join(folder, 'ready', 'companies', set.company.id, 'workspaces', issue.id, 'tree');
+      expect((await complete({ ...set, issue })).status).toBe('succeeded');
+      expect((await stat(tree)).ino).toBe(ino);
+      expect(await workspaceOf({ ...set, issue })).toMatchObject({ file_count: 1, commit_count: 1 });
+      return readFile(path.join(tree, 'list.txt'), 'utf8');
+    };
+    expect(await second('As it was')).toBe('cart.ts\nThe beginning\n');
+    await server.commit('main', { 'src/new.ts': 'new\n' }, 'Went on');
+    const [copy = ''] = (await readdir(copies)).filter((name) => name.endsWith('.git'));
+    await utimes(path.join(copies, copy, 'service-fetched'), 0, 0);
+    expect(await second('Went on')).toBe('cart.ts\nnew.ts\nWent on\nThe beginning\n');
+    await server.git('update-ref', 'refs/heads/main', 'refs/heads/main~1');
   });
 
   it('leaves a folder to whoever still holds it, and goes on in one as it was stored', async () => {
