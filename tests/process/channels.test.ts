@@ -99,6 +99,26 @@ describe('a Telegram channel', () => {
     ]);
   });
 
+  it('keeps the files of a message, and says of what is too large that it was left out', async () => {
+    telegram.files.set('small', Buffer.from('The plan.'));
+    const document = {
+      file_id: 'small',
+      file_unique_id: 'small',
+      file_name: 'plan.txt',
+      mime_type: 'text/plain',
+    };
+    const before = saidTo(ADA).length;
+    telegram.says(ADA, '', { text: undefined, caption: 'See this', document });
+    await waitFor(() => saidTo(ADA).length > before);
+    expect(JSON.stringify(tiers.model.requests.at(-1))).toContain('The plan.');
+    telegram.says(ADA, '', { text: undefined, document: { ...document, file_size: 1e9 } });
+    await waitFor(() => saidTo(ADA).some((text) => text.includes('too large')));
+    const [chat] = await tiers.api.call<Chat[]>('GET', `/api/companies/${company_id}/chats`);
+    const messages = await tiers.api.call<ChatMessage[]>('GET', `/api/chats/${chat!.id}/messages`);
+    const [file] = messages.flatMap(({ attachments }) => attachments);
+    expect(file).toMatchObject({ filename: 'plan.txt', size_bytes: 9 });
+  });
+
   it('tells a prompt nothing of the company’s knowledge but what an admin has ticked', async () => {
     const { api, model, web } = tiers;
     await api.call('POST', `/api/companies/${company_id}/notes`, {
@@ -156,10 +176,17 @@ describe('a Telegram channel', () => {
     expect(pieces.join(' ').split('word')).toHaveLength(1501);
   });
 
-  it('whose scheduler is killed loses nothing and says nothing twice', async () => {
+  it('whose scheduler is killed loses nothing, and says nothing twice that was noted as said', async () => {
     tiers.model.setScript(({ messages }) => `Answer to ${messages.at(-1)!.content.split('\n').at(-1)}`);
     telegram.says(ADA, 'before');
     await waitFor(() => saidTo(ADA).includes('Answer to before'));
+    // Between the vendor's answer and the note of it a message is said again: that is the price of losing none.
+    await waitFor(async () => {
+      const { rows } = await tiers.db.database.pool.query(
+        `select from channel_outbox where status = 'pending'`,
+      );
+      return rows.length === 0;
+    });
     scheduler.kill('SIGKILL');
     await scheduler.ended;
     telegram.says(ADA, 'during');

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type FakeTelegram, startFakeTelegram } from '@acp/testkit';
+import { HostList } from '@acp/kernel';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Slack } from './slack.ts';
+import { Telegram } from './telegram.ts';
+
+const { signal } = new AbortController();
+const file = (source: string) => ({ source, name: 'x', content_type: 'text/plain', size_bytes: null });
+const config = (telegram_api_url: string, slack_api_url = 'https://slack.com/api') => ({
+  telegram_api_url,
+  slack_api_url,
+  attachment_max_upload_bytes: 1000,
+});
+const tokens = { bot_token: 'xoxb-1', app_token: 'xapp-1' };
+
+let telegram: FakeTelegram & { token: string };
+beforeAll(async () => {
+  telegram = await startFakeTelegram();
+});
+afterAll(async () => telegram.close());
+
+describe('a token', () => {
+  it('that is none is refused before it becomes part of an address', () => {
+    expect(() => new Telegram(config(telegram.url), '1:a/../../x', null)).toThrow('no token of a bot');
+    expect(() => new Slack(config(telegram.url), { ...tokens, bot_token: 'a\r\nb' }, null)).toThrow(
+      'no token',
+    );
+  });
+
+  it('of Slack goes to no other host, whatever address a message names', async () => {
+    const slack = new Slack(config(telegram.url), tokens, null);
+    for (const source of [
+      'https://evil.example/x',
+      'https://slack.com.evil.example/x',
+      'http://files.slack.com/x',
+      'file:///etc/passwd',
+    ])
+      await expect(slack.fetchFile(file(source), signal)).rejects.toThrow('not Slack’s');
+  });
+
+  it('does not follow a redirect', async () => {
+    let asked = 0;
+    const elsewhere = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(307, { location: `${telegram.url}/bot1:x/getMe` }).end();
+    }).listen(0, '127.0.0.1');
+    await once(elsewhere, 'listening');
+    const { port } = elsewhere.address() as AddressInfo;
+    const link = new Telegram(config(`http://127.0.0.1:${port}`), '1:x', null);
+    await expect(link.answer('1', 'text', signal)).rejects.toThrow('it answered 307');
+    expect(asked).toBe(1);
+    expect(telegram.calls).toEqual([]);
+    elsewhere.close();
+  });
+});
+
+describe('a request', () => {
+  const speak = async (link: Telegram) =>
+    link.speak(
+      { conversation: '7', thread: '', reply_to: null, piece: { text: '<b>x', plain: 'x' }, buttons: [] },
+      signal,
+    );
+
+  it('is held to the company’s list of hosts', async () => {
+    const list = HostList.of(['example.com']);
+    const link = new Telegram(config(telegram.url), telegram.token, list);
+    await expect(speak(link)).rejects.toMatchObject({
+      refused: true,
+      message: expect.stringContaining('list of hosts'),
+    });
+  });
+
+  it('with markup that the vendor can’t read is sent again without', async () => {
+    telegram.refuse('sendMessage', 400, { description: "Bad Request: can't parse entities: unclosed" });
+    await speak(new Telegram(config(telegram.url), telegram.token, null));
+    expect(telegram.messages).toMatchObject([{ text: 'x' }]);
+    expect(telegram.messages[0]).not.toHaveProperty('parse_mode');
+  });
+
+  it('that a vendor refuses tells no token', async () => {
+    const wrong = new Telegram(config(telegram.url), '123:wrong-token', null);
+    const failure = await speak(wrong).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ refused: true, answered: true });
+    expect(String(failure)).not.toContain('wrong-token');
+    const dead = new Telegram(config('http://127.0.0.1:1'), '123:wrong-token', null);
+    const broken = await speak(dead).catch((error: unknown) => error);
+    expect(broken).toMatchObject({ refused: false, answered: false });
+    expect(String(broken)).not.toContain('wrong-token');
+  });
+});
