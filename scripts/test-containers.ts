@@ -25,22 +25,27 @@ function findEngine(): string[] | undefined {
     .find((cli) => output([...cli, 'info']) !== undefined);
 }
 
-/** Node and the libraries that it is linked with. @returns whether they could be told */
-function copyNode(folder: string): boolean {
-  const listed = output(['ldd', process.execPath])?.toString();
+/** A program and the libraries that it is linked with. @returns whether they could be told */
+function copyProgram(folder: string, program: string, name: string): boolean {
+  const listed = output(['ldd', program])?.toString();
   if (listed === undefined) return false;
   const libraries = listed.match(/(?<=\s)\/\S+/g) ?? [];
   const inside = (file: string) => path.join(folder, file);
-  for (const file of [...libraries, '/usr/bin/node'])
-    mkdirSync(path.dirname(inside(file)), { recursive: true });
+  for (const file of [...libraries, name]) mkdirSync(path.dirname(inside(file)), { recursive: true });
   for (const file of libraries) copyFileSync(file, inside(file));
-  copyFileSync(process.execPath, inside('usr/bin/node'));
-  symlinkSync('../../bin/busybox', inside('usr/bin/env'));
+  copyFileSync(program, inside(name));
   return true;
 }
 
-/** @returns whether the CLI and Node are in it; undefined where there is no image to be had. */
-function makeImage(engine: readonly string[]): { has_cli: boolean; has_node: boolean } | undefined {
+/** What is in the image. */
+interface Held {
+  has_cli: boolean;
+  has_node: boolean;
+  has_git: boolean;
+}
+
+/** @returns whether the CLI, Node and git are in it; undefined where there is no image to be had. */
+function makeImage(engine: readonly string[]): Held | undefined {
   const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
   if (busybox === undefined || output([busybox, 'true']) === undefined) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'container-image-'));
@@ -53,24 +58,24 @@ function makeImage(engine: readonly string[]): { has_cli: boolean; has_node: boo
     const cli = path.join(process.env.REAL_CLIS_FOLDER ?? '/nowhere', CLI);
     const has_cli = existsSync(cli);
     if (has_cli) cpSync(cli, inside('bin/codex'));
-    const has_node = copyNode(folder);
+    const has_node = copyProgram(folder, process.execPath, '/usr/bin/node');
+    symlinkSync('../../bin/busybox', inside('usr/bin/env'));
+    const has_git = existsSync('/usr/bin/git') && copyProgram(folder, '/usr/bin/git', '/usr/bin/git');
     const archive = output(['tar', '-C', folder, '-c', '.']);
     const made = archive && output([...engine, 'import', '-', IMAGE], archive);
-    return made && { has_cli, has_node };
+    return made && { has_cli, has_node, has_git };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function test(
-  engine: readonly string[],
-  { has_cli, has_node }: { has_cli: boolean; has_node: boolean },
-): Promise<number> {
+function test(engine: readonly string[], { has_cli, has_node, has_git }: Held): Promise<number> {
   return runJest(['--config=tests/containers/jest.config.json'], {
     CONTAINER_CLI: engine.join(' '),
     CONTAINER_TEST_IMAGE: IMAGE,
     CONTAINER_TEST_CLI: has_cli ? 'yes' : 'no',
     CONTAINER_TEST_NODE: has_node ? 'yes' : 'no',
+    CONTAINER_TEST_GIT: has_git ? 'yes' : 'no',
   });
 }
 
