@@ -107,6 +107,25 @@ const answered = async (issue_id: string) =>
 const codeOf = async (method: string, params: object) => (await post(rpc(method, params))).error?.code;
 const clients = async () => clientsOf(fetchAs(server.url, cast.agent.headers), `${path}/agent-card.json`);
 
+describe('agents behind a message', () => {
+  const depthOf = async (issue_id: string) => {
+    const { wakeup_requests } = schema;
+    const [row] = await database.db
+      .select()
+      .from(wakeup_requests)
+      .where(eq(wakeup_requests.issue_id, issue_id));
+    return row?.depth;
+  };
+
+  it('count on where another instance says so, up to the bound; other words are none', async () => {
+    const sent = await send('From an agent', { metadata: { causeDepth: 4 } });
+    expect(await depthOf(sent.id)).toBe(4);
+    expect(await depthOf((await send('From a person', { metadata: { causeDepth: '9' } })).id)).toBe(0);
+    const refused = { message: message('Round and round', { metadata: { causeDepth: 13 } }) };
+    expect((await post(rpc('SendMessage', refused))).error?.message).toContain('too many agents');
+  });
+});
+
 describe('cards', () => {
   it('of an agent: 1.0 alone for who asks for it, else both versions; neither needs a key', async () => {
     const read = async (headers: Record<string, string> = {}) => {

@@ -1,6 +1,17 @@
 /** Work given to agents of elsewhere: found and delegated by tools, followed by poll and by notification, through both tiers. */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import type { Comment, CostEvent, Issue, Peer, PeerCall, PeerDelegation, WorkProduct } from '@acp/contract';
+import type {
+  AgentActor,
+  Comment,
+  CostEvent,
+  Issue,
+  Peer,
+  PeerCall,
+  PeerDelegation,
+  WorkProduct,
+} from '@acp/contract';
+import { delegate, findAgent, findIssue, peerAgentNamed } from '@acp/core';
+import { transaction, type Tx } from '@acp/db';
 import { hmacSha256Hex, loadConfig } from '@acp/kernel';
 import { cloneDatabase, type TestDatabase, testLogger, waitFor } from '@acp/testkit';
 import { startScheduler, type RunningScheduler } from '../../apps/scheduler/src/main.ts';
@@ -98,6 +109,10 @@ async function delegated(agent: string, task: string): Promise<{ id: string; par
 const issue = async (id: string) => api<Issue>('GET', `/api/issues/${id}`);
 const words = async (id: string) =>
   (await api<Comment[]>('GET', `/api/issues/${id}/comments`)).map(({ body_markdown }) => body_markdown);
+async function agentActor(tx: Tx): Promise<AgentActor> {
+  const { id, company_id, name, permissions } = (await findAgent(tx, cast.agent_id))!;
+  return { kind: 'agent', agent_id: id, company_id, name, permissions, key_id: null, run_id: null, depth: 0 };
+}
 /** Not to be asked again for a while, unless by a notification. */
 const putOff = async (id: string) =>
   db.database.pool.query(
@@ -319,4 +334,20 @@ it('the peer’s records tell of the work it was given and of each call, in page
   await api('DELETE', `/api/issues/${id}`);
   const [trashed] = await api<PeerDelegation[]>('GET', `${own}/delegations`);
   expect(trashed).toMatchObject({ issue_id: null, identifier: null, title: null, remote_agent: 'Faraday' });
+});
+
+it('a peer is told how many agents in a row stand behind the work; too many, and it is not given away', async () => {
+  faraday.behave(() => 'silence');
+  await delegated('Lab:Faraday', 'By the word of an agent');
+  await waitFor(() => faraday.journal.length === 1);
+  expect(faraday.journal[0]!.params.message?.metadata).toEqual({ causeDepth: 1 });
+  const parent = await api<Issue>('POST', ofCompany('issues'), { title: 'Round and round' });
+  const chain = async (depth: number) =>
+    transaction(db.database, async (tx) => {
+      const found = await peerAgentNamed(tx, cast.company_id, 'Lab:Faraday');
+      const actor = { ...(await agentActor(tx)), depth };
+      await delegate(tx, actor, (await findIssue(tx, parent.id))!, found!);
+    });
+  await expect(chain(12)).rejects.toThrow('too many agents woke each other in a row');
+  await chain(11);
 });

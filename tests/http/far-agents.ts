@@ -151,7 +151,11 @@ export async function startLaterAgent() {
 
 export interface Asked {
   method: string;
-  params: Record<string, unknown> & { message?: { messageId: string }; token?: string; url?: string };
+  params: Record<string, unknown> & {
+    message?: { messageId: string; metadata?: object };
+    token?: string;
+    url?: string;
+  };
 }
 
 /** What a method is answered: a result, or nothing at all. */

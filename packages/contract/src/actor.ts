@@ -54,6 +54,8 @@ export const BoardUserActor = Type.Object({
   company_id: Uuid,
   role: OneOf(companyRoles),
   name: Type.String(),
+  /** Agent-made causes in a row behind what it does, where another instance says so; absent: none. */
+  depth: Type.Optional(Type.Integer()),
 });
 /** Of no company. Its status decides whether its key opens anything. */
 export const WorkerActor = Type.Object({

@@ -2,6 +2,7 @@ import { endedTaskStates } from '@acp/contract';
 import {
   applyRemote,
   closeNotifications,
+  depthMetadata,
   type DelegationRow,
   endDelegation,
   findIssue,
@@ -58,7 +59,10 @@ async function step(
   }
   if (remote_task_id === null) {
     const text = issue.body_markdown ?? issue.title;
-    const remote = await call(SEND, message(isFirst, delegation.message_id, text, {}));
+    const remote = await call(
+      SEND,
+      message(isFirst, delegation.message_id, text, depthMetadata(delegation.depth)),
+    );
     await transaction(database, async (tx) => applyRemote(tx, delegation, remote));
     if (!endedTaskStates.includes(remote.state))
       await askForNotifications(parts, peer, delegation, remote.task_id, signal);
@@ -72,6 +76,7 @@ async function step(
           SEND,
           message(isFirst, words.message_id, words.text, {
             taskId: remote_task_id,
+            ...depthMetadata(delegation.depth),
             ...(context_id && { contextId: context_id }),
           }),
         );

@@ -25,9 +25,13 @@ export function actorColumns(actor: Actor): { agent_id: string | null; user_id: 
   };
 }
 
-/** In the chain of causes (an agent wakes an agent, …) one step beyond an agent; everybody else begins a new chain. */
+/**
+ * In the chain of causes (an agent wakes an agent, …) one step beyond an agent, also one of another instance; everybody else
+ * begins a new chain.
+ */
 export function causeDepth(actor: Actor): number {
-  return actor.kind === 'agent' ? actor.depth + 1 : 0;
+  if (actor.kind === 'agent') return actor.depth + 1;
+  return actor.kind === 'board_user' ? (actor.depth ?? 0) : 0;
 }
 
 /** A board-user key counts as a human (decisions 7.22). */

@@ -2,6 +2,7 @@ import {
   type Actor,
   createValidator,
   type Issue,
+  MAX_CAUSE_DEPTH,
   type PeerAgent,
   PeerAgents,
   requirePermission,
@@ -9,6 +10,7 @@ import {
 import { schema, type Tx } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
+import { causeDepth } from '../activity/index.ts';
 import { createIssue, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
 import { ANY_PEER, type PeerRow } from './peers.ts';
 
@@ -60,7 +62,7 @@ export async function peerAgentNamed(
 
 /**
  * Gives the issue to an agent of a peer: a child issue follows what becomes of it there, and the issue waits until that
- * has ended. Sent by a scheduler, once. @throws forbidden
+ * has ended. Sent by a scheduler, once. @throws forbidden, conflict for a chain of too many agents
  */
 export async function delegate(
   tx: Tx,
@@ -70,6 +72,8 @@ export async function delegate(
   task?: string,
 ): Promise<Issue> {
   requirePermission(actor, 'federation.call');
+  const depth = causeDepth(actor);
+  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
   const body = task ?? issue.body_markdown ?? issue.title;
   const child = await createIssue(
     tx,
@@ -88,6 +92,7 @@ export async function delegate(
     company_id: issue.company_id,
     peer_id: peer.id,
     agent_id: actor.kind === 'agent' ? actor.agent_id : null,
+    depth,
     remote_agent: agent.name,
     remote_url: agent.url,
     dialect: agent.protocol_version,

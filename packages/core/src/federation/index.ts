@@ -6,6 +6,7 @@
  */
 export { availableAgent, availableAgents } from './available-agents.ts';
 export type { AvailableAgent } from './available-agents.ts';
+export { depthMetadata } from './client.ts';
 export { cancelTask } from './cancel-task.ts';
 export { listTasks, readTask } from './read-tasks.ts';
 export type { Task, TaskPage, TaskQuery } from './read-tasks.ts';

@@ -11,7 +11,7 @@ import { sql } from 'drizzle-orm';
 import { createAttachments, type StoredFile } from '../attachments/index.ts';
 import { createComment } from '../comments/index.ts';
 import { createIssue, createRelation, findIssue, type IssueRow } from '../issues/index.ts';
-import { clientActor } from './client.ts';
+import { clientActor, depthOfMessage } from './client.ts';
 import { readTask, type Task } from './read-tasks.ts';
 
 const { a2a_messages, a2a_tasks } = schema;
@@ -38,7 +38,7 @@ const EARLIER_BYTES = 2000;
  * @throws notFound for an unknown task, conflict for one that has ended, invalid, forbidden
  */
 export async function receiveMessage(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promise<Receipt> {
-  const client = clientActor(agent);
+  const client = clientActor(agent, depthOfMessage(message.metadata));
   if (message.files.length > 0) requirePermission(agent, 'files.write');
   const known = await sentBefore(tx, agent, message);
   if (known !== undefined) return { task_id: known };
@@ -113,7 +113,7 @@ async function lastOf(tx: Tx, agent_id: string, context_id: string): Promise<Tas
 async function open(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promise<IssueRow | undefined> {
   requirePermission(agent, 'issues.create');
   const { agent_id, company_id } = agent;
-  const client = clientActor(agent);
+  const client = clientActor(agent, depthOfMessage(message.metadata));
   const last = message.contextId ? await lastOf(tx, agent_id, message.contextId) : undefined;
   const before = last && (await findIssue(tx, last.id));
   const text = markdownOf(message.parts);

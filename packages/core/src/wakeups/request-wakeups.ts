@@ -63,7 +63,7 @@ export async function requestWakeups(
       reason = case when excluded.reason = 'schedule' then held.reason else excluded.reason end,
       payload = held.payload || excluded.payload,
       cause_run_id = excluded.cause_run_id,
-      depth = case when ${human} then 0 else greatest(held.depth, excluded.depth) end
+      depth = case when ${human && depth === 0} then 0 else greatest(held.depth, excluded.depth) end
     returning id, agent_id, issue_id, run_id`);
   const agent_ids = new Set(rows.filter((row) => row.run_id === null).map((row) => row.agent_id));
   await enqueueMany(

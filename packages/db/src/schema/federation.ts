@@ -110,6 +110,8 @@ export const a2a_delegations = pgTable(
       .references(() => a2a_peers.id, { onDelete: 'cascade' }),
     /** Who gave it away, and is told what the peer asks; null: no agent. */
     agent_id: uuid(),
+    /** Agent-made causes in a row behind it: the peer is told, so that no circle over several instances goes on for ever. */
+    depth: integer().notNull().default(0),
     remote_agent: text().notNull(),
     remote_url: text().notNull(),
     dialect: text().notNull(),
