@@ -104,7 +104,9 @@ describe('the changes of an issue', () => {
     expect(text).toContain('Totals are rounded');
     expect(text).toContain('2 changed files');
     expect(text).toContain('A binary file.');
-    expect(text).toContain('data-sign="+">new &#60;b&#62;line&#60;/b&#62;</td>');
+    expect(text).toContain(
+      'data-sign="+"><span class="hljs-keyword">new</span> &lt;b&gt;line&lt;/b&gt;</td>',
+    );
     expect(text).not.toContain('Comment on a line');
     const split = await viewer.get(`${changes}?view=split`);
     expect(split.text).toMatch(/old line<\/td>\s*<td class="n added" data-side="new">2<\/td>/);

@@ -1,11 +1,17 @@
-import { egressList } from '@acp/core';
+import { egressList, egressLists } from '@acp/core';
 import { type Database, type Listener, WILDCARD } from '@acp/db';
 import type { HostList } from '@acp/kernel';
 
-interface Known {
-  list: Promise<HostList | null>;
+interface Known<T> {
+  value: Promise<T>;
   /** By the process's own clock, in milliseconds. */
   until: number;
+}
+
+/** Few companies have a list: all lists are read at once, and each by itself only where there are very many. */
+interface Cache {
+  all: Known<Map<string, HostList> | undefined> | undefined;
+  each: Map<string, Known<HostList | null>>;
 }
 
 /** As for credentials: what a lost notification costs at most. */
@@ -13,17 +19,21 @@ const KEPT_MS = 10_000;
 const MOST = 1000;
 
 /** Of databases that are listened to; of others each look is a query. */
-const caches = new WeakMap<Database, Map<string, Known>>();
+const caches = new WeakMap<Database, Cache>();
 
 /** Lists are kept for some seconds from now on, and forgotten as soon as they change. @returns what ends that */
 export function watchLists(database: Database, listener: Pick<Listener, 'on' | 'onReconnect'>): () => void {
-  const cache = new Map<string, Known>();
+  const cache: Cache = { all: undefined, each: new Map() };
   caches.set(database, cache);
   const off = listener.on('egress', (ids) => {
-    if (ids.includes(WILDCARD)) cache.clear();
-    for (const id of ids) cache.delete(id);
+    cache.all = undefined;
+    if (ids.includes(WILDCARD)) cache.each.clear();
+    for (const id of ids) cache.each.delete(id);
   });
-  listener.onReconnect(() => cache.clear());
+  listener.onReconnect(() => {
+    cache.all = undefined;
+    cache.each.clear();
+  });
   return () => {
     off();
     caches.delete(database);
@@ -34,17 +44,34 @@ export function watchLists(database: Database, listener: Pick<Listener, 'on' | '
 export async function listOf(database: Database, company_id: string): Promise<HostList | null> {
   const cache = caches.get(database);
   if (cache === undefined) return egressList(database.db, company_id);
-  const now = performance.now();
-  const known = cache.get(company_id);
-  if (known !== undefined && known.until > now) return known.list;
-  const list = egressList(database.db, company_id);
-  const fresh = { list, until: now + KEPT_MS };
-  cache.delete(company_id);
-  cache.set(company_id, fresh);
-  const [oldest] = cache.keys();
-  if (cache.size > MOST && oldest !== undefined) cache.delete(oldest);
-  list.catch(() => {
-    if (cache.get(company_id) === fresh) cache.delete(company_id);
+  const all = await allOf(cache, database);
+  if (all !== undefined) return all.get(company_id) ?? null;
+  const known = cache.each.get(company_id);
+  if (isFresh(known)) return known.value;
+  const read = kept(egressList(database.db, company_id), () => {
+    if (cache.each.get(company_id) === read) cache.each.delete(company_id);
   });
-  return list;
+  cache.each.delete(company_id);
+  cache.each.set(company_id, read);
+  const [oldest] = cache.each.keys();
+  if (cache.each.size > MOST && oldest !== undefined) cache.each.delete(oldest);
+  return read.value;
+}
+
+function allOf(cache: Cache, database: Database): Promise<Map<string, HostList> | undefined> {
+  if (isFresh(cache.all)) return cache.all.value;
+  const read = kept(egressLists(database.db, MOST), () => {
+    if (cache.all === read) cache.all = undefined;
+  });
+  cache.all = read;
+  return read.value;
+}
+
+const isFresh = <T>(known: Known<T> | undefined): known is Known<T> =>
+  known !== undefined && known.until > performance.now();
+
+/** @param forget what could not be read is read anew */
+function kept<T>(value: Promise<T>, forget: () => void): Known<T> {
+  value.catch(forget);
+  return { value, until: performance.now() + KEPT_MS };
 }

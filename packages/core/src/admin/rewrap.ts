@@ -11,6 +11,7 @@ const {
   oauth_accounts,
   outgoing_messages,
   providers,
+  repository_webhooks,
   routine_triggers,
   secrets,
   user_totp,
@@ -48,6 +49,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     routine_triggers.id,
     'secret_sealed',
     routine_triggers.secret_sealed,
+  ),
+  sealed(
+    'repository_webhooks',
+    repository_webhooks,
+    repository_webhooks.public_id,
+    'secret_sealed',
+    repository_webhooks.secret_sealed,
   ),
   sealed('a2a_peers', a2a_peers, a2a_peers.id, 'api_key_sealed', a2a_peers.api_key_sealed),
   sealed(

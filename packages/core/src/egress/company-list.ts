@@ -1,7 +1,7 @@
 import { type Actor, type CompanyEgress, MOST_EGRESS_HOSTS, type SetEgress } from '@acp/contract';
 import { schema, signal, type Tx } from '@acp/db';
 import { conflict, HostList, invalid, readHostRule, writeHostRule } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
+import { eq, isNotNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 
 const { company_egress } = schema;
@@ -10,6 +10,17 @@ const { company_egress } = schema;
 export async function egressList(tx: Tx, company_id: string): Promise<HostList | null> {
   const { hosts } = await readEgress(tx, company_id);
   return hosts === null ? null : HostList.of(hosts);
+}
+
+/** The lists of all companies that have one; undefined where more than `most` have. */
+export async function egressLists(tx: Tx, most: number): Promise<Map<string, HostList> | undefined> {
+  const rows = await tx
+    .select({ company_id: company_egress.company_id, hosts: company_egress.hosts })
+    .from(company_egress)
+    .where(isNotNull(company_egress.hosts))
+    .limit(most + 1);
+  if (rows.length > most) return undefined;
+  return new Map(rows.map(({ company_id, hosts }) => [company_id, HostList.of(hosts!)]));
 }
 
 export async function readEgress(tx: Tx, company_id: string): Promise<CompanyEgress> {

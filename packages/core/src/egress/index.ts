@@ -3,6 +3,6 @@
  * in vain. Invariants: a list narrows what the instance reaches, but for programs within walls, which reach nothing of
  * their own; a change names the version that it replaces.
  */
-export { addEgressHost, egressList, readEgress, setEgress } from './company-list.ts';
+export { addEgressHost, egressList, egressLists, readEgress, setEgress } from './company-list.ts';
 export { deleteRefusalsBefore, listRefusals, recordRefusals, runRefusals } from './refusals.ts';
 export type { RefusedPlace } from './refusals.ts';

@@ -47,10 +47,10 @@ const text = (value: unknown): string =>
 
 function output(events: readonly RunEvent[]): Html {
   const joined = events.map(({ payload }) => text(payload.text)).join('');
-  const { seq } = events[0]!;
-  return html`<div class="t-output" id="entry-${seq}" data-kind="output" data-seq="${events.at(-1)!.seq}">
-    !${linkTo(seq)}${joined}
-  </div>`;
+  const [first, last] = [events[0]!.seq, events.at(-1)!.seq];
+  // No blank beside the text: it is shown with all that it has.
+  const at = attributes({ id: `entry-${first}`, 'data-kind': 'output', 'data-seq': last });
+  return html`<div class="t-output" !${at}>!${linkTo(first)}${joined}</div>`;
 }
 
 /** To the entry itself, to be copied; without text, so that it is none of the entry's. The script follows it to entries that the page does not hold yet. */
