@@ -76,14 +76,17 @@ function count(resultFile: string): { passed: number; failed: number; skipped: n
 }
 
 async function test(args: readonly string[]): Promise<{ ok: boolean; summary: string }> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'acp-results-'));
+  const folder = mkdtempSync(path.join(tmpdir(), 'acp-'));
   const resultFile = path.join(folder, 'results.json');
   // Two cores would get one worker by jest's own reckoning; many tests wait for processes half of their time.
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
     : ['--maxWorkers=3'];
   try {
-    const code = await runJest([...workers, '--json', `--outputFile=${resultFile}`, ...args]);
+    // What tests leave in temporary folders goes with them.
+    const code = await runJest([...workers, '--json', `--outputFile=${resultFile}`, ...args], {
+      TMPDIR: folder,
+    });
     const { passed, failed, skipped } = count(resultFile);
     return {
       ok: code === 0 && failed === 0,

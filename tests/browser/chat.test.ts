@@ -64,7 +64,9 @@ inBrowser(`a chat${without}`, () => {
   };
 
   it('draws a reply as it comes, leaves what is complete alone, and lets no HTML of the model through', async () => {
-    model.setScript(() => ({ chunks: pieces.match(/[^]{1,9}/g)!, chunk_delay_ms: 300 }));
+    const seen = Promise.withResolvers<void>();
+    const chunks = pieces.match(/[^]{1,9}/g)!;
+    model.setScript(() => ({ chunks, chunk_delay_ms: 200, until: seen.promise }));
     const page = await openChat();
     await say(page, 'Show me what you can');
     // The node of the first block is marked: it has to be the same one when the reply is complete.
@@ -72,6 +74,7 @@ inBrowser(`a chat${without}`, () => {
     await page.evaluate("document.querySelector('[data-words] .block').dataset.mark = 'kept'");
     await page.waitForSelector('[data-words] pre');
     expect(await page.getAttribute('[data-words] .block', 'data-mark')).toBe('kept');
+    seen.resolve();
     await page.waitForSelector('.said[data-role=assistant] .did');
     expect(await page.locator('.said[data-role=assistant] table td').allTextContents()).toEqual(['1', '2']);
     expect(await page.locator('.said img, .said a[href^="javascript"]').count()).toBe(0);

@@ -44,6 +44,8 @@ export interface FakeModelReply {
   headers?: Record<string, string>;
   delay_ms?: number;
   chunk_delay_ms?: number;
+  /** Waited for before the reply is said to be complete. */
+  until?: Promise<void>;
   /** Goes silent, connection open: before the headers, after them, or after the last piece. */
   stall?: 'headers' | 'body' | 'end';
   /** Ends without the finish: `end` cleanly, `reset` by destroying the connection. */
@@ -160,6 +162,7 @@ async function sendStream(
     response.write(pending);
     pending = '';
   }
+  await reply.until;
   if (reply.stall === 'end') return void response.write(pending);
   if (reply.cut === 'reset') return void response.write(pending, () => response.destroy());
   if (reply.cut === 'end') return void response.end(pending);
