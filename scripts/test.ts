@@ -1,7 +1,7 @@
 // `npm test`: types, lint and format, then every test; `npm test -- <pattern>`: the tests that match, nothing else.
 // Further arguments are jest's. The last line counts: 'N passed, N failed, N skipped'.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runJest } from './run-jest.ts';
@@ -77,6 +77,8 @@ function count(resultFile: string): { passed: number; failed: number; skipped: n
 
 async function test(args: readonly string[]): Promise<{ ok: boolean; summary: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-'));
+  // Some tests have another account run what they put there.
+  chmodSync(folder, 0o755);
   const resultFile = path.join(folder, 'results.json');
   // Two cores would get one worker by jest's own reckoning; many tests wait for processes half of their time.
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
