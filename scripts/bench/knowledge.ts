@@ -159,12 +159,16 @@ async function fill(database: Database, company_id: string, count: number): Prom
   await db.execute(sql`
     insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
     select ${company_id}, 'note', gen_random_uuid(), 1, 20 from generate_series(1, ${count / 20}::int)`);
-  await db.execute(sql`
+  // Longer than any statement of the service may take.
+  await transaction(database, async (tx) => {
+    await tx.execute(sql`set local statement_timeout = 0`);
+    await tx.execute(sql`
     insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
     select s.id, s.company_id, n, 'Page ' || left(s.id::text, 8) || ' section ' || n, (
       select string_agg(case when random() < 0.3 then 'common' || (random() * 20)::int
         else 'word' || (random() * random() * 20000)::int end, ' ') from generate_series(1, 120) where s.id is not null and n > 0)
     from knowledge_sources s cross join generate_series(1, 20) n where s.company_id = ${company_id}`);
+  });
   const { rows } = await db.execute<{ id: string }>(
     sql`select id from knowledge_chunks where company_id = ${company_id}`,
   );
