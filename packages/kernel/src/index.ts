@@ -84,6 +84,7 @@ export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedWebSocket } from './guarded-web-socket.ts';
 export type { GuardedWebSocket, OpenSocket, SocketEvents } from './guarded-web-socket.ts';
+export { boundedText } from './bounded-text.ts';
 export {
   connectionFailure,
   createGuardedFetch,

@@ -8,14 +8,13 @@ import {
 import { Type } from 'typebox';
 import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
 import { EventPayload, eventToIncoming, PressPayload, pressToIncoming } from './slack-payloads.ts';
-import { type ChannelConfig, ifShaped, shaped, unlessAborted, VendorApi } from './vendor-api.ts';
+import { type ChannelConfig, ifShaped, parsedJson, shaped, VendorApi } from './vendor-api.ts';
 
 export const SLACK_URL = 'https://slack.com/api';
 
 /** The vendor says that it is there several times a minute: one that is silent for so long is gone. */
 const SILENCE_MS = 60_000;
 const OPEN_MS = 20_000;
-const FILE_MS = 60_000;
 /** Envelopes that came and are not stored yet: a vendor that sends more is not listened to. */
 const MOST_UNSTORED = 200;
 const LONGEST_ENVELOPE = 1_000_000;
@@ -50,7 +49,6 @@ export class Slack implements ChannelLink {
   readonly #files: typeof fetch;
   readonly #connect: GuardedWebSocket;
   readonly #list: HostList | null;
-  readonly #isUsual: boolean;
   #bot_id = '';
 
   constructor(
@@ -65,9 +63,8 @@ export class Slack implements ChannelLink {
     this.#app_token = app_token;
     this.#api = new VendorApi(config.slack_api_url, SLACK_URL, list);
     this.#list = list;
-    const { host, hostname } = this.#api.base;
-    this.#isUsual = host === new URL(SLACK_URL).host;
-    const guard = { egress: 'public', allow_hosts: this.#isUsual ? [] : [hostname] } as const;
+    const { hostname } = this.#api.base;
+    const guard = { egress: 'public', allow_hosts: this.#api.isUsual ? [] : [hostname] } as const;
     this.#files = createGuardedFetch(guard).within(list);
     this.#connect = createGuardedWebSocket(guard);
   }
@@ -86,7 +83,7 @@ export class Slack implements ChannelLink {
   /** Its address comes from the vendor: only what the operator's own server says may be unencrypted. */
   #assertAddress(address: string): void {
     const { protocol, hostname } = URL.canParse(address) ? new URL(address) : { protocol: '', hostname: '' };
-    const ours = !this.#isUsual && hostname === this.#api.base.hostname;
+    const ours = !this.#api.isUsual && hostname === this.#api.base.hostname;
     if (protocol !== 'wss:' && !(ours && protocol === 'ws:'))
       throw new ChannelFailure('it names no address to connect to');
     // A list knows hosts and ports: those of a WebSocket are those of HTTP.
@@ -202,20 +199,15 @@ export class Slack implements ChannelLink {
   async fetchFile({ source }: ChannelFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const url = URL.canParse(source) ? new URL(source) : null;
     const ofSlack = url?.protocol === 'https:' && /(^|\.)slack\.com$/.test(url.hostname);
-    const ours = !this.#isUsual && url?.hostname === this.#api.base.hostname;
+    const ours = !this.#api.isUsual && url?.hostname === this.#api.base.hostname;
     // The token goes along: to the vendor, and to nobody whom a message names.
     if (url === null || !(ofSlack || ours))
       throw new ChannelFailure('the file is not Slack’s', { hopeless: true });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
-    return unlessAborted(signal, limit, FILE_MS, async () => {
-      const headers = { authorization: `Bearer ${this.#bot_token}` };
-      const answer = await this.#files(url, { headers, redirect: 'manual', signal: limit });
-      if (!answer.ok || answer.body === null)
-        throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
-          hopeless: answer.status < 500,
-        });
-      return answer.body as AsyncIterable<Uint8Array>;
-    });
+    return this.#api.fetchFile(
+      url,
+      { headers: { authorization: `Bearer ${this.#bot_token}` }, signal },
+      this.#files,
+    );
   }
 
   async #call(
@@ -266,12 +258,4 @@ function worded(text: string, buttons: Spoken['buttons']): Record<string, unknow
     text: { type: 'mrkdwn', text: text.slice(0, 3000).toWellFormed(), verbatim: true },
   };
   return { ...plain, blocks: [section, { type: 'actions', elements }] };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/contract';
-import { createGuardedFetch, type HostList } from '@acp/kernel';
+import type { HostList } from '@acp/kernel';
 import { Type } from 'typebox';
 import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
 import { TelegramUpdate, toIncoming } from './telegram-updates.ts';
-import { type ChannelConfig, ifShaped, shaped, unlessAborted, VendorApi } from './vendor-api.ts';
+import { type ChannelConfig, ifShaped, shaped, VendorApi } from './vendor-api.ts';
 
 export const TELEGRAM_URL = 'https://api.telegram.org';
 
@@ -12,7 +12,6 @@ export const TELEGRAM_URL = 'https://api.telegram.org';
 const POLL_SEC = 25;
 /** An empty answer that comes sooner is a server's that does not wait: it is asked again after as long. */
 const LEAST_MS = 1000;
-const FILE_MS = 60_000;
 
 const Answer = Type.Object({
   ok: Type.Boolean(),
@@ -31,7 +30,6 @@ const updateOf = createValidator(TelegramUpdate, 'update');
 export class Telegram implements ChannelLink {
   readonly #api: VendorApi;
   readonly #token: string;
-  readonly #files: typeof fetch;
   #bot = { id: '', name: '' };
 
   /** @throws ChannelFailure for what is no token: it becomes part of an address */
@@ -40,13 +38,6 @@ export class Telegram implements ChannelLink {
       throw new ChannelFailure('the secret of bot_token is no token of a bot', { refused: true });
     this.#token = token;
     this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list);
-    const { hostname, host } = this.#api.base;
-    const isUsual = host === new URL(TELEGRAM_URL).host;
-    this.#files = createGuardedFetch({
-      egress: 'public',
-      only_hosts: [hostname],
-      allow_hosts: isUsual ? [] : [hostname],
-    }).within(list);
   }
 
   async receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void> {
@@ -145,19 +136,7 @@ export class Telegram implements ChannelLink {
     if (file_path === '' || segments.some((part) => part === '' || part === '..' || part === '.'))
       throw new ChannelFailure('the file can’t be fetched', { hopeless: true });
     const path = segments.map((part) => encodeURIComponent(part)).join('/');
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
-    return unlessAborted(signal, limit, FILE_MS, async () => {
-      const base = this.#api.base.href.replace(/\/+$/, '');
-      const answer = await this.#files(`${base}/file/bot${this.#token}/${path}`, {
-        redirect: 'manual',
-        signal: limit,
-      });
-      if (!answer.ok || answer.body === null)
-        throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
-          hopeless: answer.status < 500,
-        });
-      return answer.body as AsyncIterable<Uint8Array>;
-    });
+    return this.#api.fetchFile(this.#api.at(`/file/bot${this.#token}/${path}`), { signal });
   }
 
   async #call(

@@ -1,5 +1,12 @@
 import { createValidator } from '@acp/contract';
-import { type Config, connectionFailure, createGuardedFetch, EgressError, type HostList } from '@acp/kernel';
+import {
+  boundedText,
+  type Config,
+  connectionFailure,
+  createGuardedFetch,
+  EgressError,
+  type HostList,
+} from '@acp/kernel';
 import type { Static, TSchema } from 'typebox';
 import { ChannelFailure } from './channel-link.ts';
 
@@ -10,6 +17,8 @@ export type ChannelConfig = Pick<
 
 const MOST = 4 * 1024 * 1024;
 const TIME_MS = 20_000;
+const FILE_MS = 60_000;
+const tooLong = () => new ChannelFailure('its answer is too long');
 
 export interface VendorAnswer {
   status: number;
@@ -23,17 +32,23 @@ export interface VendorAnswer {
  */
 export class VendorApi {
   readonly base: URL;
+  /** The vendor's own, and no server of the operator's. */
+  readonly isUsual: boolean;
   readonly #fetch: typeof fetch;
 
   constructor(base_url: string, usual_url: string, list: HostList | null) {
     this.base = new URL(base_url.replace(/\/+$/, ''));
     const { host, hostname } = this.base;
-    const isUsual = host === new URL(usual_url).host;
+    this.isUsual = host === new URL(usual_url).host;
     this.#fetch = createGuardedFetch({
       egress: 'public',
-      allow_hosts: isUsual ? [] : [hostname],
+      allow_hosts: this.isUsual ? [] : [hostname],
       only_hosts: [hostname],
     }).within(list);
+  }
+
+  at(path: string): string {
+    return `${this.base.href.replace(/\/+$/, '')}${path}`;
   }
 
   /** @param body as JSON */
@@ -48,7 +63,7 @@ export class VendorApi {
   ): Promise<VendorAnswer> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(time_ms)]);
     return unlessAborted(signal, limit, time_ms, async () => {
-      const answer = await this.#fetch(`${this.base.href.replace(/\/+$/, '')}${path}`, {
+      const answer = await this.#fetch(this.at(path), {
         method: 'POST',
         redirect: 'manual',
         signal: limit,
@@ -59,13 +74,34 @@ export class VendorApi {
         },
         body: JSON.stringify(body),
       });
-      return { status: answer.status, headers: answer.headers, body: parsed(await boundedText(answer)) };
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: parsedJson(await boundedText(answer, MOST, tooLong)),
+      };
+    });
+  }
+
+  /** The bytes of a file. @param send where files lie on other hosts than the API */
+  async fetchFile(
+    url: string | URL,
+    { headers = {}, signal }: { headers?: Record<string, string>; signal: AbortSignal },
+    send: typeof fetch = this.#fetch,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
+    return unlessAborted(signal, limit, FILE_MS, async () => {
+      const answer = await send(url, { headers, redirect: 'manual', signal: limit });
+      if (!answer.ok || answer.body === null)
+        throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
+          hopeless: answer.status < 500,
+        });
+      return answer.body as AsyncIterable<Uint8Array>;
     });
   }
 }
 
 /** Words for people: an address may hold the token, so nothing of what a driver says is kept. */
-export async function unlessAborted<T>(
+async function unlessAborted<T>(
   signal: AbortSignal,
   limit: AbortSignal,
   time_ms: number,
@@ -82,18 +118,8 @@ export async function unlessAborted<T>(
   }
 }
 
-async function boundedText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += (chunk as Uint8Array).length;
-    if (size > MOST) throw new ChannelFailure('its answer is too long');
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parsed(text: string): unknown {
+/** Undefined for what is none. */
+export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

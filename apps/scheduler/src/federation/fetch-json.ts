@@ -1,4 +1,4 @@
-import { EgressError, invalid, ServiceError, unavailable } from '@acp/kernel';
+import { boundedText, connectionFailure, invalid, ServiceError, unavailable } from '@acp/kernel';
 
 /** Bytes of an answer. */
 const LONGEST_ANSWER = 2_000_000;
@@ -32,25 +32,14 @@ export async function fetchJson(
       headers: { accept: 'application/json', 'user-agent': 'agent-control-plane', ...headers },
       signal: AbortSignal.any([signal, tooLong]),
     });
-    const text = await readText(response);
+    const text = await boundedText(response, LONGEST_ANSWER, () => invalid('its answer is too large'));
     if (!response.ok && !isRpcError(text)) throw unavailable(`it answered ${response.status}`);
     return parsed(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     if (signal.aborted) throw error;
-    throw unavailable(tooLong.aborted ? `no answer in ${timeout_sec} s` : reasonOf(error), error);
+    throw unavailable(tooLong.aborted ? `no answer in ${timeout_sec} s` : connectionFailure(error), error);
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > LONGEST_ANSWER) throw invalid('its answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Some answer errors of the protocol with a status of HTTP. */
@@ -62,11 +51,4 @@ function parsed(text: string): unknown {
   } catch {
     throw invalid(`its answer is no JSON: ${JSON.stringify(text.slice(0, LONGEST_REASON))}`);
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof EgressError) return error.message;
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
-  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
 }

@@ -2,6 +2,7 @@
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { createValidator } from '@acp/contract';
 import {
+  boundedText,
   type Config,
   connectionFailure,
   createGuardedFetch,
@@ -72,6 +73,7 @@ function readApi(entry: string): { host: string; provider: string; api_url: stri
 
 const TIME_MS = 20_000;
 const MOST = 2 * 1024 * 1024;
+const tooLong = () => new GitError('the server’s answer is too long', null);
 
 /** One server's API with one secret, which goes nowhere else. */
 export class HostApi {
@@ -123,7 +125,7 @@ export class HostApi {
         headers: { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { status: answer.status, text: await boundedText(answer) };
+      return { status: answer.status, text: await boundedText(answer, MOST, tooLong) };
     } catch (err) {
       signal.throwIfAborted();
       if (err instanceof GitError) throw err;
@@ -134,17 +136,6 @@ export class HostApi {
       );
     }
   }
-}
-
-async function boundedText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += (chunk as Uint8Array).length;
-    if (size > MOST) throw new GitError('the server’s answer is too long', null);
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Its own words, if they are short. */
