@@ -5,9 +5,9 @@ import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** Order of an agent's work; `i` is the issue. Begun before new. */
+/** Order of an agent's work; `i` is the issue. Begun before new; of issues made within one millisecond, the lower number. */
 export const mostUrgentFirst = sql`
-  array_position(array['critical', 'high', 'medium', 'low'], i.priority), i.status <> 'in_progress', i.created_at, i.id`;
+  array_position(array['critical', 'high', 'medium', 'low'], i.priority), i.status <> 'in_progress', i.created_at, i.issue_number`;
 
 /**
  * Condition on the issue `i`: the agent may work on it by itself. Nothing that another agent holds, that waits for
