@@ -3,9 +3,6 @@
 -- Total order without gaps: one instance-wide lock, taken BEFORE the moving statement, which as a statement of its own
 -- in a volatile function sees everything that was committed when the lock was granted. The lock is released after the
 -- commit is visible. Rows of one transaction keep their order, for ids ascend within it.
--- The outbox is a queue: without frequent vacuums its dead rows would be read again and again.
-alter table outbox set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 100000);
-
 create or replace function sequence_outbox(max_rows int) returns int
 language plpgsql volatile as $$
 declare
@@ -21,6 +18,10 @@ begin
   end if;
   perform pg_advisory_xact_lock(7236125401);
   select last + 1 into strict first_seq from event_sequence;
+  -- A partition can only end at such a number.
+  if (first_seq + max_rows) / 100000 > (first_seq - 1) / 100000 then
+    perform make_room_for_events(first_seq + max_rows);
+  end if;
   with taken as (
     delete from outbox
     where id = any (array(select o.id from outbox o order by o.id limit max_rows))
