@@ -15,7 +15,7 @@ import {
   reportCost,
   reserveCall,
   resolveBudgetIncident,
-  spendOfAgent,
+  spending,
   updateBudgetPolicy,
 } from './index.ts';
 
@@ -168,7 +168,7 @@ describe('a policy that is changed', () => {
   });
 });
 
-it('an agent’s spending is that of today and of this month', async () => {
+it('the spending of an agent and of a company is that of today and of this month', async () => {
   await spend(0.5);
   await spend(0.25);
   await database.db
@@ -177,6 +177,8 @@ it('an agent’s spending is that of today and of this month', async () => {
       occurred_at: sql`date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' - interval '1 s'`,
     })
     .where(eq(cost_events.cost_usd, '0.25'));
-  expect(await spendOfAgent(database.db, agent.id)).toEqual({ today_usd: 0.5, month_usd: 0.5 });
-  expect(await spendOfAgent(database.db, company.id)).toEqual({ today_usd: 0, month_usd: 0 });
+  for (const scope of [{ agent_id: agent.id }, { company_id: company.id }]) {
+    expect(await spending(database.db, scope)).toEqual({ today_usd: 0.5, month_usd: 0.5 });
+  }
+  expect(await spending(database.db, { agent_id: company.id })).toEqual({ today_usd: 0, month_usd: 0 });
 });

@@ -103,33 +103,20 @@ function presentGroup({ key, label, cost_usd, input_tokens, output_tokens, runs 
   };
 }
 
-/** What the company has spent since each of the instants, the earliest first. */
-export async function spentSince(
+/** What a company or an agent has cost today and in this month (UTC): one statement over the index of either. */
+export async function spending(
   tx: Tx,
-  company_id: string,
-  earliest: string,
-  later: string,
-): Promise<[number, number]> {
-  const { rows } = await tx.execute<{ all: number; late: number }>(sql`
-    select coalesce(sum(e.cost_usd), 0)::float8 as all,
-      coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${later}::timestamptz), 0)::float8 as late
-    from cost_events e where e.company_id = ${company_id} and e.occurred_at >= ${earliest}::timestamptz`);
-  const { all, late } = rows[0]!;
-  return [all, late];
-}
-
-/** What an agent has cost today and in this month (UTC): one statement over its own index. */
-export async function spendOfAgent(
-  tx: Tx,
-  agent_id: string,
+  of: { company_id: string } | { agent_id: string },
 ): Promise<{ today_usd: number; month_usd: number }> {
   const since = (window: 'day' | 'month') =>
     sql`date_trunc(${sql.raw(`'${window}'`)}, now() at time zone 'UTC') at time zone 'UTC'`;
-  const { rows } = await tx.execute<{ today_usd: string; month_usd: string }>(sql`
-    select coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${since('day')}), 0) as today_usd,
-      coalesce(sum(e.cost_usd), 0) as month_usd
-    from cost_events e where e.agent_id = ${agent_id} and e.occurred_at >= ${since('month')}`);
-  return { today_usd: Number(rows[0]?.today_usd), month_usd: Number(rows[0]?.month_usd) };
+  const { rows } = await tx.execute<{ today_usd: number; month_usd: number }>(sql`
+    select coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${since('day')}), 0)::float8 as today_usd,
+      coalesce(sum(e.cost_usd), 0)::float8 as month_usd
+    from cost_events e
+    where ${'agent_id' in of ? sql`e.agent_id = ${of.agent_id}` : sql`e.company_id = ${of.company_id}`}
+      and e.occurred_at >= ${since('month')}`);
+  return rows[0]!;
 }
 
 /** An instant, or a day: its beginning in UTC. */

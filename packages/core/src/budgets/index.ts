@@ -11,7 +11,7 @@ export { chargeCost } from './charge.ts';
 export type { Spender } from './charge.ts';
 export { insertRunCost } from './cost-events.ts';
 export type { RunCost } from './cost-events.ts';
-export { spendOfAgent, summarizeCosts, summarizeCostsBy, spentSince } from './cost-summary.ts';
+export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
 export { holdAhead, releaseHolds } from './hold-ahead.ts';
 export type { Hold } from './hold-ahead.ts';
 export { findBudgetIncident, listBudgetIncidents, resolveBudgetIncident } from './incidents.ts';

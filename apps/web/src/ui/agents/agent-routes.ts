@@ -9,7 +9,7 @@ import {
   listSubagents,
   presentAgent,
   runtimeState,
-  spendOfAgent,
+  spending,
   summarizeCosts,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
@@ -46,7 +46,7 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
     last_heartbeat_at: state.last_heartbeat_at,
-    spend: await spendOfAgent(tx, subject.id),
+    spend: await spending(tx, { agent_id: subject.id }),
     budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),
     providers: await providersFor(context),
     can_write: roleIn(user, company_id) !== 'viewer',

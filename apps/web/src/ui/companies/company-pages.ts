@@ -77,7 +77,7 @@ export interface DashboardView {
   inbox: Inbox;
   /** The inbox's budget incidents. */
   budgets: readonly IncidentLink[];
-  spend: { today: number; month: number };
+  spend: { today_usd: number; month_usd: number };
   activity: readonly ActivityEntry[];
   days: readonly DayFigures[];
 }
@@ -155,8 +155,8 @@ export function dashboardParts(view: DashboardView): Html {
       </section>
       <section class="card">
         <h2>Spend</h2>
-        <p>Today !${money(spend.today)}</p>
-        <p>This month !${money(spend.month)}</p>
+        <p>Today !${money(spend.today_usd)}</p>
+        <p>This month !${money(spend.month_usd)}</p>
         <p class="more"><a href="/companies/${company_id}/costs">By day, agent and model</a></p>
       </section>
     </div>

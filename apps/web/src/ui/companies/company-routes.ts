@@ -11,7 +11,7 @@ import {
   presentCompany,
   readInbox,
   slugOf,
-  spentSince,
+  spending,
 } from '@acp/core';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -63,11 +63,7 @@ async function loadDashboard(
   refused: FirstSteps['refused'] = null,
 ): Promise<DashboardView> {
   const { tx, user, company_id } = context;
-  const now = new Date();
-  const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();
-  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
   const { agents } = await listAgents(tx, user, { company_id });
-  const [spentThisMonth, spentToday] = await spentSince(tx, company_id, month, day);
   const inbox = await readInbox(tx, user, company_id);
   return {
     company_id,
@@ -76,7 +72,7 @@ async function loadDashboard(
     live: (await listRuns(tx, user, company_id, { status: 'running,queued', limit: 20 })).items,
     inbox,
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
-    spend: { today: spentToday, month: spentThisMonth },
+    spend: await spending(tx, { company_id }),
     activity: (await listActivity(tx, company_id, { limit: 20 })).items,
     days: await dayFigures(tx, company_id),
   };
