@@ -21,7 +21,7 @@ import {
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { launchBrowser } from '../../tests/browser/launch-browser.ts';
 import { type Cast, createCast, sessionOf } from '../../tests/http/cast.ts';
-import { createStage, pathOn } from '../../tests/http/stage.ts';
+import { createStage, isPart, pathOn } from '../../tests/http/stage.ts';
 import { findBusiest, fillCompany } from './busy-company.ts';
 
 /** Issue 16: what a page may cost. */
@@ -71,10 +71,9 @@ async function takeAll(): Promise<void> {
     RATE_LIMIT_RPM: '0',
   });
   try {
-    // What stands within other pages is seen there; and no scheduler runs here that could ask a provider for its models.
-    const left_out =
-      /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$|^\/providers\/\{providerId\}\/connect$/;
-    const pages = uiPages.filter(({ kind, path: at }) => kind === 'page' && !left_out.test(at));
+    // No scheduler runs here that could ask a provider for its models.
+    const left_out = '/providers/{providerId}/connect';
+    const pages = uiPages.filter(({ kind, path: at }) => kind === 'page' && !isPart(at) && at !== left_out);
     const shots = pages
       .filter((page) => isWanted(page.path))
       .map((page) => ({

@@ -24,7 +24,7 @@ import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { type Cast, createCast, sessionOf } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
-import { createStage, pathOn, type Stage } from '../http/stage.ts';
+import { createStage, isPart, pathOn, type Stage } from '../http/stage.ts';
 import {
   cutWords,
   excessWidth,
@@ -35,10 +35,8 @@ import {
   without,
 } from './chromium.ts';
 
-/** Looked at within their pages. */
-const fragment = /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$/;
 const paths = uiPages.flatMap((route) =>
-  route.kind === 'page' && !fragment.test(route.path) ? [[route.path, route] as const] : [],
+  route.kind === 'page' && !isPart(route.path) ? [[route.path, route] as const] : [],
 );
 
 const screens = [

@@ -471,3 +471,7 @@ async function stageAlert(tx: Tx, { company_id }: Cast): Promise<Stage> {
     .returning();
   return { alertId: row!.id };
 }
+
+/** Of a page's path: it is a part that another page loads, and is looked at within that one. */
+export const isPart = (path: string): boolean =>
+  /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$/.test(path);
