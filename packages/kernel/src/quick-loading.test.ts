@@ -6,6 +6,7 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -80,6 +81,40 @@ describe('a process that loads quickly', () => {
     });
     expect(start(`console.log((await import('${folder}/src/index.mjs')).said.join(' '));`).trim()).toBe(
       'imported required ERR_MODULE_NOT_FOUND ERR_MODULE_NOT_FOUND',
+    );
+  });
+
+  it('takes neighbours for what they are: of their own package, links, missing', () => {
+    write({
+      'package.json': JSON.stringify({ type: 'module' }),
+      'src/index.js': `
+        import { kind as first } from './first.js';
+        import { kind as second } from './second.js?again';
+        import old from './old/old.js';
+        import older from './old/older.js';
+        import { kind as linked } from './linked.js';
+        import { kind as beyond } from './other/linked.js';
+        export const said = [first, second, old, older, linked, beyond];
+        for (const time of [1, 2]) await import('./none.js').catch((err) => said.push(err.code));`,
+      ...under('src/old', {
+        'package.json': '{}',
+        'old.js': `module.exports = 'old';`,
+        'older.js': `module.exports = 'older';`,
+      }),
+      ...under('src', {
+        'first.js': `export const kind = 'first';`,
+        'second.js': `export const kind = 'second';`,
+      }),
+      ...under('elsewhere', {
+        'target.js': `export { kind } from './beside.js';`,
+        'linked.js': `export { kind } from './beside.js';`,
+        'beside.js': `export const kind = 'of the target';`,
+      }),
+    });
+    symlinkSync('../elsewhere/target.js', path.join(folder, 'src/linked.js'));
+    symlinkSync('../elsewhere', path.join(folder, 'src/other'));
+    expect(start(`console.log((await import('${folder}/src/index.js')).said.join(', '));`).trim()).toBe(
+      'first, second, old, older, of the target, of the target, ERR_MODULE_NOT_FOUND, ERR_MODULE_NOT_FOUND',
     );
   });
 

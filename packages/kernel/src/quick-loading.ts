@@ -1,7 +1,9 @@
 // What makes a process load its modules in half the time. Imports nothing of ours: everything else is to profit by it.
 import { enableCompileCache, flushCompileCache, registerHooks } from 'node:module';
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+
+type Resolved = ReturnType<Parameters<typeof registerHooks>[0]['resolve'] & {}>;
 
 /** One folder per version of Node: the one in use and the one before an upgrade. */
 const KEPT_VERSIONS = 2;
@@ -24,17 +26,20 @@ export function loadQuickly(folder: string, maxEntries = MAX_ENTRIES): () => voi
 }
 
 /**
- * Node resolves each import statement anew, and parses the package's `exports` each time: 180 KB in the case of
- * drizzle-orm, some 600 times. What a specifier means depends on the importing folder alone.
+ * Node resolves each import statement anew, and reads the importing package's description for it each time: 180 KB in the case of
+ * drizzle-orm. What a specifier means depends on the importing folder alone, and that of most is plain to see.
  */
 function rememberResolutions(): void {
-  const resolved = new Map<string, ReturnType<Parameters<typeof registerHooks>[0]['resolve'] & {}>>();
+  const resolved = new Map<string, Resolved>();
+  const formats = new Map<string, string>();
   registerHooks({
     resolve(specifier, context, next) {
       // What `require` finds, Node remembers by itself.
       if (!context.conditions.includes('import')) return next(specifier, context);
-      const importer = folderOf(context.parentURL ?? '', specifier);
-      const key = `${specifier}\n${importer}\n${context.importAttributes.type ?? ''}`;
+      const { parentURL: importer = '', importAttributes } = context;
+      if (/^\.\.?\//.test(specifier) && importer.startsWith('file:') && importAttributes.type === undefined)
+        return neighbour(new URL(specifier, importer), formats, () => next(specifier, context));
+      const key = `${specifier}\n${folderOf(importer, specifier)}\n${importAttributes.type ?? ''}`;
       let result = resolved.get(key);
       if (result === undefined) {
         result = { ...next(specifier, context), shortCircuit: true };
@@ -45,13 +50,41 @@ function rememberResolutions(): void {
   });
 }
 
-/** Within our own sources a bare specifier means the same in all folders of a package: none has modules of its own. */
-function folderOf(importer: string, specifier: string): string {
-  const sources = importer.indexOf('/src/');
-  const isOurs = sources > 0 && !importer.includes('/node_modules/');
-  if (isOurs && /^[@a-z]/.test(specifier)) return importer.slice(0, sources);
-  return importer.slice(0, importer.lastIndexOf('/'));
+/** @param formats of the files of one ending in one folder, for they belong to one package */
+function neighbour(url: URL, formats: Map<string, string>, ask: () => Resolved): Resolved {
+  const place = parentOf(url.href) + path.extname(url.pathname);
+  const format = formats.get(place);
+  if (format === undefined) {
+    const found = ask();
+    // Without a link on the way, and without a look into the file.
+    if (found.url === url.href && found.format) formats.set(place, found.format);
+    return found;
+  }
+  const isFile = lstatSync(url, { throwIfNoEntry: false })?.isFile() ?? false;
+  return isFile ? { url: url.href, format, shortCircuit: true } : ask();
 }
+
+/** Where Node begins to look for packages; in our own sources the first folder on the way up that has any. */
+function folderOf(importer: string, specifier: string): string {
+  const folder = parentOf(importer);
+  const isOurs = folder.startsWith('file:') && !folder.includes('/node_modules/');
+  return isOurs && /^[@a-z]/.test(specifier) ? nearestModules(folder) : folder;
+}
+
+const nearest = new Map<string, string>();
+
+function nearestModules(folder: string): string {
+  let found = nearest.get(folder);
+  if (found === undefined) {
+    const above = parentOf(folder);
+    const isLast = above === 'file://' || existsSync(new URL(`${folder}/node_modules`));
+    found = isLast ? folder : nearestModules(above);
+    nearest.set(folder, found);
+  }
+  return found;
+}
+
+const parentOf = (url: string): string => url.slice(0, Math.max(url.lastIndexOf('/'), 0));
 
 function bound(folder: string, maxEntries: number): void {
   try {
