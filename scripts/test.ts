@@ -1,10 +1,11 @@
 // `npm test`: types, lint and format, then every test; `npm test -- <pattern>`: the tests that match, nothing else.
-// Further arguments are jest's. The last line counts: 'N passed, N failed, N skipped'.
+// Further arguments are jest's, but for `--cpu`: then it prints which file took how much processor time. The last line counts: 'N passed, N failed, N skipped'.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runJest } from './run-jest.ts';
+import { childrenSeconds, LEDGER, ledgerReport } from './test-runner/cpu-ledger.ts';
 
 interface Outcome {
   code: number;
@@ -75,11 +76,13 @@ function count(resultFile: string): { passed: number; failed: number; skipped: n
   }
 }
 
-async function test(args: readonly string[]): Promise<{ ok: boolean; summary: string }> {
+async function test(given: readonly string[]): Promise<{ ok: boolean; summary: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-'));
   // Some tests have another account run what they put there.
   chmodSync(folder, 0o755);
   const resultFile = path.join(folder, 'results.json');
+  const args = given.filter((arg) => arg !== '--cpu');
+  const ledger = args.length < given.length ? path.join(folder, 'cpu.jsonl') : undefined;
   // Two cores would get one worker by jest's own reckoning; many tests wait for processes half of their time.
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
@@ -88,7 +91,9 @@ async function test(args: readonly string[]): Promise<{ ok: boolean; summary: st
     // What tests leave in temporary folders goes with them.
     const code = await runJest([...workers, '--json', `--outputFile=${resultFile}`, ...args], {
       TMPDIR: folder,
+      [LEDGER]: ledger,
     });
+    if (ledger !== undefined) console.log(ledgerReport(ledger));
     const { passed, failed, skipped } = count(resultFile);
     return {
       ok: code === 0 && failed === 0,
@@ -100,9 +105,10 @@ async function test(args: readonly string[]): Promise<{ ok: boolean; summary: st
 }
 
 const args = process.argv.slice(2);
-const checked = args.length === 0 ? await Promise.all(CHECKS.map(check)) : [];
+const checked = args.every((arg) => arg === '--cpu') ? await Promise.all(CHECKS.map(check)) : [];
 const { ok, summary } = await test(args);
 const broken = CHECKS.filter((_, index) => checked[index] === false).map(({ name }) => name);
 if (broken.length > 0) console.log(`failed before the tests: ${broken.join(', ')}`);
+if (args.includes('--cpu')) console.log(`everything: ${childrenSeconds().toFixed(0)} s of processor time`);
 console.log(summary);
 process.exitCode = ok && broken.length === 0 ? 0 : 1;

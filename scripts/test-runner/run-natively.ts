@@ -4,13 +4,15 @@ import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { loadQuickly } from '../../packages/kernel/src/quick-loading.ts';
+import { beginEntry } from './cpu-ledger.ts';
 import { takeGlobals } from './jest-globals.ts';
 
 type RunFile = (...args: unknown[]) => Promise<unknown>;
 
 const require = createRequire(import.meta.url);
 const { default: runWithCircus }: { default: RunFile } = require('jest-circus/runner');
-const flushCache = loadQuickly(path.resolve(import.meta.dirname, '../../.build/compile-cache'));
+const root = path.resolve(import.meta.dirname, '../..');
+const flushCache = loadQuickly(path.join(root, '.build/compile-cache'));
 
 // The package of that name only throws: jest's module loading is what usually exchanges it.
 const globalsUrl = new URL('jest-globals.ts', import.meta.url).href;
@@ -51,9 +53,11 @@ export default async function runNatively(
   testPath: string,
   report: unknown,
 ): Promise<unknown> {
+  const endEntry = beginEntry(root, testPath);
   try {
     return await runWithCircus(globalConfig, config, environment, runtime, testPath, report);
   } finally {
     flushCache();
+    endEntry();
   }
 }

@@ -17,6 +17,8 @@ export interface TestServer {
   prefix: string;
   /** The data lie in memory. */
   in_memory: boolean;
+  /** Of a server that this run started. */
+  pid?: number;
 }
 
 const ENVIRONMENT_KEY = 'ACP_TEST_SERVER';
@@ -42,12 +44,13 @@ export function testLogger(): Logger {
 export async function startTestServer(options: { durable?: boolean } = {}): Promise<TestServer> {
   const external = process.env.TEST_DATABASE_URL;
   const server = external
-    ? { url: external, in_memory: false, stop: async () => {} }
+    ? { url: external, in_memory: false, pid: undefined, stop: async () => {} }
     : await startEmbedded(options);
   try {
     const template = await buildTemplate(server.url);
     const prefix = `test_${randomBytes(4).toString('hex')}_`;
-    const info = { admin_url: server.url, template, prefix, in_memory: server.in_memory };
+    const { in_memory, pid } = server;
+    const info = { admin_url: server.url, template, prefix, in_memory, pid };
     process.env[ENVIRONMENT_KEY] = JSON.stringify(info);
     stopRunning = async () => {
       // The template stays on an external server: the next run with the same migrations starts from it.
@@ -97,7 +100,7 @@ async function startEmbedded({
   durable = false,
 }: {
   durable?: boolean;
-}): Promise<{ url: string; in_memory: boolean; stop(): Promise<void> }> {
+}): Promise<{ url: string; in_memory: boolean; pid: number; stop(): Promise<void> }> {
   // Loaded here and not above: every test file imports this module, one process of the run starts the server.
   const { startEmbeddedPostgres } = await import('@acp/embedded-postgres');
   const memory = durable ? undefined : await roomInMemory();
@@ -109,7 +112,8 @@ async function startEmbedded({
       throwaway: true,
       durable,
     });
-    return { url: server.url, in_memory: memory !== undefined, stop: async () => server.stop() };
+    const { url, pid } = server;
+    return { url, pid, in_memory: memory !== undefined, stop: async () => server.stop() };
   } catch (err) {
     await rm(folder, { recursive: true, force: true });
     throw err;
