@@ -2,7 +2,7 @@
  * `npm run screenshots`: every page of a busy company in chromium, by day, by night and on a phone, into a folder
  * (`--out`, by default `.build/screenshots`), with what each costs: milliseconds of the server and compressed bytes.
  * `--only=board,runs` takes the pages whose path has one of the words; `--screens=phone` one of the
- * three, `--figures` takes no pictures.
+ * three, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:http';
@@ -46,6 +46,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     screens: { type: 'string', default: Object.keys(screens).join(',') },
     figures: { type: 'boolean', default: false },
+    whole: { type: 'boolean', default: false },
   },
 });
 
@@ -152,7 +153,10 @@ async function takePictures(cast: Cast, shots: readonly Shot[]): Promise<void> {
       for (const { name, url } of shots) {
         await context.addCookies([{ name: 'service_session', value: sessionOf(cast.instance_admin), url }]);
         await page.goto(url, { waitUntil: 'load', timeout: 60_000 });
-        await page.screenshot({ path: path.join(values.out, `${name}.${screen}.png`) });
+        await page.screenshot({
+          path: path.join(values.out, `${name}.${screen}.png`),
+          fullPage: values.whole,
+        });
       }
       await context.close();
     }

@@ -118,6 +118,18 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('tells what others write while somebody edits the same text, and leaves what is typed', async () => {
+    const issue = await newIssue();
+    const page = await open(`/issues/${issue}`);
+    await page.click('[data-fold=edit] > summary');
+    await page.fill('[data-fold=edit] textarea', 'Typed here');
+    await call('patch', `/api/issues/${issue}`, { title: 'Renamed', body_markdown: 'Written there' });
+    await page.waitForSelector('[data-reads]:has-text("Written there")');
+    await page.waitForSelector('h1:has-text("Renamed")');
+    expect(await page.inputValue('[data-fold=edit] textarea')).toBe('Typed here');
+    await page.close();
+  });
+
   it('has one connection for eight tabs, and all of them hear what happens', async () => {
     const issue = await newIssue();
     const tabs: Page[] = [];

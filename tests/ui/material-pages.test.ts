@@ -14,6 +14,8 @@ let app: Express;
 let cast: Cast;
 let issue: string;
 let other: string;
+/** Of another company. */
+let foreign: string;
 beforeAll(async () => {
   const pages = await startPages({
     SERVICE_HOME: home,
@@ -21,11 +23,13 @@ beforeAll(async () => {
   });
   ({ app } = pages);
   cast = await createCast(pages.database);
-  const create = async (title: string): Promise<string> => {
-    const sent = request(app).post(`/api/companies/${cast.company_id}/issues`).set(cast.board_admin.headers);
+  const create = async (title: string, company_id = cast.company_id): Promise<string> => {
+    const who = company_id === cast.company_id ? cast.board_admin : cast.foreign_board;
+    const sent = request(app).post(`/api/companies/${company_id}/issues`).set(who.headers);
     return ((await sent.send({ title })).body as { id: string }).id;
   };
   [issue, other] = [await create('Sell more'), await create('Print more')];
+  foreign = await create('Not yours', cast.other_company_id);
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -40,7 +44,7 @@ describe('an upload that fails', () => {
     const large = Buffer.alloc(30_000, 'x');
     const agent = `/agents/${cast.agent_id}/files`;
     for (const [at, part] of [
-      [`/issues/${issue}/attachments`, /<h2>Files<\/h2>/],
+      [`/issues/${issue}/attachments`, /<h3>Files<\/h3>/],
       [agent, /name="path"[^>]+value="data\/&(?:quot|#34);typed/],
     ] as const) {
       const sent = request(app).post(at).set(headers());
@@ -66,56 +70,67 @@ describe('an upload that fails', () => {
   });
 });
 
-describe('the material of an issue', () => {
+const here = () => `/issues/${issue}`;
+const part = async (name: string, of = issue) => get(`/issues/${of}/part/${name}`);
+
+describe('what belongs to an issue', () => {
   it('takes a label of the company, a new one too, and lets go of it', async () => {
-    const made = await post(`/companies/${cast.company_id}/labels?issue=${issue}`, { name: 'urgent' });
-    expect(made.headers.location).toBe(material());
-    const add = /action="([^"]+\/labels\/[^"]+\/add)"/.exec(await get(material()))![1]!;
-    expect((await post(add)).headers.location).toBe(material());
-    const text = await get(material());
-    const remove = /action="([^"]+\/labels\/[^"]+\/remove)"/.exec(text)![1]!;
-    expect(await get(`/issues/${issue}`)).toContain('>urgent<');
+    const made = await post(`${here()}/labels`, { name: 'urgent' });
+    expect(made.headers.location).toBe(here());
+    const add = /action="([^"]+\/labels\/[^"]+\/add)"/.exec(await get(here()))![1]!;
+    expect((await post(add)).headers.location).toBe(here());
+    const remove = /action="([^"]+\/labels\/[^"]+\/remove)"/.exec(await part('properties'))![1]!;
     await post(remove);
-    expect(await get(`/issues/${issue}`)).not.toContain('>urgent<');
+    expect(await part('properties')).not.toContain('/remove"');
+    expect((await post(`${here()}/labels`, { name: 'urgent' })).text).toContain('form-error');
   });
 
-  it('is tied to another issue and untied again; a circle is refused', async () => {
-    const fields = { relation_type: 'blocks', target_issue_id: other };
-    expect((await post(`/issues/${issue}/relations`, fields)).status).toBe(303);
-    expect(await get(`/issues/${other}/material`)).toContain('is blocked by');
-    const circle = await post(`/issues/${other}/relations`, {
-      relation_type: 'blocks',
-      target_issue_id: issue,
-    });
-    expect([circle.status, circle.text]).toEqual([400, expect.stringContaining('class="error form-error"')]);
-    const remove = /action="(\/issue-relations\/[^"]+)"/.exec(await get(material()))![1]!;
-    expect((await post(remove)).status).toBe(303);
-    expect(await get(`/issues/${other}/material`)).not.toContain('is blocked by');
+  it('is tied to another issue by its number and untied again; a circle and a stranger are refused', async () => {
+    const numberOf = async (id: string) => /<h1>([A-Z\d]+-\d+) /.exec(await get(`/issues/${id}`))![1]!;
+    const [mine, theirs] = [await numberOf(issue), await numberOf(other)];
+    const relate = async (from: string, target: string) =>
+      post(`/issues/${from}/relations`, { relation_type: 'blocks', target });
+    expect((await relate(issue, `${theirs.toLowerCase()} Print more`)).status).toBe(303);
+    expect(await part('beside', other)).toMatch(/is blocked by<\/span>[\s\S]*Sell more/);
+    expect((await relate(other, mine)).text).toContain('would block each other');
+    expect((await relate(other, 'NONE-1')).text).toContain('there is no issue NONE-1');
+    expect((await relate(other, foreign)).text).toContain(`there is no issue ${foreign}`);
+    const remove = /action="(\/issue-relations\/[^"]+)"/.exec(await part('beside', other))![1]!;
+    expect((await post(remove, { at: other })).headers.location).toBe(`/issues/${other}`);
+    expect(await part('beside', other)).not.toContain('is blocked by');
+  });
+
+  it('is parted in place: the part stands on the page, with how many are done', async () => {
+    expect((await post(`${here()}/parts`, { title: 'Ask the printer' })).headers.location).toBe(here());
+    const text = await part('work');
+    expect(text).toMatch(/0 of 1 done[\s\S]*Ask the printer/);
+    expect((await post(`${here()}/parts`, { title: '' })).text).toContain('form-error');
   });
 
   it('takes files, gives them back, and deletes them', async () => {
-    const sent = request(app).post(`/issues/${issue}/attachments`).set(headers());
+    const sent = request(app).post(`${here()}/attachments`).set(headers());
     const uploaded = await sent
       .attach('file', Buffer.from('one'), 'a.txt')
       .attach('file', Buffer.from('two'), 'b.txt');
-    expect(uploaded.headers.location).toBe(material());
-    const text = await get(material());
+    expect(uploaded.headers.location).toBe(`${here()}#files`);
+    const text = await part('beside');
     const link = /href="(\/api\/attachments\/[^"]+\/download)"[^>]*>\s*a\.txt/.exec(text)![1]!;
     expect((await request(app).get(link).set(headers())).text).toBe('one');
+    expect(await get(material())).toContain('a.txt');
     for (const [, remove] of text.matchAll(/action="(\/attachments\/[^"]+\/delete)"/g)) await post(remove!);
-    expect(await get(material())).not.toContain('a.txt');
+    expect(await part('beside')).not.toContain('a.txt');
   });
 
   it('has documents: written, changed, and an earlier text brought back', async () => {
     const made = await post(`/issues/${issue}/documents`, { title: 'The Plan', body: 'First.' });
-    const here = made.headers.location!;
-    expect(here).toBe(`/issues/${issue}/documents/the-plan`);
-    await post(here, { title: 'The Plan', body: 'Second.' });
-    const text = await get(here);
+    const plan = made.headers.location!;
+    expect(plan).toBe(`/issues/${issue}/documents/the-plan`);
+    await post(plan, { title: 'The Plan', body: 'Second.' });
+    const text = await get(plan);
     expect(text).toContain('<p>Second.</p>');
     const restore = /action="([^"]+\/restore)"/.exec(text)![1]!.replaceAll('&#45;', '-');
-    expect((await post(restore)).headers.location).toBe(here);
-    expect(/<article class="card">[\s\S]*?<\/article>/.exec(await get(here))![0]).toContain('First.');
+    expect((await post(restore)).headers.location).toBe(plan);
+    expect(/<article class="card">[\s\S]*?<\/article>/.exec(await get(plan))![0]).toContain('First.');
     expect((await post(`/issues/${issue}/documents`, { title: '???', body: '' })).status).toBe(400);
   });
 });

@@ -176,3 +176,17 @@ it('a run is compared with the one before at the same work, and with no other', 
   expect(text).toContain(`href="/runs/${first.run_id}">The run before`);
   expect(text).toMatch(/<del>ab\s*<\/del><ins>zb\s*<\/ins>/);
 });
+
+it('shows on the issue what is under way, open, and lists all its runs', async () => {
+  const { issue_id } = await run();
+  const values = { issue_id, started_at: at(50), finished_at: null };
+  const live = await run({ ...values, status: 'running', created_at: at(49) });
+  await run({ ...values, status: 'failed', created_at: at(60), finished_at: at(61) });
+  const member = Browser.of(app, cast.member);
+  const { text } = await member.get(`/issues/${issue_id}/part/run`);
+  expect(text.match(/data-transcript="[^"]+"/g)).toEqual([`data-transcript="${live.run_id}"`]);
+  expect(text).toMatch(new RegExp(`data-fold="${live.run_id}"\\s+open`));
+  expect(text).toMatch(/2 other runs/);
+  const all = (await member.get(`/companies/${cast.company_id}/runs?issue=${issue_id}`)).text;
+  expect(all.match(/<tr >|<tr>/g)).toHaveLength(4);
+});

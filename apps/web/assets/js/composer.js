@@ -9,6 +9,9 @@ export async function startComposers() {
   // It defines its element by itself.
   await import('./text-expander.js');
   for (const composer of document.querySelectorAll('[data-composer]')) start(composer);
+  document.addEventListener('input', ({ target }) => {
+    if (target.list?.id === 'issues-offered') void offerIssues(target);
+  });
   document.addEventListener('click', (event) => {
     const quote = event.target.closest('[data-quote]');
     if (quote) quoteComment(quote.closest('.comment'));
@@ -34,18 +37,31 @@ function start(composer) {
   if (preview) startPreview(composer, field, preview);
 }
 
-/** Agents for `@`, issues for `#`; asked of the same search as the palette. */
-async function offers(key, text) {
+/** What the palette's search knows of one kind; nothing once somebody has typed on. */
+async function search(kind, text) {
   const { company } = document.body.dataset;
-  const kind = key === '@' ? 'agent' : 'issue';
-  if (text.trim() === '') return { matched: false };
-  // Whoever types on asks for something else.
+  if (text.trim() === '') return [];
   const turn = (asked += 1);
   await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
-  if (turn !== asked) return { matched: false };
-  const answer = await fetch(`/api/companies/${company}/search?${new URLSearchParams({ q: text })}`);
-  if (!answer.ok) return { matched: false };
-  const found = (await answer.json()).filter((each) => each.kind === kind).slice(0, MOST_OFFERED);
+  if (turn !== asked) return [];
+  const query = new URLSearchParams({ q: text });
+  const answer = await fetch(`/api/companies/${company}/search?${query}`).catch(() => null);
+  if (!answer?.ok) return [];
+  return (await answer.json()).filter((each) => each.kind === kind).slice(0, MOST_OFFERED);
+}
+
+/** Below a field that names an issue. */
+async function offerIssues(field) {
+  const found = await search('issue', field.value);
+  if (found.length === 0) return;
+  const options = found.map(({ title, detail }) => new Option(title, detail));
+  field.list?.replaceChildren(...options);
+}
+
+/** Agents for `@`, issues for `#`. */
+async function offers(key, text) {
+  const kind = key === '@' ? 'agent' : 'issue';
+  const found = await search(kind, text);
   const list = document.createElement('ul');
   list.className = 'offers';
   list.setAttribute('role', 'listbox');

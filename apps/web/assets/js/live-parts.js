@@ -39,6 +39,7 @@ function renew(part) {
   // Nobody's typing is thrown away: the part renews once the focus has left it.
   if (part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) {
     part.addEventListener('focusout', () => renewLater(part), { once: true });
+    void renewText(part);
     return;
   }
   // Nor what was typed and left for a moment: it is renewed when the form is sent or emptied.
@@ -48,10 +49,24 @@ function renew(part) {
     )
   ) {
     part.addEventListener('focusout', () => renewLater(part), { once: true });
+    void renewText(part);
     return;
   }
   // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
   void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
+}
+
+/** What is only read in a part is renewed beside a form that somebody is filling in. */
+async function renewText(part) {
+  const old = part.querySelector('[data-reads]');
+  if (!old) return;
+  const answer = await fetch(part.dataset.source, { headers: { 'HX-Request': 'true' } }).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const fresh = page.querySelector('[data-reads]');
+  if (!fresh || !old.isConnected) return;
+  old.replaceWith(document.adoptNode(fresh));
+  nameAgain(part);
 }
 
 /** The page is called what its issue is called now. */

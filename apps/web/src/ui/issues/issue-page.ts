@@ -1,54 +1,54 @@
-import {
-  type Agent,
-  type CouncilSession,
-  type IssueDetail,
-  issueStatuses,
-  priorities,
-  type Run,
-  type RunEvent,
-  type Subagent,
-  type Workspace,
+import type {
+  Agent,
+  CouncilSession,
+  Issue,
+  IssueDetail,
+  Run,
+  RunEvent,
+  Subagent,
+  Workspace,
 } from '@acp/contract';
-import type { RelatedIssue, Relative } from '@acp/core';
 import { councilsPart } from '../councils/council-pages.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
+import { formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
+import { type BelongingsView, besidePart, workPart } from './belongings.ts';
 import { issueTabs } from './issue-tabs.ts';
+import { propertiesPart, type PropertiesView } from './properties-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
-export interface IssueView {
+export interface RunsOfIssue {
+  issue: Pick<IssueDetail, 'id' | 'company_id'>;
+  /** Those under way first, then by age. */
+  runs: readonly Run[];
+  /** There are older ones. */
+  more_runs: boolean;
+  /** Of the runs that are shown with their transcripts, by run. */
+  events: ReadonlyMap<string, readonly RunEvent[]>;
+  agents: readonly Agent[];
+}
+
+export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   issue: IssueDetail;
-  family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
   /** Spawned for it, and those below them. */
   subagents: readonly Subagent[];
   /** Null while the feature is switched off. */
   councils: readonly CouncilSession[] | null;
   /** Null where no program has worked on it. */
   workspace: Workspace | null;
-  runs: readonly Run[];
-  /** Of the newest run. */
-  events: readonly RunEvent[];
   timeline: TimelineView;
-  agents: readonly Agent[];
-  projects: readonly Choice[];
-  can_write: boolean;
   error: string | null;
   /** A comment that was refused, so that nothing typed is lost. */
   draft: string;
   /** The form that makes a routine of it came back. */
   promotion: Refused | null;
 }
-
-const choices = (values: readonly string[]): Choice[] =>
-  values.map((value) => ({ value, label: words(value) }));
 
 export function issueBody(view: IssueView): Html {
   const { issue } = view;
@@ -59,7 +59,9 @@ export function issueBody(view: IssueView): Html {
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
           !${description(view)}
         </div>
-        !${children(view)}
+        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/work">
+          !${workPart(view)}
+        </div>
         <div data-live="issue:${issue.id} agents" data-source="/issues/${issue.id}/part/subagents">
           !${subagentTree(view.subagents)}
         </div>
@@ -76,16 +78,21 @@ export function issueBody(view: IssueView): Html {
         <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
           !${runPart(view)}
         </div>
-        <section aria-label="Timeline">
+        <section aria-label="Activity" class="activities">
+          <h2>Activity</h2>
           <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
             !${timeline(view.timeline)}
           </div>
+          <span id="newest"></span>
           !${when(view.can_write, () => commentForm(view))}
         </section>
       </div>
       <aside>
         <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
           !${propertiesPart(view)}
+        </div>
+        <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/beside">
+          !${besidePart(view)}
         </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/changes">
           !${changesCard(view.workspace)}
@@ -96,20 +103,17 @@ export function issueBody(view: IssueView): Html {
     </div>`;
 }
 
-export function description({ issue, can_write }: Pick<IssueView, 'issue' | 'can_write'>): Html {
+/** The text renews itself while somebody writes in the form below it; the form does when nobody has. */
+export function description({ issue, can_write }: { issue: Issue; can_write: boolean }): Html {
   const text = issue.body_markdown
     ? markdown(issue.body_markdown)
     : html`<p class="soft">No description.</p>`;
-  return html`<section
-    class="card"
-    aria-label="Description"
-    data-heading="${issue.identifier} ${issue.title}"
-  >
-    !${text}
+  return html`<section class="card" aria-label="Description">
+    <div data-reads data-heading="${issue.identifier} ${issue.title}">!${text}</div>
     !${when(
       can_write,
       () =>
-        html`<details class="edit">
+        html`<details class="edit" data-fold="edit">
           <summary>Edit</summary>
           <form method="post" action="/issues/${issue.id}/edit">
             !${input({ name: 'title', label: 'Title', value: issue.title, required: true })}
@@ -121,128 +125,56 @@ export function description({ issue, can_write }: Pick<IssueView, 'issue' | 'can
   </section>`;
 }
 
-function children({ family }: IssueView): Html {
-  return html`!${when(family.children.length > 0, () => section('Parts', each(family.children, relative)))}
-  !${when(family.related.length > 0, () =>
-    section(
-      'Related',
-      each(family.related, (issue) => relative(issue, relationWords(issue))),
-    ),
-  )}`;
-}
-
-const section = (title: string, items: Html): Html =>
-  html`<section class="card">
-    <h2>${title}</h2>
-    <ul class="list">
-      !${items}
-    </ul>
-  </section>`;
-
-function relative(issue: Relative, told?: string | number): Html {
-  return html`<li>
-    !${status(issue.status)}
-    <a class="grow" href="/issues/${issue.id}"
-      ><span class="identifier">${issue.identifier}</span> ${issue.title}</a
-    >
-    <span class="soft small">${typeof told === 'string' ? told : (issue.assignee_name ?? '')}</span>
-  </li>`;
-}
-
-function relationWords({ relation_type: type, direction }: RelatedIssue): string {
-  if (type === 'relates_to') return 'relates';
-  const blocks = (type === 'blocks') === (direction === 'out');
-  return blocks ? 'blocked by this' : 'blocks this';
-}
-
 const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
   agents.find(({ id }) => id === agent_id)?.name ?? 'an agent';
+
+export const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
+  state === 'running' || state === 'queued';
 
 const runLine = (run: Run, agents: readonly Agent[]): Html =>
   html`<li>
     !${status(run.status)}
-    <a class="grow" href="/runs/${run.id}">${nameOf(run, agents)}, ${run.wake_reason}</a>
+    <a class="grow" href="/runs/${run.id}">${nameOf(run, agents)}, ${words(run.wake_reason)}</a>
     <span class="soft small">!${timeAgo(run.created_at)}</span>
     !${when(run.cost_usd > 0, () => money(run.cost_usd))}
   </li>`;
 
-/** The newest run with its transcript, open while it runs, and those before it. */
-export function runPart({ runs, events, agents }: Pick<IssueView, 'runs' | 'events' | 'agents'>): Html {
-  const [run, ...older] = runs;
-  if (!run) return '';
-  const name = nameOf(run, agents);
-  const live = run.status === 'running' || run.status === 'queued';
-  return html`<section class="card run" aria-label="Newest run">
-    <div class="comment-head">
-      !${status(run.status)} <strong>${name}</strong>
-      <span class="soft small">${run.wake_reason} · !${timeAgo(run.created_at)}</span>
-      <span class="grow"></span>
-      !${when(run.cost_usd > 0, () => money(run.cost_usd))}
-      <a class="small" href="/runs/${run.id}">Run</a>
-    </div>
-    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
-    <details data-fold="${run.id}" !${live ? ' open' : ''}>
-      <summary>Transcript</summary>
-      !${transcript(run, events)}
-    </details>
+/** Runs that are under way, open and followed, or else the newest one; and all others. */
+export function runPart({ issue, runs, more_runs, events, agents }: RunsOfIssue): Html {
+  const shown = runs.filter(({ id }) => events.has(id));
+  if (shown.length === 0) return '';
+  const rest = runs.filter(({ id }) => !events.has(id));
+  return html`<section class="card run" aria-label="Runs">
+    !${each(shown, (run) => openRun(run, events.get(run.id) ?? [], agents))}
     !${when(
-      older.length > 0,
+      rest.length > 0,
       () =>
-        html`<details data-fold="older-runs">
-          <summary>${older.length} earlier ${older.length === 1 ? 'run' : 'runs'}</summary>
+        html`<details data-fold="other-runs">
+          <summary>
+            ${rest.length}${more_runs ? ' and more' : ''} other ${rest.length === 1 ? 'run' : 'runs'}
+          </summary>
           <ul class="list">
-            !${each(older, (earlier) => runLine(earlier, agents))}
+            !${each(rest, (earlier) => runLine(earlier, agents))}
           </ul>
+          !${when(more_runs, () => html`<p class="more"><a href="/companies/${issue.company_id}/runs?issue=${issue.id}">All runs of the issue</a></p>`)}
         </details>`,
     )}
   </section>`;
 }
 
-export function propertiesPart({
-  issue,
-  agents,
-  projects,
-  can_write,
-}: Pick<IssueView, 'issue' | 'agents' | 'projects' | 'can_write'>): Html {
-  const nobody: Choice = { value: '', label: 'nobody' };
-  const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
-  const assignees = [nobody, ...workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }))];
-  // A form for each: changing one property does not overwrite what others change meanwhile.
-  const property = (field: Html): Html =>
-    html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
-      <fieldset!${can_write ? '' : ' disabled'}>
-        !${field}!${when(can_write, () => html`<button class="quiet small" data-noscript>Save</button>`)}
-      </fieldset>
-    </form>`;
-  return html`!${property(select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) }))}
-    !${property(select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) }))}
-    !${property(select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees }))}
-    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] }))}
-    <dl class="facts">
-      <dt>Checked out</dt>
-      <dd>${holder ? `by ${holder.name}` : 'no'} !${when(issue.checked_out_at, timeAgo)}</dd>
-      !${when(
-        issue.blocked_reason,
-        (reason) =>
-          html`<dt>Blocked</dt>
-            <dd>${reason}</dd>`,
-      )}
-      !${when(
-        issue.labels.length > 0,
-        () =>
-          html`<dt>Labels</dt>
-            <dd class="labels">
-              !${each(issue.labels, (l) => html`<span class="label">${l.name}</span>`)}
-            </dd>`,
-      )}
-      <dt>Created</dt>
-      <dd>!${timeAgo(issue.created_at)}</dd>
-      <dt>Changed</dt>
-      <dd>!${timeAgo(issue.updated_at)}</dd>
-    </dl>
-    !${when(issue.needs_human_attention, () => html`<p class="notice">Its runs changed nothing several times in a row. It waits for a person.</p>`)}
-    !${when(issue.awaiting_input, () => html`<p class="notice">An agent asked for input. A comment wakes it again.</p>`)}
-    !${when(can_write && issue.assignee_agent_id, () => postButton(`/issues/${issue.id}/trigger`, 'Run the assignee', { class: 'quiet small' }))}`;
+function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[]): Html {
+  return html`<div class="comment-head">
+      !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
+      <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
+      <span class="grow"></span>
+      !${when(run.cost_usd > 0, () => money(run.cost_usd))}
+      <a class="small" href="/runs/${run.id}">Run</a>
+    </div>
+    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
+    <details data-fold="${run.id}" !${isLive(run) ? ' open' : ''}>
+      <summary>Transcript</summary>
+      !${transcript(run, events)}
+    </details>`;
 }
 
 /** In sight wherever one reads. Names and issues complete themselves, files are dropped, Ctrl-Enter sends. */
@@ -272,5 +204,6 @@ function commentForm({ issue, draft }: IssueView): Html {
     <button type="button" class="quiet" data-show-preview data-script-only aria-pressed="false">
       Preview
     </button>
+    <a class="small to-newest" href="#newest">Newest activity</a>
   </form>`;
 }

@@ -1,31 +1,16 @@
-/** What belongs to an issue beside the conversation: labels, relations, files, documents, results, decisions. */
-import {
-  type Attachment,
-  type Document,
-  type ExecutionDecision,
-  type Label,
-  type Relation,
-  relationTypes,
-  type WorkProduct,
-} from '@acp/contract';
+/** What belongs to an issue beside the conversation: files, documents, results, decisions. */
+import type { Attachment, Document, ExecutionDecision, WorkProduct } from '@acp/contract';
 import type { RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
 import { count, timeAgo, words } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { html, type Html, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { type Choice, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
+import { formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { issueTabs } from './issue-tabs.ts';
 
 interface MaterialView {
   id: string;
-  company_id: string;
-  labels: readonly Label[];
-  /** Of the company, those that the issue has left out. */
-  other_labels: readonly Label[];
-  relations: readonly Relation[];
-  /** Issues that it may be tied to, and names of those that it is. */
-  issues: readonly Choice[];
   attachments: readonly Attachment[];
   documents: readonly Document[];
   products: readonly WorkProduct[];
@@ -38,72 +23,7 @@ interface MaterialView {
 
 export function materialBody(view: MaterialView): Html {
   return html`!${issueTabs(view.id, `/issues/${view.id}/material`, view.changes)}!${formError(view.error)}
-  !${labelsPart(view)}!${relationsPart(view)}!${filesPart(view)}!${documentsPart(view)}!${resultsPart(view)}`;
-}
-
-function labelsPart({ id, company_id, labels, other_labels, can_write }: MaterialView): Html {
-  const chip = (label: Label, act: string, sign: string): Html =>
-    can_write
-      ? postButton(`/issues/${id}/labels/${label.id}/${act}`, `${sign} ${label.name}`, {
-          class: 'quiet small wraps',
-        })
-      : html`<span class="label">${label.name}</span>`;
-  return html`<section class="card">
-    <h2>Labels</h2>
-    <p class="labels">!${each(labels, (label) => chip(label, 'remove', '−'))}</p>
-    !${when(labels.length === 0, () => html`<p class="soft">None.</p>`)}
-    !${when(
-      can_write,
-      () =>
-        html`!${when(other_labels.length > 0, () => html`<p class="labels">!${each(other_labels, (label) => chip(label, 'add', '+'))}</p>`)}
-          <form class="row" method="post" action="/companies/${company_id}/labels?issue=${id}">
-            !${input({ name: 'name', label: 'New label of the company', required: true })}
-            <button class="quiet">Create</button>
-          </form>`,
-    )}
-  </section>`;
-}
-
-function relationsPart({ id, relations, issues, can_write }: MaterialView): Html {
-  const nameOf = (other: string): string => issues.find(({ value }) => value === other)?.label ?? 'an issue';
-  const columns: Column<Relation>[] = [
-    { label: 'How', cell: (relation) => html`${sentenceOf(relation, id)}` },
-    {
-      label: 'Issue',
-      cell: (relation) => {
-        const other = relation.source_issue_id === id ? relation.target_issue_id : relation.source_issue_id;
-        return html`<a href="/issues/${other}">${nameOf(other)}</a>`;
-      },
-    },
-    {
-      label: 'Remove',
-      kind: 'acts',
-      cell: (relation) =>
-        can_write
-          ? postButton(`/issue-relations/${relation.id}/delete`, 'Remove', { class: 'link small' })
-          : '',
-    },
-  ];
-  const types = relationTypes.map((value) => ({ value, label: words(value) }));
-  const targets = issues.filter(({ value }) => value !== id);
-  return html`<section class="card">
-    <h2>Relations</h2>
-    !${relations.length > 0 ? table('Relations', columns, relations) : html`<p class="soft">None.</p>`}
-    !${when(
-      can_write && targets.length > 0,
-      () =>
-        html`<form class="row" method="post" action="/issues/${id}/relations">
-          !${select({ name: 'relation_type', label: 'This issue', value: 'relates_to', choices: types })}
-          !${select({ name: 'target_issue_id', label: 'Issue', value: '', choices: targets })}
-          <button class="quiet">Relate</button>
-        </form>`,
-    )}
-  </section>`;
-}
-
-function sentenceOf({ relation_type: type, source_issue_id }: Relation, id: string): string {
-  if (source_issue_id === id || type === 'relates_to') return words(type);
-  return type === 'blocks' ? 'is blocked by' : 'is needed by';
+  !${filesPart(view)}!${documentsPart(view)}!${resultsPart(view)}`;
 }
 
 function filesPart({ id, attachments, can_write }: MaterialView): Html {
@@ -129,16 +49,7 @@ function filesPart({ id, attachments, can_write }: MaterialView): Html {
   return html`<section class="card">
     <h2>Files</h2>
     !${attachments.length > 0 ? table('Files', columns, attachments) : html`<p class="soft">None.</p>`}
-    !${when(
-      can_write,
-      () =>
-        html`<form class="row" method="post" action="/issues/${id}/attachments" enctype="multipart/form-data">
-          <div class="field">
-            <label for="f-file">Files</label><input id="f-file" name="file" type="file" multiple required />
-          </div>
-          <button class="quiet">Upload</button>
-        </form>`,
-    )}
+    !${when(can_write, () => html`<p><a href="/issues/${id}#files">Add files on the issue</a></p>`)}
   </section>`;
 }
 
@@ -163,16 +74,20 @@ function documentsPart({ id, documents, can_write }: MaterialView): Html {
   </section>`;
 }
 
-const documentPath = (id: string, key: string): string =>
+export const documentPath = (id: string, key: string): string =>
   `/issues/${id}/documents/${encodeURIComponent(key)}`;
+
+/** To where it lies, or to what it says. */
+export function resultLink({ id, title, url, summary }: WorkProduct): Html {
+  if (url !== null && /^https?:\/\//.test(url))
+    return html`<a href="${url}" rel="noopener noreferrer nofollow">${title}</a>`;
+  return summary ? html`<a href="/work-products/${id}">${title}</a>` : html`${title}`;
+}
 
 const productColumns: Column<WorkProduct>[] = [
   {
     label: 'Result',
-    cell: ({ title, url }) =>
-      url !== null && /^https?:\/\//.test(url)
-        ? html`<a href="${url}" rel="noopener noreferrer nofollow">${title}</a>`
-        : html`${title}`,
+    cell: (product) => resultLink(product),
   },
   { label: 'Kind', cell: ({ type }) => html`${words(type)}` },
   { label: 'State', cell: (product) => status(product.status) },

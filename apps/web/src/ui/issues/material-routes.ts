@@ -2,23 +2,21 @@ import { attachmentEndpoints, documentEndpoints, issueEndpoints } from '@acp/con
 import {
   findDocument,
   findWorkspace,
-  labelsOf,
   listAttachments,
   listDocuments,
   listExecutionDecisions,
-  listIssues,
-  labelsByName,
-  listRelations,
   listRevisionHeads,
   listWorkProducts,
+  resolveIssueRef,
   slugOf,
 } from '@acp/core';
-import { invalid, isUuid } from '@acp/kernel';
+import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
+import { issuePage } from './issue-routes.ts';
 import { documentBody, materialBody } from './material-page.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -27,18 +25,9 @@ type IssueContext = UiContext<'issue'>;
 const back = ({ subject }: IssueContext): string => `/issues/${subject.id}/material`;
 
 async function materialPage(context: IssueContext, error: string | null = null): Promise<Html> {
-  const { tx, subject, company_id } = context;
-  const labels = await labelsOf(tx, subject.id);
-  const { items: newest } = await listIssues(tx, company_id, { limit: 200 });
+  const { tx, subject } = context;
   const body = materialBody({
     id: subject.id,
-    company_id,
-    labels,
-    other_labels: (await labelsByName(tx, company_id)).filter(
-      ({ id }) => !labels.some((own) => own.id === id),
-    ),
-    relations: (await listRelations(tx, subject, {})).items,
-    issues: newest.map(({ id, identifier, title }) => ({ value: id, label: `${identifier} ${title}` })),
     attachments: (await listAttachments(tx, subject, {})).items,
     documents: (await listDocuments(tx, subject, {})).items,
     products: (await listWorkProducts(tx, subject, {})).items,
@@ -56,6 +45,17 @@ async function documentPage(context: IssueContext, error: string | null = null):
   const older = await listRevisionHeads(tx, document, pageOf(query));
   const body = documentBody({ id: subject.id, document, older, can_write: mayWrite(context), error });
   return framed(context, document.title, body, [{ label: subject.identifier, path: back(context) }]);
+}
+
+const issuePath = ({ subject }: IssueContext): string => `/issues/${subject.id}`;
+const failed = (context: IssueContext, error: string): Promise<Html> => issuePage(context, { error });
+
+/** By what people call it: `ABC-12`, with its title or without, or its id. */
+async function namedIssue({ tx, company_id }: UiContext, text: string): Promise<string> {
+  const [name = ''] = text.trim().split(/\s+/);
+  const issue = await resolveIssueRef(tx, company_id, name);
+  if (issue === undefined) throw invalid(`there is no issue ${name}`);
+  return issue.id;
 }
 
 async function framed(
@@ -76,38 +76,38 @@ function keyOf(title: string): string {
 
 export const materialRoutes: UiRoute[] = [
   page('/issues/{issueId}/material', { scope: byIssue, role: 'viewer' }, (c) => materialPage(c)),
-  action('/issues/{issueId}/labels/{labelId}/add', issueEndpoints.addLabel, {
-    next: back,
-    failed: materialPage,
-  }),
+  action('/issues/{issueId}/labels/{labelId}/add', issueEndpoints.addLabel, { next: issuePath, failed }),
   action('/issues/{issueId}/labels/{labelId}/remove', issueEndpoints.removeLabel, {
-    next: back,
-    failed: materialPage,
+    next: issuePath,
+    failed,
   }),
-  action('/companies/{companyId}/labels', issueEndpoints.createLabel, {
+  action('/issues/{issueId}/labels', issueEndpoints.createLabel, {
+    scope: byIssue,
     read: (form) => ({ name: form.text('name') }),
-    next: ({ query, company_id }) =>
-      query.issue && isUuid(query.issue)
-        ? `/issues/${query.issue}/material`
-        : `/companies/${company_id}/board`,
+    next: issuePath,
+    failed,
   }),
   action('/issues/{issueId}/relations', issueEndpoints.createRelation, {
-    read: (form) => ({
-      target_issue_id: form.text('target_issue_id'),
+    read: async (form, context) => ({
+      target_issue_id: await namedIssue(context, form.text('target')),
       relation_type: form.given('relation_type'),
     }),
-    next: back,
-    failed: materialPage,
+    next: issuePath,
+    failed,
   }),
   action('/issue-relations/{relationId}/delete', issueEndpoints.deleteRelation, {
-    next: (c) => `/issues/${c.subject.source_issue_id}/material`,
+    // Either end has the button: back to the one that it was pressed at.
+    next: ({ subject }, _, form) => {
+      const { source_issue_id, target_issue_id } = subject;
+      return `/issues/${form.text('at') === target_issue_id ? target_issue_id : source_issue_id}`;
+    },
   }),
   action('/issues/{issueId}/attachments', attachmentEndpoints.create, {
-    next: back,
-    failed: materialPage,
+    next: (c) => `${issuePath(c)}#files`,
+    failed,
   }),
   action('/attachments/{attachmentId}/delete', attachmentEndpoints.delete, {
-    next: (c) => `/issues/${c.subject.issue_id}/material`,
+    next: (c) => `/issues/${c.subject.issue_id}#files`,
   }),
   page('/issues/{issueId}/documents/{key}', { scope: byIssue, role: 'viewer' }, (c) => documentPage(c)),
   action('/issues/{issueId}/documents', documentEndpoints.put, {

@@ -12,6 +12,8 @@ export interface TimelineView {
   comments: readonly OutlinedComment[];
   /** Of the comments before these; null where there are none. */
   earlier: string | null;
+  /** The reader has gone back to a page before the newest. */
+  is_old: boolean;
   activity: readonly ActivityEntry[];
   /** Names by agent id. */
   agents: ReadonlyMap<string, string>;
@@ -32,11 +34,30 @@ export function timeline(view: TimelineView): Html {
       .filter(({ action }) => !SAID_BY_COMMENTS.has(action))
       .map((entry) => ({ at: entry.created_at, html: activityEntry(entry), comment: false })),
   ].toSorted((a, b) => new Date(a.at).getTime() - new Date(b.at).getTime());
+  const groups = stretches(entries);
+  const old = groups.slice(0, Math.max(0, groups.length - OPEN));
+  const comments = old.filter(([first]) => first?.comment).length;
   return html`!${when(view.earlier, (cursor) => html`<p><a href="/issues/${view.issue_id}?before=${encodeURIComponent(cursor)}">Earlier comments</a></p>`)}
+    !${when(
+      old.length > 1,
+      () =>
+        html`<details class="old-activity" data-fold="old-activity">
+          <summary>
+            ${comments} earlier ${comments === 1 ? 'comment' : 'comments'} and what happened then
+          </summary>
+          <ol class="timeline">
+            !${each(old, stretch)}
+          </ol>
+        </details>`,
+    )}
     <ol class="timeline">
-      !${each(stretches(entries), stretch)}
-    </ol>`;
+      !${each(old.length > 1 ? groups.slice(old.length) : groups, stretch)}
+    </ol>
+    !${when(view.is_old, () => html`<p><a href="/issues/${view.issue_id}">Back to the newest comments</a></p>`)}`;
 }
+
+/** Comments, and stretches of happenings between them, that stand open; what is older is folded. */
+const OPEN = 12;
 
 interface Entry {
   html: Html;

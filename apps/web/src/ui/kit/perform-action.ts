@@ -65,7 +65,7 @@ async function callOf(
   call.company_id = company_id;
   call.subject = context.subject;
   if (route.scope !== mounted.row.scope) await enterScope(call, database);
-  call.body = readBody(mounted, route.read?.(sent.values, context));
+  call.body = readBody(mounted, await route.read?.(sent.values, context));
   call.files = sent.files;
   await route.check?.(context, sent.values);
   return call;

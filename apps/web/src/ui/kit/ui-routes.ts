@@ -70,7 +70,7 @@ interface ActionOptions<R extends EndpointRow, S extends Scope> {
   scope?: S;
   /** Parameters of the endpoint's path that the page's path lacks; its company is known. */
   params?: (context: UiContext<S['by']>, form: FormValues) => Readonly<Record<string, string>>;
-  /** From form values to the endpoint's body: '' means "not given" unless it says otherwise. */
+  /** From form values to the endpoint's body, or a promise of it: '' means "not given" unless it says otherwise. */
   read?: (form: FormValues, context: UiContext<S['by']>) => unknown;
   /** What must hold before the endpoint is asked. Throws what the user is told. */
   check?: (context: UiContext<S['by']>, form: FormValues) => Promise<void> | void;

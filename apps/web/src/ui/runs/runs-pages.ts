@@ -16,20 +16,35 @@ interface RunsView {
   /** The filter. */
   agent: string;
   status: string;
+  /** Id of the one issue whose runs they are; '' is all. */
+  issue: string;
   next_cursor: string | null;
 }
 
-export function runsBody({ company_id, runs, agents, agent, status: state, next_cursor }: RunsView): Html {
+export function runsBody(view: RunsView): Html {
+  const { company_id, runs, agents, agent, status: state, issue, next_cursor } = view;
   const path = `/companies/${company_id}/runs`;
   const all = { value: '', label: 'all' };
-  const filter = new URLSearchParams({ ...(agent ? { agent } : {}), ...(state ? { status: state } : {}) });
+  const filter = new URLSearchParams({
+    ...(agent ? { agent } : {}),
+    ...(state ? { status: state } : {}),
+    ...(issue ? { issue } : {}),
+  });
   const older = new URLSearchParams(filter);
   if (next_cursor) older.set('cursor', next_cursor);
   return html`<form class="filters row" method="get" action="${path}" data-autosubmit>
       !${select({ name: 'agent', label: 'Agent', value: agent, choices: [all, ...agents.map(({ id, name }) => ({ value: id, label: name }))] })}
       !${select({ name: 'status', label: 'Status', value: state, choices: [all, ...runStatuses.map((value) => ({ value, label: words(value) }))] })}
+      !${when(issue, (id) => html`<input type="hidden" name="issue" value="${id}" />`)}
       <button class="quiet">Filter</button>
     </form>
+    !${when(
+      issue,
+      (id) =>
+        html`<p class="soft">
+          Runs of <a href="/issues/${id}">one issue</a>. <a href="${path}">Look at the runs of all</a>
+        </p>`,
+    )}
     <div class="card scroll-x" tabindex="0" data-live="runs" data-source="${path}?${filter.toString()}">
       !${runTable(runs, agents)}
     </div>

@@ -25,8 +25,9 @@ const byRun = { by: 'run', param: 'runId' } as const;
 
 /** Filters of an address; what they do not know filters nothing. */
 function filterOf(query: UiContext['query']) {
-  const { agent = '', status = '' } = query;
+  const { agent = '', status = '', issue = '' } = query;
   return {
+    ...(isUuid(issue) ? { issueId: issue } : {}),
     ...(isUuid(agent) ? { agentId: agent } : {}),
     ...(runStatuses.some((known) => known === status) ? { status } : {}),
   };
@@ -100,6 +101,7 @@ export const runsRoutes: UiRoute[] = [
       agents,
       agent: filter.agentId ?? '',
       status: filter.status ?? '',
+      issue: filter.issueId ?? '',
       next_cursor,
     });
     return companyPage(context, { title: 'Runs', active: path, body });

@@ -1,0 +1,160 @@
+/** Loads what an issue's page shows, and the parts of it by themselves: an event renews parts, not the page. */
+import type { Agent, CouncilSession, RunEvent, Subagent, Workspace } from '@acp/contract';
+import {
+  findWorkspace,
+  issueActivity,
+  issueDetail,
+  labelsByName,
+  listAgents,
+  listAttachments,
+  listCouncils,
+  listDocuments,
+  listProjects,
+  listRunEvents,
+  listRuns,
+  listSubagents,
+  listWorkProducts,
+  outlineComments,
+  presentIssue,
+  presentWorkspace,
+  readFamily,
+} from '@acp/core';
+import { councilsPart } from '../councils/council-pages.ts';
+import type { Html } from '../kit/html.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
+import { FIRST_ENTRIES } from '../runs/transcript.ts';
+import { subagentTree } from '../subagents/subagent-tree.ts';
+import { changesCard } from '../workspaces/changes-page.ts';
+import { besidePart, workPart } from './belongings.ts';
+import { description, isLive, type IssueView, runPart } from './issue-page.ts';
+import { propertiesPart } from './properties-part.ts';
+import { timeline, type TimelineView } from './timeline.ts';
+
+export type IssueContext = UiContext<'issue'>;
+
+/** What did not go well, and what was typed. */
+export type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
+
+/** Of a comment, in characters; a longer one is folded before it is read. */
+const LONGEST_SHOWN = 50_000;
+
+async function loadProperties(context: IssueContext) {
+  const { tx, user, subject, company_id } = context;
+  const issue = await issueDetail(tx, subject);
+  const { agents } = await listAgents(tx, user, { company_id });
+  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  return {
+    issue,
+    agents,
+    projects: projects.map(({ id, name }) => ({ value: id, label: name })),
+    other_labels: (await labelsByName(tx, company_id)).filter(
+      ({ id }) => !issue.labels.some((own) => own.id === id),
+    ),
+    can_write: mayWrite(context),
+  };
+}
+
+/** Of each list; the page beside has the rest. */
+const MOST_BESIDE = { limit: 50 };
+
+const loadFamily = async ({ tx, subject }: IssueContext) => ({ family: await readFamily(tx, subject.id) });
+const loadProducts = async ({ tx, subject }: IssueContext) => ({
+  products: (await listWorkProducts(tx, subject, { limit: 11 })).items,
+});
+const loadMaterial = async ({ tx, subject }: IssueContext) => ({
+  attachments: (await listAttachments(tx, subject, MOST_BESIDE)).items,
+  documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
+});
+
+/** Runs that stand open at once with their transcripts. */
+const MOST_OPEN = 3;
+
+async function loadRuns({ tx, user, subject, company_id }: IssueContext) {
+  const page = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 20 });
+  const live = page.items.filter(isLive);
+  const runs = [...live, ...page.items.filter((run) => !isLive(run))];
+  const events = new Map<string, readonly RunEvent[]>();
+  for (const { id } of live.length > 0 ? live.slice(0, MOST_OPEN) : runs.slice(0, 1))
+    events.set(id, await listRunEvents(tx, user, id, { limit: FIRST_ENTRIES }));
+  return { runs, more_runs: page.next_cursor !== null, events };
+}
+
+async function loadTimeline(context: IssueContext, agents: readonly Agent[]): Promise<TimelineView> {
+  const { tx, user, subject, company_id } = context;
+  const cursor = context.query.before;
+  const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
+  const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
+  return {
+    issue_id: subject.id,
+    company_id,
+    user,
+    comments: comments.items,
+    earlier: comments.next_cursor,
+    is_old: cursor !== undefined,
+    activity,
+    agents: new Map(agents.map(({ id, name }) => [id, name])),
+    can_write: mayWrite(context),
+  };
+}
+
+async function loadWorkspace({ tx, subject }: IssueContext): Promise<Workspace | null> {
+  const workspace = await findWorkspace(tx, subject);
+  return workspace === undefined ? null : presentWorkspace(workspace);
+}
+
+const loadSubagents = async ({ tx, subject }: IssueContext): Promise<Subagent[]> =>
+  listSubagents(tx, { issue_id: subject.id });
+
+const loadCouncils = async ({ tx, subject, services }: IssueContext): Promise<CouncilSession[] | null> =>
+  services.instance.hasFeature('councils') ? (await listCouncils(tx, subject, { limit: 20 })).items : null;
+
+export async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {
+  const properties = await loadProperties(context);
+  return {
+    ...properties,
+    ...(await loadFamily(context)),
+    ...(await loadProducts(context)),
+    ...(await loadMaterial(context)),
+    ...(await loadRuns(context)),
+    councils: await loadCouncils(context),
+    subagents: await loadSubagents(context),
+    workspace: await loadWorkspace(context),
+    timeline: await loadTimeline(context, properties.agents),
+    error: null,
+    draft: '',
+    promotion: null,
+    ...failure,
+  };
+}
+
+const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]> =>
+  (await listAgents(tx, user, { company_id })).agents;
+
+/** Parts of the page that the script asks for when the issue has changed. */
+export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
+  run: async (c) => runPart({ issue: c.subject, agents: await agentsOf(c), ...(await loadRuns(c)) }),
+  properties: async (c) => propertiesPart(await loadProperties(c)),
+  work: async (c) =>
+    workPart({
+      issue: c.subject,
+      can_write: mayWrite(c),
+      ...(await loadFamily(c)),
+      ...(await loadProducts(c)),
+    }),
+  beside: async (c) =>
+    besidePart({
+      issue: c.subject,
+      can_write: mayWrite(c),
+      ...(await loadFamily(c)),
+      ...(await loadMaterial(c)),
+    }),
+  changes: async (c) => changesCard(await loadWorkspace(c)),
+  description: async (c) => description({ issue: presentIssue(c.subject), can_write: mayWrite(c) }),
+  subagents: async (c) => subagentTree(await loadSubagents(c)),
+  councils: async (c) => {
+    const councils = await loadCouncils(c);
+    return councils === null ? '' : councilsPart(c.subject, councils, await agentsOf(c), mayWrite(c));
+  },
+  timeline: async (c) => timeline(await loadTimeline(c, await agentsOf(c))),
+};

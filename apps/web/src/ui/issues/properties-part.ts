@@ -1,0 +1,50 @@
+/** What an issue is: each property a form of its own, so that changing one overwrites none that others change meanwhile. */
+import { type Agent, issueStatuses, priorities } from '@acp/contract';
+import { timeAgo, words } from '../kit/format.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { type Choice, postButton, select } from '../kit/parts.ts';
+import { workingAgents } from '../subagents/working-agents.ts';
+import { labelsPart, type LabelsView } from './belongings.ts';
+
+export interface PropertiesView extends LabelsView {
+  agents: readonly Agent[];
+  projects: readonly Choice[];
+}
+
+const choices = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: words(value) }));
+
+export function propertiesPart(view: PropertiesView): Html {
+  const { issue, agents, projects, can_write } = view;
+  const nobody: Choice = { value: '', label: 'nobody' };
+  const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
+  const assignees = [nobody, ...workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }))];
+  const property = (field: Html): Html =>
+    html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
+      <fieldset!${can_write ? '' : ' disabled'}>
+        !${field}!${when(can_write, () => html`<button class="quiet small" data-noscript>Save</button>`)}
+      </fieldset>
+    </form>`;
+  return html`!${property(select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) }))}
+    !${property(select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) }))}
+    !${property(select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees }))}
+    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] }))}
+    !${labelsPart(view)}
+    <dl class="facts">
+      <dt>Checked out</dt>
+      <dd>${holder ? `by ${holder.name}` : 'no'} !${when(issue.checked_out_at, timeAgo)}</dd>
+      !${when(
+        issue.blocked_reason,
+        (reason) =>
+          html`<dt>Blocked</dt>
+            <dd>${reason}</dd>`,
+      )}
+      <dt>Created</dt>
+      <dd>!${timeAgo(issue.created_at)}</dd>
+      <dt>Changed</dt>
+      <dd>!${timeAgo(issue.updated_at)}</dd>
+    </dl>
+    !${when(issue.needs_human_attention, () => html`<p class="notice">Its runs changed nothing several times in a row. It waits for a person.</p>`)}
+    !${when(issue.awaiting_input, () => html`<p class="notice">An agent asked for input. A comment wakes it again.</p>`)}
+    !${when(can_write && issue.assignee_agent_id, () => postButton(`/issues/${issue.id}/trigger`, 'Run the assignee', { class: 'quiet small' }))}`;
+}
