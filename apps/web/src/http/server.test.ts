@@ -155,9 +155,11 @@ describe('stopping', () => {
   });
 });
 
-it('the port is taken: starting fails', async () => {
+it('the port is taken: starting fails and says what to set', async () => {
   const server = await start(hello);
   const { port } = server.address;
-  await expect(listen(hello, { host: '127.0.0.1', port })).rejects.toThrow('EADDRINUSE');
+  await expect(listen(hello, { host: '127.0.0.1', port })).rejects.toThrow(
+    `can’t listen on 127.0.0.1:${port} (EADDRINUSE): set PORT or SERVICE_HOST`,
+  );
   await server.stop(1000);
 });

@@ -19,6 +19,7 @@ const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const IDLE_CHECK_MS = 50;
 
+/** @throws Error that names address and settings where the system refuses the address */
 export async function listen(
   handler: RequestListener,
   { host, port }: { host: string; port: number },
@@ -53,9 +54,13 @@ export async function listen(
     else socket.destroy();
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        new Error(`can’t listen on ${host}:${port} (${cause.code}): set PORT or SERVICE_HOST`, { cause }),
+      );
+    });
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.removeAllListeners('error');
       resolve();
     });
   });
