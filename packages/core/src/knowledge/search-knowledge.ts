@@ -41,6 +41,13 @@ const RRF = 60;
 
 const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
 
+// The passages have to be found by the index of their words, or of their headings, whatever the planner believes of these
+// values: it would read the table where a term is known to be frequent or the limit might be small, and all passages of a
+// company that it takes for new. So limits are written out, and what is asked for comes of sub-queries.
+const mostRanked = sql.raw(String(RANKED));
+const mostCounted = sql.raw(String(COUNTED));
+const unseen = (id: string): SQL => sql`(select ${id}::uuid)`;
+
 /** Ids of passages, best first. */
 type Ranking = readonly string[];
 
@@ -111,7 +118,7 @@ async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]
     ), hit as materialized (
       -- A copy: what is stored apart would be fetched once for each term.
       select id, words || ''::tsvector as words from knowledge_chunks
-      where company_id = ${company_id} and words @@ to_tsquery('simple', ${any}) limit ${RANKED}
+      where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${any})) limit ${mostRanked}
     ), scored as (
       select hit.id, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
       from hit join term on hit.words @@ term.query group by hit.id
@@ -129,8 +136,8 @@ async function weighTerms(
   const counted = terms.filter((term) => !frequent.has(company_id, term));
   const { rows } = await tx.execute<{ term: string | null; found: number; passages: number }>(sql`
     select t.term, (select count(*)::int from (
-        select from knowledge_chunks k where k.company_id = ${company_id} and k.words @@ to_tsquery('simple', t.term)
-        limit ${COUNTED}) hit) as found,
+        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
+        limit ${mostCounted}) hit) as found,
       (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
     from (select) as once left join jsonb_array_elements_text(${JSON.stringify(counted)}::jsonb) as t (term) on true`);
   const passages = rows[0]?.passages ?? 0;
@@ -149,7 +156,7 @@ async function byHeading(tx: Tx, company_id: string, question: string): Promise<
       select ${question}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
     ), hit as materialized (
       select id, source_key, ordinal, heading from knowledge_chunks
-      where company_id = ${company_id} and heading %> (select q from asked) limit ${RANKED}
+      where company_id = ${unseen(company_id)} and heading %> (select q from asked) limit ${mostRanked}
     ), best as (
       select distinct on (source_key) id, word_similarity(${question}, heading) as likeness
       from hit order by source_key, word_similarity(${question}, heading) desc, ordinal
@@ -179,11 +186,14 @@ async function readPassages(
   { except_issue_id = null, only_types = null }: Pick<KnowledgeQuery, 'except_issue_id' | 'only_types'>,
 ): Promise<StoredPassage[]> {
   const { rows } = await tx.execute<StoredPassage>(sql`
-    select k.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
-      k.heading as title, k.text, s.issue_id, d.key as document_key, f.agent_id
+    select found.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
+      s.heading as title, s.text, s.issue_id, d.key as document_key, f.agent_id
     from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) with ordinality as found (id, place)
-    join knowledge_chunks k on k.id = found.id::uuid
-    join knowledge_sources s on s.id = k.source_key
+    -- One by one, by their keys: never all passages of the company.
+    cross join lateral (
+      select s.*, k.heading, k.text from knowledge_chunks k join knowledge_sources s on s.id = k.source_key
+      where k.id = found.id::uuid offset 0
+    ) s
     left join notes n on s.source_type = 'note' and n.id = s.source_id
     left join documents d on s.source_type = 'document' and d.id = s.source_id
     left join agent_files f on s.source_type = 'agent_file' and f.id = s.source_id

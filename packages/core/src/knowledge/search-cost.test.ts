@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import { transaction } from '@acp/db';
+import { createCompany, databaseWithQueue } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { searchKnowledge } from './index.ts';
+
+/** Passages of words that nobody asks for, ten to a source; every 200th names a place. */
+const FILLED = 4000;
+
+it('a search reads the passages that it may rank, not those of its company or of others, also before the table is analysed', async () => {
+  const database = await databaseWithQueue();
+  const fill = async (count: number) => {
+    const { id } = await createCompany(database.db);
+    await database.db.execute(sql`
+      insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
+      select ${id}, 'note', gen_random_uuid(), 1, 10 from generate_series(1, ${count / 10}::int)`);
+    await database.db.execute(sql`
+      insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
+      select id, company_id, n, 'Page ' || n, repeat('filler ', 60) || case when place % 200 = 0 then ' lighthouse' else '' end
+      from (select s.id, company_id, n, row_number() over () as place from knowledge_sources s, generate_series(0, 9) n
+        where company_id = ${id}) each`);
+    return id;
+  };
+  await fill(FILLED);
+  await database.db.execute(sql`analyze knowledge_chunks, knowledge_sources`);
+  const fresh = await fill(FILLED);
+
+  const { found, read } = await transaction(database, async (tx) => {
+    const passages = await searchKnowledge(tx, fresh, { question: 'the lighthouse', limit: 50 });
+    const { rows } = await tx.execute<{ read: number }>(sql`
+      select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = 'knowledge_chunks'`);
+    return { found: passages.length, read: rows[0]!.read };
+  });
+  expect(found).toBe(20);
+  // Each is counted, ranked and shown.
+  expect(read).toBeLessThan(100);
+});
