@@ -55,7 +55,8 @@ export const ProjectSummary = Type.Object(summary);
 export type ProjectSummary = Static<typeof ProjectSummary>;
 
 /** Of what git takes for one; the rest of its rules are the command's to check. */
-const BranchName = Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9_][A-Za-z0-9._/+#@-]*$' });
+export const BRANCH_NAME = '^[A-Za-z0-9_][A-Za-z0-9._/+#@-]{0,199}$';
+const BranchName = Type.String({ maxLength: 200, pattern: BRANCH_NAME });
 const Command = Type.String({ minLength: 1, maxLength: 4000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
 
 const settable = {

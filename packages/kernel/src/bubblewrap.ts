@@ -75,6 +75,8 @@ export function bubblewrapLimits(limits: {
   processes: number;
   file_bytes?: number;
   open_files?: number;
+  /** What it may hold in memory, files that it maps not counted. */
+  data_bytes?: number;
 }): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
@@ -82,6 +84,7 @@ export function bubblewrapLimits(limits: {
     prlimit,
     '--core=0',
     ...(limits.open_files === undefined ? [] : [`--nofile=${limits.open_files}`]),
+    ...(limits.data_bytes === undefined ? [] : [`--data=${limits.data_bytes}`]),
     ...(limits.file_bytes === undefined ? [] : [`--fsize=${limits.file_bytes}`]),
     ...(countsProcesses() ? [`--nproc=${limits.processes}`] : []),
     '--',

@@ -24,6 +24,10 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY
 const MAX_DEPTH = 10;
 /** Names that are looked at for each file that may be found. */
 const LOOKS = 20;
+/** Of the 4,096 characters that a path may have. */
+const PATH_HALF = 2000;
+/** That a tree may be too deep in so many places. */
+const MOST_MOVES = 2000;
 
 /** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
@@ -68,11 +72,42 @@ export async function dropIfEmpty(root: string, path: string): Promise<void> {
   ).catch(() => undefined);
 }
 
-/** Removes a folder with all that lies in it; links go, not what they lead to. Never rejects. */
+/**
+ * Removes a folder with all that lies in it, however deep; links go, not what they lead to. Never rejects: what could not be
+ * removed is found again by whoever clears the place.
+ */
 export async function dropTree(root: string, path: string): Promise<void> {
-  await withFolder(root, posix.dirname(path), async (folder) =>
-    rm(join(folder, posix.basename(path)), { recursive: true, force: true }),
-  ).catch(() => undefined);
+  await withFolder(root, posix.dirname(path), async (folder) => {
+    const names = [posix.basename(path)];
+    for (let moves = 0; names.length > 0;) {
+      const deep = await removeWhole(join(folder, names.at(-1)!));
+      if (deep === null) names.pop();
+      else if ((moves += 1) > MOST_MOVES) return;
+      else names.push(await moveUp(folder, deep));
+    }
+  }).catch(() => undefined);
+}
+
+/** @returns null, or a path within that is too long to be removed by its name */
+async function removeWhole(path: string): Promise<string | null> {
+  try {
+    await rm(path, { recursive: true, force: true });
+    return null;
+  } catch (err) {
+    const { code, path: place } = err as NodeJS.ErrnoException;
+    if (code === 'ENAMETOOLONG' && place?.startsWith(`${path}/`)) return place;
+    throw err;
+  }
+}
+
+/** Half of a path that is too long becomes a folder beside the one it lies in. @returns its name */
+async function moveUp(folder: string, deep: string): Promise<string> {
+  const half = posix.relative(folder, deep.slice(0, deep.lastIndexOf('/', PATH_HALF)));
+  const name = `dropped-${newId()}`;
+  await withFolder(folder, posix.dirname(half), async (from) =>
+    rename(join(from, posix.basename(half)), join(folder, name)),
+  );
+  return name;
 }
 
 /** Null for what is not there, or is no file. The caller closes it. Throws UnsafePlace. */

@@ -51,8 +51,9 @@ export async function enterWorkspace(
       try {
         if (!held.ours) return;
         const ok = turns.failure === null;
+        const as_host = own.container === null && own.sandbox === undefined;
         const check = ok ? await commands.check(held.signal) : undefined;
-        await keepWorkspace(sources, run, { held, transcript }, workspace, { ok, author, check });
+        await keepWorkspace(sources, run, { held, transcript }, workspace, { ok, author, check, as_host });
       } catch (err) {
         if (!(err instanceof RunNotHeld)) throw err;
         held.stop('lost');

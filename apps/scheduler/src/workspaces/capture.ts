@@ -3,21 +3,26 @@
  * whatever else lies in it, is the agent's; what comes out is a bundle, which is taken into a repository of the service's own
  * and looked at there.
  */
-import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { Reach, runShell, type SandboxSpec } from '@acp/adapters';
-import { BUBBLEWRAP_MEND, type Config, findBubblewrap, newId, repositoryRoot } from '@acp/kernel';
-import { git, GitError, gitText } from './git.ts';
+import {
+  BUBBLEWRAP_MEND,
+  type Config,
+  dropTree,
+  findBubblewrap,
+  newId,
+  repositoryRoot,
+  storableText,
+} from '@acp/kernel';
+import { CAPTURE_SCRIPT } from './capture-script.ts';
+import { git, type GitCall, gitConfiguration, GitError, tolerated } from './git.ts';
 import type { WorkspaceFolder } from './workspace-folder.ts';
 
 export type CaptureConfig = Pick<
   Config,
-  | 'home'
-  | 'local_cli'
-  | 'repository_max_size'
-  | 'sandbox_cpu_limit'
-  | 'sandbox_memory_limit'
-  | 'sandbox_pids_limit'
+  'home' | 'repository_max_size' | 'sandbox_cpu_limit' | 'sandbox_memory_limit' | 'sandbox_pids_limit'
 >;
 
 export interface Capture {
@@ -39,22 +44,30 @@ export interface Captured {
   /** The files as they are. */
   work: string | null;
   size_bytes: number;
-  /** Paths that were left out. */
+  /** Paths that were left out, the first of them. */
   too_large: string[];
+  /** Working folders of other branches, and repositories that can't be read, which were left out too. */
+  nested: string[];
+  /** Whether the folder's own repository could be read: without it what was committed there is not seen as commits. */
+  own_repository: boolean;
 }
 
-const TIME_SEC = 120;
+const TIME_SEC = 180;
+/** Of it: with the agent's own repository. */
+const OWN_SEC = 110;
 const HASH = /^[0-9a-f]{40}$/;
 /** Of files that no commit takes. */
 const LARGEST_MB = 50;
+const MOST_LARGE = 1000;
+const MOST_NESTED = 50;
 const LOCAL_MS = 120_000;
 
-/** Throws GitError, and what the signal says. */
+/** @param as_host the agent's program ran without walls. Throws GitError, and what the signal says. */
 export async function capture(
   config: CaptureConfig,
   place: WorkspaceFolder & { identity: string },
   what: Capture,
-  { run_id, signal }: { run_id: string; signal: AbortSignal },
+  { run_id, as_host, signal }: { run_id: string; as_host: boolean; signal: AbortSignal },
 ): Promise<Captured> {
   const out = join(place.folder, `out-${newId()}`);
   await mkdir(out, { mode: 0o700 });
@@ -68,14 +81,14 @@ export async function capture(
         timeout_sec: TIME_SEC,
         session: null,
         container: null,
-        sandbox: await walls(config),
+        sandbox: await walls(config, as_host),
         workspace: {
           path: place.tree,
           identity: place.identity,
           readable: [join(what.repository, 'objects')],
         },
       },
-      SCRIPT,
+      CAPTURE_SCRIPT,
       signal,
     );
     if (end.timed_out) throw new GitError(`what lies in the folder could not be read in ${TIME_SEC} s`, null);
@@ -83,16 +96,15 @@ export async function capture(
       throw new GitError(end.tail.trim().slice(-500) || 'the folder could not be read', end.code);
     return await takeOver(config, out, what, signal);
   } finally {
-    await rm(out, { recursive: true, force: true });
+    await dropTree(place.folder, basename(out));
   }
 }
 
-/** Without network. Throws GitError where there are no walls and the operator has not done without. */
-async function walls(config: CaptureConfig): Promise<SandboxSpec | undefined> {
+/** Without network. Throws GitError where there are none, and the program had less than the scheduler's rights. */
+async function walls(config: CaptureConfig, as_host: boolean): Promise<SandboxSpec | undefined> {
   const found = await findBubblewrap();
   if ('reason' in found) {
-    // There programs have the scheduler's rights anyway.
-    if (config.local_cli === 'host') return undefined;
+    if (as_host) return undefined;
     throw new GitError(`workspaces can’t be looked into: ${found.reason}; ${BUBBLEWRAP_MEND}`, null);
   }
   return {
@@ -108,6 +120,15 @@ async function walls(config: CaptureConfig): Promise<SandboxSpec | undefined> {
     },
   };
 }
+
+/** Over what any repository says of itself. */
+const settings = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['gc.auto', '0'],
+  ['submodule.recurse', 'false'],
+  ['advice.addEmbeddedRepo', 'false'],
+] as const;
 
 function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Record<string, string> {
   const { name, email } = what.author;
@@ -132,58 +153,17 @@ function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Rec
     COMMIT: what.commit ? 'yes' : 'no',
     MESSAGE: what.message,
     LARGEST: `+${LARGEST_MB}M`,
+    MOST_LARGE: String(MOST_LARGE),
+    MOST_NESTED: String(MOST_NESTED),
+    OWN_SEC: String(OWN_SEC),
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_ALLOW_PROTOCOL: 'none',
+    ...gitConfiguration(settings),
   };
 }
 
-/**
- * All that is asked of the agent's repository is what it stands at. The files are read by a repository of this one look, whose
- * configuration is nobody's: a filter that the agent's names could keep them from being seen. Objects go to the agent's, so
- * that it has the commit; the index is a copy, which knows which files have not changed. A `.git` that is gone or broken is done
- * without: the files are then compared with what is known.
- */
-const SCRIPT = `
-set -u
-cd "$TREE" || exit 3
-dir=
-head=
-if [ "$KIND" = repository ] && head=$(git rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null); then
-  dir=$(git rev-parse --absolute-git-dir)
-  cp "$dir/index" "$OUT/index" 2> /dev/null || :
-else
-  head=$KNOWN
-fi
-git init -q --bare "$OUT/own.git" || exit 3
-[ -z "$dir" ] || export GIT_OBJECT_DIRECTORY="$dir/objects"
-export GIT_ALTERNATE_OBJECT_DIRECTORIES="$OBJECTS" GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE"
-git config core.bare false
-[ -z "$head" ] || git update-ref --no-deref HEAD "$head" || exit 3
-export GIT_INDEX_FILE="$OUT/index"
-find . -name .git -prune -o -type f -size "$LARGEST" -print 2> /dev/null | head -n 100 > "$OUT/large"
-{ echo .; sed 's|^\\./|:(exclude,literal)|' "$OUT/large"; } | tr '\\n' '\\0' > "$OUT/paths"
-git add -A --ignore-errors --pathspec-from-file="$OUT/paths" --pathspec-file-nul > "$OUT/add" 2>&1
-# What can't be read is left out; anything worse would store the files as they were, or as gone.
-[ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
-tree=$(git write-tree) || exit 4
-work=$head
-if [ -z "$head" ]; then
-  [ "$tree" = 4b825dc642cb6eb9a060e54bf8d69288fbee4904 ] || work=$(printf '%s' "$MESSAGE" | git commit-tree "$tree") || exit 5
-elif [ "$(git rev-parse "$head^{tree}")" != "$tree" ]; then
-  work=$(printf '%s' "$MESSAGE" | git commit-tree "$tree" -p "$head") || exit 5
-fi
-if [ "$work" != "$head" ] && [ "$COMMIT" = yes ]; then
-  if [ -n "$dir" ]; then
-    git --git-dir="$dir" update-ref -m 'what the run left' HEAD "$work" "$head" && cp "$OUT/index" "$dir/index" && head=$work
-  else
-    head=$work
-  fi
-fi
-{ echo "head=$head"; echo "work=$work"; echo "size=$(timeout 20 du -sk . 2> /dev/null | cut -f1)"; } > "$OUT/result"
-[ -n "$work" ] && [ "$work" != "$BASE" ] || exit 0
-git update-ref refs/service/work "$work" || exit 6
-git bundle create -q "$OUT/bundle" refs/service/work \${BASE:+"^$BASE"} || exit 6
-`;
-
-/** Nothing that comes out is believed: hashes are hashes, and the bundle is what git makes of it. */
+/** Nothing that comes out is believed: hashes are hashes, and the objects are what git makes of them. */
 async function takeOver(
   config: CaptureConfig,
   out: string,
@@ -197,48 +177,54 @@ async function takeOver(
   );
   const head = hashIn(told.get('head'));
   const work = hashIn(told.get('work'));
-  const refs = `refs/service/${workspace_id}`;
+  const local = { cwd: repository, signal, timeout_ms: LOCAL_MS };
   if (work !== null && work !== base_commit) {
-    const bundle = join(out, 'bundle');
-    const found = await lstat(bundle).catch(() => null);
-    if (found === null || !found.isFile()) throw new GitError('the folder gave no bundle', null);
-    if (found.size > config.repository_max_size)
-      throw new GitError('the changes are larger than what is kept', null);
-    const args = [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-write-fetch-head',
-      bundle,
-      `+refs/service/work:${refs}/work`,
-    ];
-    const env = { GIT_ALLOW_PROTOCOL: 'file' };
-    const max_file = config.repository_max_size;
-    await git({ cwd: repository, args, env, signal, timeout_ms: LOCAL_MS, max_file });
-    const taken = await gitText({
-      cwd: repository,
-      args: ['rev-parse', '--verify', `${refs}/work^{commit}`],
-      signal,
-      timeout_ms: LOCAL_MS,
+    await takeObjects(config, join(out, 'pack'), local);
+    // Of what the pack has, all that leads from what is here to what it is said to be.
+    const all = ['rev-list', '--objects', '--quiet', work, '--not', '--all'];
+    await git({ ...local, args: all }).catch(() => {
+      signal.throwIfAborted();
+      throw new GitError('what the folder gave is not what it was said to be', null);
     });
-    if (taken !== work) throw new GitError('the bundle is not what it was said to be', null);
   }
   if (head !== null && head !== work) await assertAncestor(repository, head, work ?? head, signal);
-  for (const [name, commit] of [
-    ['head', head],
-    ['work', work],
-    ['base', base_commit],
-  ] as const)
-    if (commit !== null)
-      await git({
-        cwd: repository,
-        args: ['update-ref', `${refs}/${name}`, commit],
-        signal,
-        timeout_ms: LOCAL_MS,
-      });
-  const too_large = (await boundedText(join(out, 'large'))).split('\n').filter((path) => path !== '');
+  const refs = Object.entries({ head, work, base: base_commit }).flatMap(([name, commit]) =>
+    commit === null ? [] : [`update refs/service/${workspace_id}/${name} ${commit}\n`],
+  );
+  await git({ ...local, args: ['update-ref', '--stdin'], stdin: refs.join('') });
   const size = Number(told.get('size'));
-  return { head, work, size_bytes: Number.isFinite(size) ? size * 1024 : 0, too_large };
+  return {
+    head,
+    work,
+    size_bytes: Number.isFinite(size) ? size * 1024 : 0,
+    too_large: await pathsIn(join(out, 'large')),
+    nested: await pathsIn(join(out, 'nested')),
+    own_repository: told.get('own') === 'yes',
+  };
+}
+
+/**
+ * Into the repository, after the same look at each of them that a fetch from a server takes: what others would refuse to
+ * check out is refused here.
+ */
+async function takeObjects(
+  config: CaptureConfig,
+  pack: string,
+  local: Pick<GitCall, 'cwd' | 'signal' | 'timeout_ms'>,
+): Promise<void> {
+  const most = config.repository_max_size;
+  const file = await open(pack, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    () => null,
+  );
+  try {
+    const found = await file?.stat();
+    if (file === null || found?.isFile() !== true) throw new GitError('the folder gave no objects', null);
+    if (found.size > most) throw new GitError('the changes are larger than what is kept', null);
+    const args = ['index-pack', '--stdin', '--fix-thin', `--strict=${tolerated.join(',')}`];
+    await git({ ...local, args, stdin: file, max_file: most });
+  } finally {
+    await file?.close();
+  }
 }
 
 async function assertAncestor(
@@ -249,6 +235,7 @@ async function assertAncestor(
 ): Promise<void> {
   const args = ['merge-base', '--is-ancestor', head, work];
   await git({ cwd: repository, args, signal, timeout_ms: LOCAL_MS }).catch(() => {
+    signal.throwIfAborted();
     throw new GitError('the branch is not what it was said to be', null);
   });
 }
@@ -263,4 +250,10 @@ async function boundedText(path: string): Promise<string> {
   const found = await lstat(path).catch(() => null);
   if (found === null || !found.isFile() || found.size > MOST_TEXT) return '';
   return readFile(path, 'utf8');
+}
+
+async function pathsIn(path: string): Promise<string[]> {
+  return storableText((await boundedText(path)).replaceAll('\0', '\n'))
+    .split('\n')
+    .filter((each) => each !== '');
 }

@@ -3,7 +3,8 @@
  * within walls alone (`shut-in-git.ts`): what its configuration names would run as the scheduler.
  */
 import { spawn } from 'node:child_process';
-import { bubblewrapLimits, pickEnvironment } from '@acp/kernel';
+import type { FileHandle } from 'node:fs/promises';
+import { bubblewrapLimits, pickEnvironment, storableText } from '@acp/kernel';
 
 /** Git failed; the message is its last words, without anything that was given in confidence. */
 export class GitError extends Error {
@@ -23,7 +24,8 @@ export interface GitCall {
   timeout_ms: number;
   /** In addition; nothing of the process's own but PATH. */
   env?: Record<string, string>;
-  stdin?: string;
+  /** A file is read from its beginning, and stays open. */
+  stdin?: string | FileHandle;
   /** Of standard output, in bytes; what comes after is cut off. 1 MiB unless told. */
   max_bytes?: number;
   /** Largest file that it may write. */
@@ -41,6 +43,16 @@ export interface GitOutput {
 const STDERR_KEPT = 4096;
 const KEPT = 1024 * 1024;
 const PROCESSES = 4096;
+/** In bytes, of one process: what it holds of a pack that was made to be large when it is unpacked. */
+const MEMORY = 4 * 1024 ** 3;
+
+/**
+ * What an object is not refused for: old programs wrote such dates and modes, and the histories of well-known repositories are
+ * full of them.
+ */
+export const tolerated = ['badTimezone', 'missingSpaceBeforeDate', 'zeroPaddedFilemode'].map(
+  (flaw) => `${flaw}=ignore`,
+);
 
 /** For all that happens outside of walls: no configuration but the repository's, no question, no program of anybody's. */
 const settings = [
@@ -55,24 +67,45 @@ const settings = [
   'http.lowSpeedLimit=1000',
   'http.lowSpeedTime=60',
   'fetch.fsckObjects=true',
+  ...tolerated.map((flaw) => `fetch.fsck.${flaw}`),
   'fetch.unpackLimit=1',
   'fetch.writeCommitGraph=false',
+  'transfer.bundleURI=false',
   'submodule.recurse=false',
+  // Names that are `.git` on other people's machines are so here.
+  'core.protectHFS=true',
+  'core.protectNTFS=true',
+  // Larger ones are not held in memory and not compared.
+  'core.bigFileThreshold=32m',
+  'pack.threads=2',
+  'pack.windowMemory=256m',
   'core.longpaths=true',
 ];
+
+/** Over what files say, in the environment of that one process: neither among arguments nor in a file. */
+export function gitConfiguration(pairs: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(pairs.length)],
+    ...pairs.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ]) as Record<string, string>;
+}
 
 export async function git(call: GitCall): Promise<GitOutput> {
   call.signal.throwIfAborted();
   const flags = settings.flatMap((setting) => ['-c', setting]);
   const limits = bubblewrapLimits({
     processes: PROCESSES,
+    data_bytes: MEMORY,
     ...(call.max_file === undefined ? {} : { file_bytes: call.max_file }),
   }).filter((word) => !word.startsWith('--nproc'));
   const [program = 'git', ...args] = [...limits, 'git', ...flags, ...call.args];
   const child = spawn(program, args, {
     cwd: call.cwd,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: [typeof call.stdin === 'object' ? call.stdin.fd : 'pipe', 'pipe', 'pipe'],
     env: { ...pickEnvironment(['PATH']), ...quiet, ...call.env },
   });
   const kill = () => {
@@ -137,7 +170,7 @@ async function outputOf(
     ?.setEncoding('utf8')
     .on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_KEPT)));
   child.stdin?.on('error', () => undefined);
-  child.stdin?.end(stdin);
+  child.stdin?.end(typeof stdin === 'string' ? stdin : '');
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (err) => reject(new GitError(`git could not be started: ${err.message}`, null)));
     child.once('close', (status) => resolve(status));
@@ -152,7 +185,7 @@ const phrases = ['Please make sure you have the correct access rights', 'and the
 function lastWords(stderr: string, secrets: readonly string[]): string {
   const lines = stderr
     .split('\n')
-    .map((line) => line.trim())
+    .map((line) => storableText(line.replaceAll(/\p{Cc}/gu, ' ')).trim())
     .filter((line) => line !== '' && !line.startsWith('hint:') && !phrases.includes(line));
   const said = lines.slice(-5).join('; ') || 'git failed';
   return secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);

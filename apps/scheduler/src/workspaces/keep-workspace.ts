@@ -31,6 +31,8 @@ export interface Kept {
   ok: boolean;
   author: { name: string; email: string };
   check?: WorkspaceState['check'];
+  /** Whether its program had the scheduler's rights. */
+  as_host: boolean;
 }
 
 /**
@@ -64,7 +66,7 @@ async function keep(
   run: ClaimedRun,
   { held, transcript }: { held: HeldRun; transcript: Transcript },
   { facts, place, repository, base, setup_hash, held: folder }: RunWorkspace,
-  { ok, author, check }: Kept,
+  { ok, author, check, as_host }: Kept,
   signal: AbortSignal,
 ): Promise<void> {
   const { config } = sources;
@@ -92,10 +94,16 @@ async function keep(
       message: `${issue.identifier}: ${issue.title}\n\nIssue: ${issue.identifier}\n`,
       author,
     },
-    { run_id: run.run_id, signal },
+    { run_id: run.run_id, as_host, signal },
   );
   for (const path of captured.too_large.slice(0, 20))
     transcript.add('log', { message: `${path} is too large to be kept` });
+  for (const path of captured.nested.slice(0, 20))
+    transcript.add('log', { message: `${path} is a working folder of its own repository: it is not kept` });
+  if (kind === 'repository' && !captured.own_repository)
+    transcript.add('error', {
+      message: 'the repository in the folder is broken: its files are kept, its new commits are not',
+    });
   const seen = await look(repository, { captured, from, base, before: workspace.work_commit }, signal);
   const state: Omit<WorkspaceState, 'bundle'> = {
     ...seen,

@@ -10,7 +10,7 @@ import {
   parseRepositoryUrl,
   type RepositoryUrl,
 } from '@acp/kernel';
-import { GitError } from './git.ts';
+import { gitConfiguration, GitError } from './git.ts';
 
 export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts' | 'repository_known_hosts'>;
 
@@ -93,18 +93,7 @@ function byHttp({ remote, proxy_port }: Way, secret: string | null): Access {
     pairs.push([`http.${origin}/.extraHeader`, `Authorization: Basic ${encoded}`]);
     secrets.push(login, encoded, pair.slice(pair.indexOf(':') + 1));
   }
-  return { env: configuration(pairs), secrets, close: async () => undefined };
-}
-
-/** In the environment of that one process: neither among arguments nor in a file. */
-function configuration(pairs: readonly (readonly [string, string])[]): Record<string, string> {
-  return Object.fromEntries([
-    ['GIT_CONFIG_COUNT', String(pairs.length)],
-    ...pairs.flatMap(([key, value], index) => [
-      [`GIT_CONFIG_KEY_${index}`, key],
-      [`GIT_CONFIG_VALUE_${index}`, value],
-    ]),
-  ]) as Record<string, string>;
+  return { env: gitConfiguration(pairs), secrets, close: async () => undefined };
 }
 
 /** The key lies in a file for nobody else's eyes for as long as git runs: ssh takes it in no other way. */

@@ -4,6 +4,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { BRANCH_NAME } from '@acp/contract';
 import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
@@ -20,6 +21,7 @@ export interface Repository {
   list: HostList | null;
 }
 
+const isBranch = new RegExp(BRANCH_NAME);
 const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
 /** Packs from which on they are made one. */
@@ -29,8 +31,8 @@ const STAMP = 'service-fetched';
 export const KNOWN_HOSTS = 'known_hosts';
 /** Of the lock's name, beside the folder: that is exchanged for another when it is made. */
 export const LOCK = '.lock';
-/** Nobody holds a lock of git for so long. */
-const STALE_LOCK_MS = 20 * 60_000;
+/** Nobody holds a lock of git for so long, or writes nothing to a file for so long. */
+const STALE_MS = 20 * 60_000;
 
 export class RepositoryCache {
   readonly #config: CacheConfig;
@@ -144,7 +146,7 @@ export class RepositoryCache {
   async #fetch(folder: string, repository: Repository, signal: AbortSignal): Promise<void> {
     await assertRoom(this.#config);
     if ((await ageOf(folder)) === null) await this.#create(folder, signal);
-    await dropStaleLocks(folder);
+    await dropStale(folder);
     const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
     await this.remote(
       folder,
@@ -158,7 +160,9 @@ export class RepositoryCache {
       (url) => ['ls-remote', '--symref', url, 'HEAD'],
       signal,
     );
-    const [, branch = ''] = /^ref: refs\/heads\/(\S+)\s+HEAD/m.exec(head) ?? [];
+    const [, named = ''] = /^ref: refs\/heads\/(\S+)\s+HEAD/m.exec(head) ?? [];
+    // A server may say anything; what projects may not name is no branch to work from.
+    const branch = isBranch.test(named) ? named : '';
     await writeFile(join(folder, 'service-head'), branch, { mode: 0o600 });
     await writeFile(join(folder, STAMP), '', { mode: 0o600 });
     const now = new Date();
@@ -218,13 +222,14 @@ async function ageOf(folder: string): Promise<number | null> {
   return null;
 }
 
-/** A process that was killed leaves them, and git would wait for nobody. */
-async function dropStaleLocks(folder: string): Promise<void> {
+/** A process that was killed leaves them: locks, for which git would wait for nobody, and packs that were half written. */
+async function dropStale(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   for (const name of names) {
-    if (!name.endsWith('.lock') || name.startsWith('objects/')) continue;
+    const isLock = name.endsWith('.lock') && !name.startsWith('objects/');
+    if (!isLock && !/^objects\/pack\/(tmp_|\.tmp-)|^bundle-/.test(name)) continue;
     const path = join(folder, name);
     const found = await stat(path).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
+    if (found !== null && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
   }
 }

@@ -1,0 +1,140 @@
+/**
+ * What is run within walls to see what a folder holds. The files are read by a repository of this one look, whose configuration
+ * is nobody's: of the agent's own repository it takes what it stands at, its objects and, for what it knows of unchanged files,
+ * its index. None of its hooks, filters and other programs is run, not even within the walls: they could forge what is told.
+ *
+ * A `.git` that is gone, broken, or keeps a look waiting is done without: the files are then compared with what is known.
+ *
+ * Left in $OUT: `result`, lines of `name=value`; `pack`, the objects that the service does not have; `large` and `nested`, paths
+ * that were left out, each ended by NUL.
+ */
+export const CAPTURE_SCRIPT = `
+set -u
+newline='
+'
+cd "$TREE" || exit 3
+
+# Files too large to be kept, below the current folder.
+large() { find . -name .git -prune -o -type f -size "$LARGEST" -print0 2> /dev/null; }
+excluding() { sed -z 's|^\\./||; s|^|:(exclude,literal)|'; }
+submodules() { git config -f "$TREE/.gitmodules" --get-regexp '^submodule\\..*\\.path$' 2> /dev/null | cut -d ' ' -f 2-; }
+add() { git add -A --ignore-errors --pathspec-from-file="$1" --pathspec-file-nul > "$OUT/add" 2>&1; }
+
+# The agent's repositories within its own, but for submodules and what is ignored.
+find_nested() {
+  find . -path ./.git -prune -o -name .git -prune ! -path "*$newline*" -print 2> /dev/null | head -n "$MOST_NESTED" |
+    while IFS= read -r place; do
+      place=\${place#./}
+      place=\${place%.git}
+      place=\${place%/}
+      [ -n "$place" ] || continue
+      git check-ignore -q -- "$place" && continue
+      submodules | grep -qxF -- "$place" && continue
+      printf '%s\\n' "$place"
+    done
+}
+
+# Of a repository within git would keep a name alone: its files become files of the whole.
+add_nested() {
+  git rm -r --cached -q --ignore-unmatch -- ":(literal)$1" || return 1
+  # A linked working folder, whose files are another branch's.
+  [ -d "$1/.git" ] && [ ! -L "$1/.git" ] || return 1
+  tree=$(
+    cd "$1" || exit 1
+    export GIT_WORK_TREE="$PWD" GIT_INDEX_FILE="$OUT/nested-index"
+    rm -f "$GIT_INDEX_FILE"
+    {
+      printf '.\\0'
+      large | excluding
+      while IFS= read -r other; do
+        case "$other" in "$1"/*) printf ':(exclude,literal)%s\\0' "\${other#"$1"/}" ;; esac
+      done < "$OUT/places"
+    } > "$OUT/nested-paths"
+    add "$OUT/nested-paths"
+    [ $? -lt 128 ] && git write-tree
+  ) || return 1
+  git read-tree --prefix="$1/" "$tree"
+}
+
+look() {
+  git init -q --bare --template= "$OUT/own.git" || exit 3
+  export GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE" GIT_INDEX_FILE="$OUT/index"
+  git config core.bare false
+  [ -z "$head" ] || git update-ref --no-deref HEAD "$head" || exit 3
+  large > "$OUT/all-large"
+  [ "$(tr -dc '\\0' < "$OUT/all-large" | wc -c)" -le "$MOST_LARGE" ] ||
+    { echo "more than $MOST_LARGE files are too large to be kept"; exit 7; }
+  head -z -n 20 "$OUT/all-large" > "$OUT/large"
+  find_nested > "$OUT/places"
+  { printf '.\\0'; excluding < "$OUT/all-large"; tr '\\n' '\\0' < "$OUT/places" | excluding; } > "$OUT/paths"
+  add "$OUT/paths"
+  if [ $? -ge 128 ]; then
+    # An index that is broken, or files that are not in the encoding that attributes promise.
+    rm -f "$OUT/index"
+    mkdir -p "$OUT/own.git/info" && echo '* !working-tree-encoding' > "$OUT/own.git/info/attributes"
+    [ -z "$head" ] || git read-tree "$head" || exit 4
+    add "$OUT/paths"
+    # What can't be read is left out; anything worse would store the files as they were, or as gone.
+    [ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
+  fi
+  while IFS= read -r place; do
+    add_nested "$place" || printf '%s\\0' "$place" >> "$OUT/nested"
+  done < "$OUT/places"
+  tree=$(git write-tree) || exit 4
+  work=$head
+  if [ -z "$head" ]; then
+    [ "$tree" = 4b825dc642cb6eb9a060e54bf8d69288fbee4904 ] || work=$(printf '%s' "$MESSAGE" | git commit-tree "$tree") || exit 5
+  elif [ "$(git rev-parse "$head^{tree}")" != "$tree" ]; then
+    work=$(printf '%s' "$MESSAGE" | git commit-tree "$tree" -p "$head") || exit 5
+  fi
+}
+
+pack() {
+  [ -n "$work" ] && [ "$work" != "$BASE" ] || return 0
+  printf '%s\\n' "$work" \${BASE:+"^$BASE"} | git pack-objects -q --revs --thin --stdout > "$OUT/pack" || exit 6
+}
+
+tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; } > "$OUT/result"; }
+
+# With the agent's repository.
+look_with() {
+  dir="$TREE/.git"
+  own=yes
+  # A pipe would keep git waiting, and a link leads to one, or to a device.
+  [ -z "$(find "$dir" -path "$dir/hooks" -prune -o \\( -type p -o -type l -o -type b -o -type c \\) -print -quit)" ] || exit 8
+  # Nobody is at work any more: a lock is of a program that was ended.
+  find "$dir" -maxdepth 1 -name '*.lock' -delete
+  find "$dir/refs" -maxdepth 8 -name '*.lock' -delete
+  head=$(git --git-dir="$dir" rev-parse -q --verify 'HEAD^{commit}') || exit 8
+  [ \${#head} = 40 ] || exit 8
+  [ -z "$(find "$dir/index" -maxdepth 0 -type f -size -524288k)" ] || cp "$dir/index" "$OUT/index"
+  export GIT_OBJECT_DIRECTORY="$dir/objects"
+  look
+  pack
+  if [ "$work" != "$head" ] && [ "$COMMIT" = yes ]; then
+    git --git-dir="$dir" update-ref -m 'what the run left' HEAD "$work" "$head" &&
+      rm -f "$dir/index" && cp "$OUT/index" "$dir/index" && head=$work
+  fi
+  tell
+}
+
+look_without() {
+  own=no
+  head=$KNOWN
+  look
+  pack
+  [ "$COMMIT" != yes ] || head=$work
+  tell
+}
+
+export GIT_ALTERNATE_OBJECT_DIRECTORIES="$OBJECTS"
+size=$(timeout 20 du -sk . 2> /dev/null | cut -f 1)
+[ "\${PART:-}" != own ] || { look_with; exit 0; }
+if [ "$KIND" = repository ] && [ -d .git ] && [ ! -L .git ]; then
+  PART=own timeout -k 1 "$OWN_SEC" /bin/sh -c 'eval "$SERVICE_SCRIPT"'
+  code=$?
+  [ $code != 0 ] && [ $code != 7 ] || exit $code
+  find "$OUT" -mindepth 1 -delete
+fi
+look_without
+`;
