@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { migrationStatus, openDatabase, partitionEvents } from '@acp/db';
+import { migrationStatus, openDatabase, partitionEvents, partitionTranscripts } from '@acp/db';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
 import { killServices, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
@@ -91,6 +91,12 @@ const commit = releasedCommit();
       { code: 0, signal: null },
     ]);
     await more(second, 40);
+    // What they do a day later.
+    await database.pool.query("update transcript_parts set began_at = began_at - interval '25 hours'");
+    await Promise.all([partitionTranscripts(database, new AbortController().signal), more(second, 40)]);
+    const { rows: parts } = await database.pool.query(
+      `select part, (select count(*)::int from run_events e where e.part = p.part) > 0 as used from transcript_parts p order by part`,
+    );
     await second.stop();
     await restOf(server.url);
 
@@ -103,6 +109,7 @@ const commit = releasedCommit();
       what: 'every issue on the live stream',
     });
     expect(readers[0]!.resets() + readers[1]!.resets()).toBe(0);
+    expect(parts).toMatchObject([{ part: 0, used: true }, { part: 1 }]);
     const errors = [...old, ...young].flatMap(({ log }) => log.filter(({ level }) => level === 'error'));
     expect(errors).toEqual([]);
     process.stdout.write(

@@ -1,5 +1,6 @@
 import { deleteEventsBefore, dropOutlivedEvents, lowestEvents } from '@acp/core';
-import { type Database, isLockTimeout, transaction } from '@acp/db';
+import { type Database, transaction } from '@acp/db';
+import { laterIfBusy } from './forget-runs.ts';
 
 const BATCH = 2000;
 
@@ -16,10 +17,4 @@ export async function forgetEvents(database: Database, days: number, signal: Abo
   const kept = lowest?.wide === true ? days + 1 : days;
   let deleted = BATCH;
   while (deleted === BATCH && !signal.aborted) deleted = await deleteEventsBefore(database.db, kept, BATCH);
-}
-
-/** Somebody reads the table for long: the next look will find it free. */
-function laterIfBusy(err: unknown): false {
-  if (isLockTimeout(err)) return false;
-  throw err;
 }

@@ -174,7 +174,7 @@ describe('the timers', () => {
     const [lost, old] = [newId(), newId()];
     await tx.insert(schema.heartbeat_runs).values([
       { ...base, id: lost, status: 'running', claimed_by: 'gone', fence: 1, lease_expires_at: past(1) },
-      { ...base, id: old, status: 'succeeded', finished_at: past(91) },
+      { ...base, id: old, status: 'succeeded', finished_at: past(102) },
     ]);
     const quiet = { ...context, logger: { ...context.logger, warn: () => undefined } };
     await tick(quiet, 'due-work');

@@ -1,7 +1,6 @@
 // Everything that happens because time passes. Each is safe with several schedulers at once: rows are locked and
 // skipped, or the statement decides by itself.
 import {
-  deleteDeliveriesBefore,
   deleteOldAccountMails,
   deleteOldAlerts,
   deleteOldChannelTraffic,
@@ -9,27 +8,15 @@ import {
   deleteExpiredLinks,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
-  deleteMcpCallsBefore,
-  deletePeerCallsBefore,
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
-  deleteRoutineRunsBefore,
-  deleteOldKeyAddresses,
-  deleteRefusalsBefore,
-  deleteRunsBefore,
-  deleteSecurityEventsBefore,
-  deleteTaskWebhooksOfEnded,
-  EVENTS_KEPT_DAYS,
   deleteUnapprovedWorkers,
-  forgetJobRuns,
-  forgetPluginEvents,
   getSetting,
   isBackupRunning,
   noteOffline,
   proposeFindings,
   purgeOutlived,
   purgeOutlivedSubagent,
-  SECURITY_EVENTS_KEPT_DAYS,
   storeTicks,
   sweepBudgets,
   sweepCouncils,
@@ -43,17 +30,16 @@ import {
   sweepUnsettled,
   sweepWaitingChats,
   sweepWakeups,
-  switchOffOverfull,
   warnOfExpiringKeys,
   watchPromotions,
 } from '@acp/core';
-import { type Listener, partitionEvents, type SignalChannel, signalChannels, transaction } from '@acp/db';
+import { type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import { lookAround, reportProcess } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext, TimerRow } from './context.ts';
-import { forgetEvents } from './forget-events.ts';
+import { retentionTimers } from './retention-timers.ts';
 import { runDueWork } from './run-due-work.ts';
 import { sweepFiles, sweepProcesses } from './programs/stray-processes.ts';
 import { sweepPlugins } from './plugins/sweep-plugins.ts';
@@ -61,9 +47,6 @@ import { folderTimers } from './workspaces/folder-timers.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { knowledgeTimers } from './knowledge/knowledge-timers.ts';
 import { Timer } from './timer.ts';
-
-const RUN_BATCH = 200;
-const EVENT_BATCH = 2000;
 
 export const timerTable: readonly TimerRow[] = [
   // One statement for all that is due to the second. Nothing that an idle instance feels: it rests until the next moment.
@@ -192,15 +175,8 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'backups', interval_sec: 20, work: makeDueBackup },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
-  { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },
-  {
-    name: 'event-partitions',
-    interval_sec: 300,
-    work: async ({ database }, signal) => partitionEvents(database, signal),
-  },
-  { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
   { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
-  { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
+  ...retentionTimers,
 ];
 
 /** Of others' doings, what never makes anything due. */
@@ -249,52 +225,6 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let more = true;
   while (more && !signal.aborted) more = await transaction(database, async (tx) => warnOfExpiringKeys(tx));
-}
-
-async function deleteOldSecurityEvents(
-  { database: { db } }: TimerContext,
-  signal: AbortSignal,
-): Promise<void> {
-  const days = (await getSetting(db, 'security_event_retention_days')) ?? SECURITY_EVENTS_KEPT_DAYS;
-  let deleted = EVENT_BATCH;
-  while (deleted === EVENT_BATCH && !signal.aborted)
-    deleted = await deleteSecurityEventsBefore(db, days, EVENT_BATCH);
-  await deleteOldKeyAddresses(db, days);
-}
-
-/** Events and what webhooks made of them, in bites: a busy instance makes a lot in five minutes. */
-async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
-  const { db } = database;
-  const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
-  await forgetEvents(database, days, signal);
-  const forgetters = [
-    deleteDeliveriesBefore,
-    deleteTaskWebhooksOfEnded,
-    deleteMcpCallsBefore,
-    deletePeerCallsBefore,
-  ];
-  for (const forgetBatch of forgetters) {
-    let deleted = EVENT_BATCH;
-    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
-  }
-  await transaction(database, async (tx) => switchOffOverfull(tx));
-  for (const forgetBatch of [forgetPluginEvents, forgetJobRuns]) {
-    let deleted = EVENT_BATCH;
-    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, EVENT_BATCH);
-  }
-}
-
-/** In small bites, so that no statement holds rows for long. */
-async function deleteOldRuns({ database: { db }, config }: TimerContext, signal: AbortSignal): Promise<void> {
-  const days = (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
-  let deleted = RUN_BATCH;
-  while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);
-  deleted = RUN_BATCH;
-  while (deleted === RUN_BATCH && !signal.aborted)
-    deleted = await deleteRoutineRunsBefore(db, days, RUN_BATCH);
-  deleted = EVENT_BATCH;
-  while (deleted === EVENT_BATCH && !signal.aborted)
-    deleted = await deleteRefusalsBefore(db, days, EVENT_BATCH);
 }
 
 /** How long things lie in the trash where no setting says otherwise (decisions 7.6). */

@@ -58,6 +58,16 @@ beforeAll(async () => {
   await database.pool.query(`update event_sequence set last = 249999`);
   await database.pool.query(`insert into outbox (type, data) values ('issue_updated', '{}')`);
   await database.pool.query('select sequence_outbox(10)');
+  // So does the part of its transcripts.
+  await database.pool.query('insert into transcript_parts (part) values (2), (3)');
+  await database.pool.query('select make_transcript_parts()');
+  await database.pool.query(
+    `with run as (
+      insert into heartbeat_runs (company_id, agent_id, wake_reason, adapter_type) values ($1, $2, 'manual', 'llm')
+      returning id, transcript_part
+    ) insert into run_events (run_id, seq, kind, payload, part) select id, 1, 'output', '{"text": "Tides"}', transcript_part from run`,
+    [company.id, agent.id],
+  );
   storage = new LocalStorage(place('storage'));
   for (const [name, bytes] of [
     ['attachments/a/one', 3_000_000],

@@ -7,6 +7,15 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { listTables, quoted } from './tables.ts';
 
+/** A backup may have been made before there were partitions. */
+const rooms: Readonly<Record<string, { made_by: string; statement: string }>> = {
+  events: {
+    made_by: 'make_room_for_events(bigint)',
+    statement: 'select make_room_for_events(last) from event_sequence',
+  },
+  run_events: { made_by: 'make_transcript_parts()', statement: 'select make_transcript_parts()' },
+};
+
 /** One COPY for each table, so that rows may refer to later rows of their own table. */
 export class TableLoader {
   readonly #client: Client;
@@ -36,7 +45,7 @@ export class TableLoader {
       this.#current = undefined;
     }
     if (table === null) return;
-    if (this.#current === undefined && table === 'events') await this.#makeRoomForEvents();
+    if (this.#current === undefined) await this.#makeRoom(table);
     this.#current ??= this.#begin(table);
     const { copy, done } = this.#current;
     if (!copy.write(piece)) await Promise.race([once(copy, 'drain'), done]);
@@ -50,13 +59,15 @@ export class TableLoader {
         await this.#client.query('select setval($1::regclass, $2::bigint)', [quoted(name), last_value]);
   }
 
-  /** Their numbers reach further than the partitions of a new instance. The row of the last one has come already. */
-  async #makeRoomForEvents(): Promise<void> {
+  /** The rows of tables that are partitioned reach further than in a new instance. What tells how far has come already. */
+  async #makeRoom(table: string): Promise<void> {
+    const of = rooms[table];
+    if (of === undefined) return;
     const { rows } = await this.#client.query<{ there: boolean }>(
-      `select to_regprocedure('make_room_for_events(bigint)') is not null as there`,
+      'select to_regprocedure($1) is not null as there',
+      [of.made_by],
     );
-    if (rows[0]?.there !== true) return;
-    await this.#client.query('select make_room_for_events(last) from event_sequence');
+    if (rows[0]?.there === true) await this.#client.query(of.statement);
   }
 
   #begin(table: string): { table: string; copy: Writable; done: Promise<void> } {

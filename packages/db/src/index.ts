@@ -13,6 +13,7 @@ export type { Listener, ListenerOptions } from './listener.ts';
 export { migrate, migrationHashes, migrationsFolder, migrationStatus } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { partitionEvents, partitionStep } from './partition-events.ts';
+export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';
 export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isLockTimeout, isRefusal, isUniqueViolation } from './errors.ts';

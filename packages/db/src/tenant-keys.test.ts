@@ -28,6 +28,7 @@ const ofInstance = [
   'scheduler_ticks',
   'setup_tokens',
   'storage_orphans',
+  'transcript_parts',
   'users',
   'workers',
 ];

@@ -53,7 +53,7 @@ const stuckRuns: ConditionReader = async (tx) => {
       select r.company_id, 'silent' from heartbeat_runs r
       where r.status = 'running' and r.lease_expires_at >= now()
         and r.started_at < now() - make_interval(mins => ${SILENT_MINUTES})
-        and coalesce((select e.created_at from run_events e where e.run_id = r.id order by e.seq desc limit 1),
+        and coalesce((select e.created_at from run_events e where e.run_id = r.id and e.part = r.transcript_part order by e.seq desc limit 1),
           r.started_at) < now() - make_interval(mins => ${SILENT_MINUTES})
       union all
       select r.company_id, 'waiting' from heartbeat_runs r

@@ -189,7 +189,7 @@ describe('retention', () => {
     const live = await queued();
     expect(await deleteRunsBefore(database.db, 90, 10)).toBe(0);
     await database.db.execute(sql`
-      update heartbeat_runs set finished_at = finished_at - interval '91 days', created_at = created_at - interval '91 days'`);
+      update heartbeat_runs set finished_at = finished_at - interval '102 days', created_at = created_at - interval '102 days'`);
     expect(await deleteRunsBefore(database.db, 90, 0)).toBe(0);
     expect(await deleteRunsBefore(database.db, 90, 10)).toBe(1);
     expect(await rowOf(run.id)).toBeUndefined();

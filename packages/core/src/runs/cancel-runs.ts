@@ -64,8 +64,8 @@ async function cancelWhere(tx: Tx, which: SQL, reason: string): Promise<RunRow[]
       from live where r.id = live.id
       returning r.*
     ), ending as (
-      insert into run_events (run_id, seq, kind, payload)
-      select id, 1, 'status', '{"status": "cancelled"}' from called_off where status = 'cancelled'
+      insert into run_events (run_id, seq, kind, payload, part)
+      select id, 1, 'status', '{"status": "cancelled"}', transcript_part from called_off where status = 'cancelled'
     )
     select * from called_off`);
   return rows.map(runRow);

@@ -2,7 +2,7 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
-import { readable } from './read-runs.ts';
+import { ofRun, readable } from './read-runs.ts';
 import type { RunRow } from './types.ts';
 
 const { heartbeat_runs, run_events } = schema;
@@ -49,6 +49,6 @@ export async function readRunText(tx: Tx, reader: Actor, run_id: string): Promis
   const { rows } = await tx.execute<{ text: string | null }>(sql`
     select left(string_agg(said, '' order by seq), ${TEXT}) as text from (
       select seq, case when kind = 'output' then payload ->> 'text' else E'\n\n' end as said from ${run_events}
-      where run_id = ${run_id} and kind in ('output', 'prompt') and ${readable(reader)} order by seq limit ${PIECES}) piece`);
+      where ${ofRun(run_id)} and kind in ('output', 'prompt') and ${readable(reader)} order by seq limit ${PIECES}) piece`);
   return rows[0]?.text?.trim() ?? '';
 }

@@ -11,9 +11,9 @@ export async function forgetRuns(tx: Tx, subject_id: string | null): Promise<voi
     with ended as (
       update heartbeat_runs set summary = null
       where subject_id = ${subject_id} and kind <> 'heartbeat' and finished_at is not null
-      returning id
+      returning id, transcript_part
     ), actions as (
       update run_actions set args = '{}', result = null, error = null from ended where run_id = ended.id
     )
-    delete from run_events using ended where run_id = ended.id`);
+    delete from run_events using ended where run_id = ended.id and part = ended.transcript_part`);
 }

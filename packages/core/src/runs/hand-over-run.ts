@@ -57,7 +57,7 @@ export async function takeBackRun(
     returning r.*, ${holderColumns},
       (select coalesce(max(d.ordinal), 0) + 1 from run_actions d where d.run_id = r.id) as next_ordinal,
       exists (select from run_actions d where d.run_id = r.id and d.mutating and d.ok) as applied,
-      (select coalesce(max(e.seq), 0) + 1 from run_events e where e.run_id = r.id) as next_seq`);
+      (select coalesce(max(e.seq), 0) + 1 from run_events e where e.run_id = r.id and e.part = r.transcript_part) as next_seq`);
   const [raw] = rows;
   if (raw === undefined) return undefined;
   return {
@@ -112,15 +112,21 @@ export async function noteOnHandedOverRuns(tx: Tx, notes: readonly RunNote[]): P
   const entries = notes
     .filter(({ run_id }) => runs.has(run_id))
     .flatMap(({ run_id, events }) =>
-      events.map(({ kind, payload }, place) => ({ run_id, place, kind, payload })),
+      events.map(({ kind, payload }, place) => ({
+        run_id,
+        part: runs.get(run_id)!.transcript_part,
+        place,
+        kind,
+        payload,
+      })),
     );
   if (entries.length === 0) return new Set(runs.keys());
   const { rows } = await tx.execute<{ run_id: string; from: number; to: number }>(sql`
     with entry as (
-      insert into run_events (run_id, seq, kind, payload)
-      select e.run_id, coalesce(last.seq, 0) + 1 + e.place, e.kind, e.payload
-      from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, place int, kind text, payload jsonb)
-      cross join lateral (select max(seq) as seq from run_events o where o.run_id = e.run_id) last
+      insert into run_events (run_id, seq, kind, payload, part)
+      select e.run_id, coalesce(last.seq, 0) + 1 + e.place, e.kind, e.payload, e.part
+      from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, part int, place int, kind text, payload jsonb)
+      cross join lateral (select max(seq) as seq from run_events o where o.run_id = e.run_id and o.part = e.part) last
       returning run_id, seq
     )
     select run_id, min(seq) as "from", max(seq) as "to" from entry group by run_id`);

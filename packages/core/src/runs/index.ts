@@ -1,5 +1,5 @@
 /**
- * The kernel of execution. Owns `heartbeat_runs`, `run_events` and `run_actions`, and knows no subject: what a run is
+ * The kernel of execution. Owns `heartbeat_runs`, `run_events` with their parts and `run_actions`, and knows no subject: what a run is
  * about says its kind (`run-kinds.ts`). The run row is the queue, its lease is liveness, its fence the right to write
  * (decisions 8.1). Invariants: every path to a run goes through `admitRuns`, every end of one that had begun through
  * `endRun`; one live run per live key; at most `max_concurrent_runs` running per agent; what an ended or swept run still
@@ -41,6 +41,7 @@ export type { RunStep } from './read-steps.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';
+export { beginTranscriptPart, dropOutlivedTranscripts } from './transcript-parts.ts';
 export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';
 export type { RunEventBatch } from './run-events.ts';

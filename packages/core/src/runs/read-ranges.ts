@@ -27,7 +27,8 @@ export async function listTranscriptRanges(
     select e.run_id, r.company_id, r.topic, r.admins_only, r.private_to_user_id, e.seq, e.kind, e.payload, e.created_at
     from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(run_id uuid, company_id uuid, topic text, admins_only boolean,
       private_to_user_id uuid, "from" int, "to" int)
-    join run_events e on e.run_id = r.run_id and e.seq between r."from" and r."to"
+    join heartbeat_runs h on h.id = r.run_id
+    join run_events e on e.run_id = h.id and e.part = h.transcript_part and e.seq between r."from" and r."to"
     order by e.run_id, e.seq`);
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }

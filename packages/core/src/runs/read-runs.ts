@@ -1,7 +1,7 @@
 import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
-import { and, asc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { presentRun, presentRunEvent } from './present.ts';
 import type { RunRow } from './types.ts';
 
@@ -91,11 +91,16 @@ export async function listRunEvents(
   const listing = tx
     .select()
     .from(run_events)
-    .where(and(eq(run_events.run_id, run_id), gt(run_events.seq, query.after ?? 0), readable(reader)))
+    .where(and(ofRun(run_id), gt(run_events.seq, query.after ?? 0), readable(reader)))
     .orderBy(asc(run_events.seq))
     .limit(Math.min(query.limit ?? 200, 1000));
   const { rows } = await readWithinBytes(tx, listing);
   return rows.map(presentRunEvent);
+}
+
+/** The entries of one run, in the one partition that has them. */
+export function ofRun(run_id: string): SQL {
+  return sql`${run_events.run_id} = ${run_id} and ${run_events.part} = (select o.transcript_part from heartbeat_runs o where o.id = ${run_id})`;
 }
 
 /** `mayReadRun` of the run that the entry belongs to. */

@@ -1,7 +1,7 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { readable } from './read-runs.ts';
+import { ofRun, readable } from './read-runs.ts';
 
 const { run_events } = schema;
 
@@ -42,7 +42,7 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
     from (
       select seq, kind, payload @> '{"ok": false}' as failed, extract(epoch from created_at)::float8 * 1000 as at,
         count(*) filter (where kind = 'prompt') over (order by seq) as turn
-      from ${run_events} where run_id = ${run_id} and ${readable(reader)}
+      from ${run_events} where ${ofRun(run_id)} and ${readable(reader)}
     ) entry group by turn order by turn limit ${MOST_STEPS}`);
   return rows;
 }

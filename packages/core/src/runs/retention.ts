@@ -1,16 +1,18 @@
-import { type Tx, schema } from '@acp/db';
-import { asc, inArray, lt, sql } from 'drizzle-orm';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { widthOfPart } from './transcript-parts.ts';
 
-const { heartbeat_runs } = schema;
-
-/** Forgets runs that ended more than `days` ago, with their transcripts, oldest first. @returns how many, at most `limit`. */
+/**
+ * Forgets runs that ended more than `days` ago, oldest first. Their transcripts have been dropped with their part as a rule, for which
+ * they wait; not for long, where others of the part took longer. @returns how many, at most `limit`.
+ */
 export async function deleteRunsBefore(tx: Tx, days: number, limit: number): Promise<number> {
-  const old = tx
-    .select({ id: heartbeat_runs.id })
-    .from(heartbeat_runs)
-    .where(lt(heartbeat_runs.finished_at, sql`now() - make_interval(days => ${days})`))
-    .orderBy(asc(heartbeat_runs.finished_at))
-    .limit(limit);
-  const result = await tx.delete(heartbeat_runs).where(inArray(heartbeat_runs.id, old));
+  const result = await tx.execute(sql`
+    delete from heartbeat_runs where id in (
+      select r.id from heartbeat_runs r
+      where r.finished_at < now() - make_interval(days => ${days})
+        and (r.finished_at < now() - make_interval(days => ${days}) - 1.5 * ${widthOfPart(days)}
+          or not exists (select from transcript_parts p where p.part = r.transcript_part and p.part > 0))
+      order by r.finished_at limit ${limit})`);
   return result.rowCount ?? 0;
 }

@@ -72,14 +72,14 @@ async function insertHeld(
     with lease as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(leases)}::jsonb) as l(run_id uuid, fence bigint)
     ), held as materialized (
-      select r.id from lease join heartbeat_runs r on r.id = lease.run_id
+      select r.id, r.transcript_part from lease join heartbeat_runs r on r.id = lease.run_id
       where r.fence = lease.fence and r.status = 'running' for no key update of r ${whenLocked}
     ), entry as (
-      insert into run_events (run_id, seq, kind, payload)
-      select held.id, e.seq, e.kind, e.payload
+      insert into run_events (run_id, seq, kind, payload, part)
+      select held.id, e.seq, e.kind, e.payload, held.transcript_part
       from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, seq int, kind text, payload jsonb)
       join held on held.id = e.run_id
-      on conflict (run_id, seq) do nothing
+      on conflict do nothing
     )
     select id from held`);
   return new Set(rows.map(({ id }) => id));
@@ -102,7 +102,7 @@ export async function appendRunEvents(
 /**
  * The last entries of a run as a part of the statement that ends it: what its holder still had, why it failed, and its
  * status. Numbered on from the holder's own, or from what is stored where nobody holds the run any more.
- * @param ended relation of that statement with the columns `id` and `status`
+ * @param ended relation of that statement with the columns `id`, `status` and `transcript_part`
  */
 export function insertLastEvents(
   ended: string,
@@ -112,10 +112,10 @@ export function insertLastEvents(
   const run = sql.identifier(ended);
   const first = batch
     ? sql`${batch.first_seq}::int - 1`
-    : sql`coalesce((select max(seq) from run_events where run_id = ${run}.id), 0)`;
+    : sql`coalesce((select max(seq) from run_events e where e.run_id = ${run}.id and e.part = ${run}.transcript_part), 0)`;
   return sql`
-    insert into run_events (run_id, seq, kind, payload)
-    select ${run}.id, ${first} + row_number() over (order by e.place), e.kind, e.payload
+    insert into run_events (run_id, seq, kind, payload, part)
+    select ${run}.id, ${first} + row_number() over (order by e.place), e.kind, e.payload, ${run}.transcript_part
     from ${run} cross join lateral (
       select place, kind, payload
       from jsonb_to_recordset(${storableJson(placed(batch?.events ?? []))}::jsonb) as e(place int, kind text, payload jsonb)
@@ -125,7 +125,7 @@ export function insertLastEvents(
       union all
       select 1000002, 'status', jsonb_build_object('status', ${run}.status)
     ) e
-    on conflict (run_id, seq) do nothing
+    on conflict do nothing
     returning seq`;
 }
 

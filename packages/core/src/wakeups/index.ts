@@ -16,6 +16,7 @@ export {
   consumeWakeupsOf,
   returnWakeups,
 } from './pending.ts';
+export { deleteWakeupsBefore } from './retention.ts';
 export { startDueHeartbeats, sweepWakeups } from './timers.ts';
 export { presentWakeup } from './present.ts';
 export type { WakeupRow } from './present.ts';

@@ -13,7 +13,13 @@ import {
 import { openQueue, type Queue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { putSetting } from '../settings/index.ts';
-import { bindWakeups, requestWakeups, startDueHeartbeats, sweepWakeups } from './index.ts';
+import {
+  bindWakeups,
+  deleteWakeupsBefore,
+  requestWakeups,
+  startDueHeartbeats,
+  sweepWakeups,
+} from './index.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
@@ -123,5 +129,32 @@ describe('sweepWakeups', () => {
     expect(await sweep()).toBe(0);
     await putSetting(database.db, 'runs_paused', false);
     expect(await sweep()).toBe(1);
+  });
+});
+
+describe('deleteWakeupsBefore', () => {
+  it('forgets what was consumed or called off long ago, some at a time, and nothing that waits', async () => {
+    const agents = await Promise.all(
+      [1, 2].map(async () => createAgent(database.db, await createCompany(database.db))),
+    );
+    for (const { id, company_id } of agents)
+      await database.pool.query(
+        `insert into wakeup_requests (company_id, agent_id, reason, status, created_at)
+          select $1, $2, 'manual', status, now() - age * interval '1 day'
+          from (values ('consumed', 91), ('cancelled', 92), ('consumed', 89), ('pending', 95)) w(status, age)`,
+        [company_id, id],
+      );
+    expect(await deleteWakeupsBefore(database.db, 90, 3)).toBe(3);
+    expect(await deleteWakeupsBefore(database.db, 90, 3)).toBe(1);
+    const { rows } = await database.pool.query(
+      'select status from wakeup_requests where agent_id = any ($1) order by 1',
+      [agents.map(({ id }) => id)],
+    );
+    expect(rows.map(({ status }: { status: string }) => status)).toEqual([
+      'consumed',
+      'consumed',
+      'pending',
+      'pending',
+    ]);
   });
 });

@@ -62,6 +62,8 @@ export const heartbeat_runs = pgTable(
     cancel_requested_at: instant(),
     /** Since when somebody outside of the schedulers works on it; its result may be brought at any time. */
     handed_over_at: instant(),
+    /** Where its transcript lies. Migrations make the last part the default: who inserts a run need not know of it. */
+    transcript_part: integer().notNull().default(0),
     created_at: createdAt(),
     started_at: instant(),
     finished_at: instant(),
@@ -100,7 +102,10 @@ export const heartbeat_runs = pgTable(
   ],
 );
 
-/** Transcript entries, numbered from 1 within the run by its lease holder. */
+/**
+ * Transcript entries, numbered from 1 within the run by its lease holder. Partitioned by the part of their run, which dates from its
+ * beginning (docs/adr/0040): each partition has the primary key, the whole has none.
+ */
 export const run_events = pgTable(
   'run_events',
   {
@@ -111,9 +116,17 @@ export const run_events = pgTable(
     kind: text().notNull(),
     payload: jsonb().notNull(),
     created_at: createdAt(),
+    /** `transcript_part` of the run. */
+    part: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.run_id, t.seq] })],
 );
+
+/** Spans of time one after another, each with its partition of `run_events`, which goes when all of its runs have gone. */
+export const transcript_parts = pgTable('transcript_parts', {
+  part: integer().primaryKey(),
+  began_at: createdAt(),
+});
 
 /** One row per applied verb: the proof that it is not applied twice (decisions 8.3). */
 export const run_actions = pgTable(
