@@ -176,6 +176,18 @@ describe('what a peer answers', () => {
       expect(readRemote({ result })).toMatchObject({ state: 'completed', said });
   });
 
+  it('tells its cost in the protocol’s spelling of names, in that of earlier releases, or in both at once', () => {
+    const usageOf = (usage: unknown) =>
+      readRemote({ result: { id: 't', status: { state: 'working' }, metadata: { usage } } }).usage;
+    const cost = { cost_usd: 1.5, input_tokens: 10, output_tokens: 5 };
+    expect(usageOf({ costUsd: 1.5, inputTokens: 10, outputTokens: 5 })).toEqual(cost);
+    expect(usageOf(cost)).toEqual(cost);
+    expect(usageOf({ costUsd: 1.5, cost_usd: 9, input_tokens: 10, outputTokens: 5 })).toEqual(cost);
+    expect(usageOf({ costUsd: 1.5 })).toEqual({ cost_usd: 1.5, input_tokens: 0, output_tokens: 0 });
+    for (const nothing of [undefined, null, {}, { costUsd: -1 }, { costUsd: '1' }, { total: 1 }])
+      expect(usageOf(nothing)).toBeNull();
+  });
+
   it('harms nobody: links of other schemes are dropped, unknown states are work, the rest is refused', () => {
     const artifacts = [{ name: 'A\0', parts: [{ url: 'javascript:alert(1)' }] }];
     const odd = { id: 't', status: { state: 'constructor' }, artifacts };

@@ -15,6 +15,7 @@ export * from './channel-messages.ts';
 export * from './mcp-servers.ts';
 export { mcpProgramLease } from './mcp-server-commands.ts';
 export * from './federation.ts';
+export * from './peer-answers.ts';
 export * from './event-patterns.ts';
 export * from './events.ts';
 export * from './settings.ts';

@@ -1,4 +1,12 @@
-import { boundedText, connectionFailure, invalid, ServiceError, unavailable } from '@acp/kernel';
+import {
+  boundedText,
+  connectionFailure,
+  invalid,
+  isNestedDeeper,
+  MAX_JSON_DEPTH,
+  ServiceError,
+  unavailable,
+} from '@acp/kernel';
 
 /** Bytes of an answer. */
 const LONGEST_ANSWER = 2_000_000;
@@ -46,6 +54,7 @@ export async function fetchJson(
 const isRpcError = (text: string): boolean => text.startsWith('{') && text.includes('"jsonrpc"');
 
 function parsed(text: string): unknown {
+  if (isNestedDeeper(text, MAX_JSON_DEPTH)) throw invalid('its answer is nested too deeply');
   try {
     return JSON.parse(text) as unknown;
   } catch {

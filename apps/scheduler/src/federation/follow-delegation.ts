@@ -10,6 +10,7 @@ import {
   openNotifications,
   peerKey,
   type PeerRow,
+  putOffDelegation,
   recordCall,
   recordFailure,
   takeCall,
@@ -33,12 +34,20 @@ export async function followDelegation(
   try {
     await step(parts, peer, delegation, signal);
   } catch (error) {
+    // Given up half-way: whoever takes the next step finds it as it was.
+    if (signal.aborted) throw error;
+    await transaction(database, async (tx) => {
+      if (!(error instanceof ServiceError))
+        await recordFailure(tx, delegation, 'its answer could not be taken in', false);
+      else if (error.kind === 'rate_limited') await putOffDelegation(tx, delegation, error.message);
+      // What is not known there any more, or was refused as such, will not be otherwise the next time.
+      else await recordFailure(tx, delegation, error.message, isHopeless(error));
+    });
     if (!(error instanceof ServiceError)) throw error;
-    // What is not known there any more, or never was understood, will not be.
-    const hopeless = error.kind === 'not_found';
-    await transaction(database, async (tx) => recordFailure(tx, delegation, error.message, hopeless));
   }
 }
+
+const isHopeless = ({ kind }: ServiceError): boolean => kind === 'not_found' || kind === 'conflict';
 
 async function step(
   parts: PeerParts,
@@ -50,7 +59,10 @@ async function step(
   const { remote_task_id, dialect, context_id } = delegation;
   const isFirst = dialect === '1.0';
   const call = async (method: readonly [string, string], params: object) =>
-    readRemote(await request(parts, peer, delegation, method[isFirst ? 1 : 0], params, signal));
+    readRemote(
+      await request(parts, peer, delegation, method[isFirst ? 1 : 0], params, signal),
+      remote_task_id,
+    );
   const issue = await findIssue(database.db, delegation.issue_id);
   if (issue === undefined || issue.status === 'cancelled' || issue.status === 'done') {
     if (remote_task_id !== null && issue?.status !== 'done')
@@ -68,19 +80,24 @@ async function step(
       await askForNotifications(parts, peer, delegation, remote.task_id, signal);
     return;
   }
+  const look = async () => call(['tasks/get', 'GetTask'], { id: remote_task_id });
   const words = await wordsToForward(database.db, delegation);
-  const remote =
-    words === null
-      ? await call(['tasks/get', 'GetTask'], { id: remote_task_id })
-      : await call(
-          SEND,
-          message(isFirst, words.message_id, words.text, {
-            taskId: remote_task_id,
-            ...depthMetadata(delegation.depth),
-            ...(context_id && { contextId: context_id }),
-          }),
-        );
-  await transaction(database, async (tx) => applyRemote(tx, delegation, remote, words?.up_to));
+  if (words === null) {
+    const remote = await look();
+    return transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+  }
+  const of = { taskId: remote_task_id, ...depthMetadata(delegation.depth) };
+  try {
+    const about = { ...of, ...(context_id && { contextId: context_id }) };
+    const remote = await call(SEND, message(isFirst, words.message_id, words.text, about));
+    await transaction(database, async (tx) => applyRemote(tx, delegation, remote, { up_to: words.up_to }));
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
+    // It takes no words, for the task has ended meanwhile or is at work: that is no end of the task.
+    const remote = await look();
+    const sent = { up_to: words.up_to, refusal: error.message };
+    await transaction(database, async (tx) => applyRemote(tx, delegation, remote, sent));
+  }
 }
 
 /**

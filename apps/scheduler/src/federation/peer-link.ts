@@ -1,6 +1,7 @@
 import { claimDelegations, claimDuePeers } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { CompanyPlaces } from '../company-places.ts';
 import { heldFetch } from '../egress/held-fetch.ts';
 import { followDelegation } from './follow-delegation.ts';
 import { type PeerParts, refreshPeer } from './refresh-peer.ts';
@@ -12,15 +13,19 @@ interface PeerLinkOptions {
   config: Pick<Config, 'provider_egress' | 'public_url'>;
 }
 
-/** Cards and delegations that one process looks after at once. */
-const AT_ONCE = 8;
+/** Cards and delegations that one process looks after at once; a call may take ten minutes, and a peer all of them. */
+const AT_ONCE = 64;
+const OF_ONE_COMPANY = 8;
+/** Taken at a time, between two looks at who has places left. */
+const BATCH = 4;
 
 /** What this process does with peers because it is due. Any number of processes may: each takes what no other has. */
 export class PeerLink {
   readonly #parts: PeerParts;
   readonly #logger: Logger;
   readonly #stopping = new AbortController();
-  #working: Promise<void> | null = null;
+  readonly #places = new CompanyPlaces({ all: AT_ONCE, ofOne: OF_ONE_COMPANY });
+  #taking: Promise<void> | null = null;
 
   constructor({ database, vault, logger, config }: PeerLinkOptions) {
     // Requests to peers may go where those to providers may (decisions 7.30).
@@ -30,11 +35,11 @@ export class PeerLink {
     this.#logger = logger;
   }
 
-  /** Something is due. It is done beside what the caller does, and asked for again as long as it is. */
+  /** Something is due: it is begun as far as there is room, beside what the caller does. */
   kick(): void {
-    if (this.#working !== null || this.#stopping.signal.aborted) return;
-    this.#working = this.#work().finally(() => {
-      this.#working = null;
+    if (this.#taking !== null || this.#stopping.signal.aborted) return;
+    this.#taking = this.#take().finally(() => {
+      this.#taking = null;
     });
   }
 
@@ -45,25 +50,37 @@ export class PeerLink {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#working;
+    await this.#taking;
+    await this.#places.settled();
   }
 
-  async #work(): Promise<void> {
-    const { database } = this.#parts;
+  async #take(): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      const due = await transaction(database, async (tx) => claimDuePeers(tx, AT_ONCE));
-      const delegations = await transaction(database, async (tx) => claimDelegations(tx, AT_ONCE));
-      await Promise.all([
-        ...due.map(async ({ id }) => this.#tried(id, async () => refreshPeer(this.#parts, id, signal))),
-        ...delegations.map(async (each) =>
-          this.#tried(each.peer_id, async () => followDelegation(this.#parts, each, signal)),
-        ),
-      ]);
+      while (!signal.aborted && (await this.#takeSome(signal)));
     } catch (error) {
       // The timer comes again.
       this.#logger.warn('peers could not be looked after', { error });
     }
+  }
+
+  /** @returns whether there may be more */
+  async #takeSome(signal: AbortSignal): Promise<boolean> {
+    const { database } = this.#parts;
+    const places = this.#places;
+    const room = Math.min(BATCH, places.free);
+    if (room === 0) return false;
+    const due = await transaction(database, async (tx) => claimDuePeers(tx, room, places.full()));
+    for (const { id, company_id } of due)
+      places.begin(company_id, async () => this.#tried(id, async () => refreshPeer(this.#parts, id, signal)));
+    const left = Math.min(BATCH, places.free);
+    if (left === 0) return false;
+    const delegations = await transaction(database, async (tx) => claimDelegations(tx, left, places.full()));
+    for (const each of delegations)
+      places.begin(each.company_id, async () =>
+        this.#tried(each.peer_id, async () => followDelegation(this.#parts, each, signal)),
+      );
+    return due.length + delegations.length > 0;
   }
 
   async #tried(peer_id: string, work: () => Promise<void>): Promise<void> {

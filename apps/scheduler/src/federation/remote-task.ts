@@ -10,7 +10,7 @@ import {
   type TaskUsage,
 } from '@acp/contract';
 import { type RemoteState, stateNamed } from '@acp/core';
-import { invalid, notFound, unavailable } from '@acp/kernel';
+import { conflict, invalid, notFound, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
 
 /** The result or the error, as they are. @throws invalid */
@@ -21,32 +21,46 @@ const readUsage = createValidator(PeerUsage, 'its usage');
 const readBare = createValidator(PeerBareMessage, 'its message');
 
 const TASK_NOT_FOUND = -32_001;
+/** Said of the request itself: the same one will be refused again. Anything else may pass. */
+const FOR_GOOD: ReadonlySet<number> = new Set([
+  -32_600, -32_601, -32_602, -32_002, -32_004, -32_005, -32_008, -32_009,
+]);
+/** In characters: what a peer calls its words and artifacts by. */
+const LONGEST_ID = 500;
 
 type Part = PeerMessage['parts'][number];
 
-/** What a peer answered, in either dialect. @throws notFound for a task that it does not know, unavailable, invalid */
-export function readRemote(answer: unknown): RemoteState {
+/**
+ * What a peer answered, in either dialect.
+ * @param asked the task that it was asked about; null for a new one
+ * @throws notFound for a task that it does not know, conflict for what it refuses for good, unavailable, invalid for what
+ * is no answer, or one about another task
+ */
+export function readRemote(answer: unknown, asked: string | null = null): RemoteState {
   const { result, error } = readAnswer(answer);
   if (error) {
     const message = inWords(error);
-    throw error.code === TASK_NOT_FOUND ? notFound(message) : unavailable(message);
+    if (error.code === TASK_NOT_FOUND) throw notFound(message);
+    throw FOR_GOOD.has(error.code) ? conflict(message) : unavailable(message);
   }
   if (typeof result !== 'object' || result === null) throw invalid('its answer has no result');
-  if ('message' in result && !('status' in result)) return said(readReply(result).message);
-  if ('kind' in result && result.kind === 'message') return said(readBare(result));
+  if ('message' in result && !('status' in result)) return said(readReply(result).message, asked);
+  if ('kind' in result && result.kind === 'message') return said(readBare(result), asked);
   const task = readTask('task' in result ? result.task : result);
+  const task_id = storable(task.id);
+  if (asked !== null && task_id !== asked) throw invalid('it answered about another task');
   const { message, state } = task.status;
   return {
-    task_id: storable(task.id),
+    task_id,
     context_id: task.contextId ? storable(task.contextId) : null,
     state: stateNamed(state) ?? ('working' satisfies TaskState),
     said: message
-      ? { id: storable(message.messageId ?? textOf(message.parts)), text: textOf(message.parts) }
+      ? { id: idOf(message.messageId ?? textOf(message.parts)), text: textOf(message.parts) }
       : null,
     usage: usageOf(task.metadata?.usage),
     artifacts: (task.artifacts ?? []).map(({ artifactId, name, parts }, index) => ({
-      id: storable(artifactId ?? String(index)),
-      name: storable(name || 'Artifact'),
+      id: idOf(artifactId ?? String(index)),
+      name: storable(name ?? '').trim() || 'Artifact',
       text: textOf(parts),
       url: urlOf(parts),
     })),
@@ -67,11 +81,11 @@ export function refusalOf(answer: unknown): string | null {
 }
 
 /** It answered at once, without a task. */
-const said = ({ messageId, contextId, parts }: PeerMessage): RemoteState => ({
-  task_id: storable(messageId ?? 'message'),
+const said = ({ messageId, contextId, parts }: PeerMessage, asked: string | null): RemoteState => ({
+  task_id: asked ?? idOf(messageId ?? 'message'),
   context_id: contextId ? storable(contextId) : null,
   state: 'completed',
-  said: { id: storable(messageId ?? 'message'), text: textOf(parts) },
+  said: { id: idOf(messageId ?? 'message'), text: textOf(parts) },
   artifacts: [],
   usage: null,
 });
@@ -79,8 +93,11 @@ const said = ({ messageId, contextId, parts }: PeerMessage): RemoteState => ({
 /** Of another shape it says nothing. */
 function usageOf(value: unknown): TaskUsage | null {
   try {
-    const { costUsd, inputTokens, outputTokens } = readUsage(value);
-    return { cost_usd: costUsd, input_tokens: inputTokens, output_tokens: outputTokens };
+    const { costUsd, cost_usd, inputTokens, input_tokens, outputTokens, output_tokens } = readUsage(value);
+    const amounts = [costUsd ?? cost_usd, inputTokens ?? input_tokens, outputTokens ?? output_tokens];
+    if (amounts.every((amount) => amount === undefined)) return null;
+    const [cost, read = 0, written = 0] = amounts;
+    return { cost_usd: cost ?? 0, input_tokens: read, output_tokens: written };
   } catch {
     return null;
   }
@@ -101,5 +118,7 @@ function urlOf(parts: readonly Part[]): string | null {
     ? new URL(url).href.slice(0, 2000)
     : null;
 }
+
+const idOf = (text: string): string => storable(text).slice(0, LONGEST_ID).toWellFormed();
 
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();

@@ -25,6 +25,7 @@ import {
   type Vault,
 } from '@acp/kernel';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { CompanyPlaces } from '../company-places.ts';
 import { heldFetch } from '../egress/held-fetch.ts';
 import { answerOf, errorOf, listedTools } from './mcp-answers.ts';
 import { McpConnections } from './mcp-connections.ts';
@@ -54,8 +55,9 @@ export type Elsewhere = <N extends 'call-mcp-program' | 'list-mcp-program'>(
 /** A tool as its server knows it. */
 type AskedTool = Pick<McpTool, 'server_id' | 'remote_name' | 'input_schema'>;
 
-/** Servers that one process lists at once. */
-const MAX_AT_ONCE = 8;
+/** Servers that one process lists at once. Each may take its time, so that one company has a part of them only. */
+const AT_ONCE = 12;
+const OF_ONE_COMPANY = 3;
 /** Below the 30 s in which whoever asks for it is answered, as are the calls of programs. */
 const LISTING_MS = 20_000;
 const PROGRAM_CALL_MS = 25_000;
@@ -70,7 +72,7 @@ export class McpServers {
   readonly #fetch: GuardedFetch;
   readonly #connections = new McpConnections();
   readonly #programs: McpPrograms;
-  readonly #listing = new Set<Promise<void>>();
+  readonly #listing = new CompanyPlaces({ all: AT_ONCE, ofOne: OF_ONE_COMPANY });
   readonly #stopping = new AbortController();
 
   constructor(options: McpServersOptions) {
@@ -87,17 +89,24 @@ export class McpServers {
 
   /** There are servers to list. */
   async kick(): Promise<void> {
-    const room = MAX_AT_ONCE - this.#listing.size;
-    if (room <= 0 || this.#stopping.signal.aborted) return;
+    while (!this.#stopping.signal.aborted && (await this.#listSome()));
+  }
+
+  /** @returns whether there may be more */
+  async #listSome(): Promise<boolean> {
+    const listing = this.#listing;
     const { database, logger } = this.#options;
-    const ids = await transaction(database, async (tx) => claimMcpServers(tx, room));
-    for (const id of ids) {
-      const done = this.refresh(id, this.#stopping.signal)
-        // Its claim lapses: it is listed later.
-        .catch((error: unknown) => logger.warn('an MCP server could not be listed', { server_id: id, error }))
-        .finally(() => this.#listing.delete(done));
-      this.#listing.add(done);
-    }
+    const room = Math.min(OF_ONE_COMPANY, listing.free);
+    if (room === 0) return false;
+    const due = await transaction(database, async (tx) => claimMcpServers(tx, room, listing.full()));
+    for (const { id, company_id } of due)
+      listing.begin(company_id, async () =>
+        this.refresh(id, this.#stopping.signal).catch((error: unknown) =>
+          // Its claim lapses: it is listed later.
+          logger.warn('an MCP server could not be listed', { server_id: id, error }),
+        ),
+      );
+    return due.length > 0;
   }
 
   /** Lists the server's tools anew; what came of it stands in its row. @param abort throws then, and records nothing */
@@ -205,7 +214,7 @@ export class McpServers {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#connections.close(), this.#programs.stop()]);
-    await Promise.all(this.#listing);
+    await this.#listing.settled();
   }
 
   async #ask(

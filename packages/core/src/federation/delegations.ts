@@ -28,7 +28,12 @@ export interface RemoteState {
 /** Calls that one step makes, and what it does beside them: whoever takes a step and dies loses it then. */
 const [MOST_CALLS, MARGIN_SEC] = [2, 30];
 
-export async function claimDelegations(tx: Tx, limit: number): Promise<DelegationRow[]> {
+/** @param except companies that have enough under way */
+export async function claimDelegations(
+  tx: Tx,
+  limit: number,
+  except: readonly string[] = [],
+): Promise<DelegationRow[]> {
   return tx
     .update(a2a_delegations)
     .set({
@@ -41,7 +46,8 @@ export async function claimDelegations(tx: Tx, limit: number): Promise<Delegatio
         select d.issue_id from a2a_delegations d
           join companies c on c.id = d.company_id and c.deleted_at is null
           join a2a_peers p on p.id = d.peer_id and p.enabled
-        where d.next_attempt_at <= now() order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
+        where d.next_attempt_at <= now() and d.company_id <> all(${sql.param(except)}::uuid[])
+        order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
     )
     .returning();
 }
@@ -66,6 +72,16 @@ export async function wordsToForward(
 }
 
 const LONGEST_TEXT = 100_000;
+/** What a task leaves on its issue, however much its peer says. */
+const MOST_ARTIFACTS = 100;
+const MOST_WORDS = 200;
+
+/** Words of the issue that the peer was sent. */
+export interface SentWords {
+  up_to: Date;
+  /** Why it did not take them. */
+  refusal?: string;
+}
 
 /**
  * What the peer says of its task becomes what the issue says: its words comments, its artifacts work products, its end the
@@ -75,32 +91,30 @@ export async function applyRemote(
   tx: Tx,
   delegation: DelegationRow,
   remote: RemoteState,
-  forwarded_at?: Date,
+  sent?: SentWords,
 ): Promise<void> {
-  const peer = systemActor(cutText(delegation.remote_agent, 200));
   const issue = await findIssue(tx, delegation.issue_id);
   const known = new Set(delegation.artifacts as string[]);
-  const fresh = remote.artifacts.filter(({ id }) => !known.has(id)).slice(0, 100);
+  const offered = new Map(remote.artifacts.map((artifact) => [artifact.id, artifact]));
+  const fresh = [...offered.values()]
+    .filter(({ id }) => !known.has(id))
+    .slice(0, Math.max(0, MOST_ARTIFACTS - known.size));
   const spoke = remote.said !== null && remote.said.id !== delegation.said;
   const turned = remote.state !== delegation.state;
   const ended = endedTaskStates.includes(remote.state);
+  let words = 0;
   if (issue && !isOver(issue)) {
-    for (const { name, text, url } of fresh)
-      await createWorkProduct(tx, peer, issue, {
-        title: name.slice(0, 500),
-        type: 'artifact',
-        summary: text === '' ? null : text.slice(0, LONGEST_TEXT),
-        url,
-      });
-    const asks = remote.state === 'input_required' || remote.state === 'auth_required';
-    if (asks && (turned || spoke))
-      await ask(tx, delegation, issue, remote.said?.text ?? 'The peer waits for input.');
-    else if (spoke) await say(tx, delegation, issue, remote.said!.text);
-    if (ended && remote.state !== 'completed' && !spoke)
-      await say(tx, delegation, issue, `The task was ${remote.state}.`);
+    await keepProducts(tx, delegation, issue, fresh);
+    if (sent?.refusal !== undefined) {
+      await say(tx, delegation, issue, `It did not take what was written here: ${sent.refusal}`);
+      words += 1;
+    }
+    words += await hear(tx, delegation, issue, { remote, spoke, turned, ended });
     if (ended && remote.usage !== null) await mirrorCost(tx, delegation, remote.usage);
     if (ended)
-      await updateIssue(tx, peer, issue, { status: remote.state === 'completed' ? 'done' : 'cancelled' });
+      await updateIssue(tx, peerActor(delegation), issue, {
+        status: remote.state === 'completed' ? 'done' : 'cancelled',
+      });
   }
   const changed = turned || spoke || fresh.length > 0;
   await tx
@@ -110,8 +124,9 @@ export async function applyRemote(
       context_id: remote.context_id,
       state: remote.state,
       said: remote.said?.id ?? delegation.said,
+      words: delegation.words + words,
       artifacts: [...known, ...fresh.map(({ id }) => id)],
-      ...(forwarded_at && { forwarded_at }),
+      ...(sent && { forwarded_at: sent.up_to }),
       failures: 0,
       failing_since: null,
       error: null,
@@ -126,6 +141,53 @@ export async function applyRemote(
             greatest(2, extract(epoch from now() - ${changed ? sql`now()` : sql`changed_at`}) / 10))) end`,
     })
     .where(eq(a2a_delegations.issue_id, delegation.issue_id));
+}
+
+async function keepProducts(
+  tx: Tx,
+  delegation: DelegationRow,
+  issue: IssueRow,
+  artifacts: RemoteState['artifacts'],
+): Promise<void> {
+  for (const { name, text, url } of artifacts)
+    await createWorkProduct(tx, peerActor(delegation), issue, {
+      title: name.slice(0, 500),
+      type: 'artifact',
+      summary: text === '' ? null : text.slice(0, LONGEST_TEXT),
+      url,
+    });
+}
+
+/**
+ * Of a peer that talks on and on only its last words are kept; one that asks on and on is given up, for each question
+ * wakes an agent. @returns how many comments came of it
+ */
+async function hear(
+  tx: Tx,
+  delegation: DelegationRow,
+  issue: IssueRow,
+  {
+    remote: { state, said },
+    spoke,
+    turned,
+    ended,
+  }: { remote: RemoteState; spoke: boolean; turned: boolean; ended: boolean },
+): Promise<number> {
+  const isFull = delegation.words >= MOST_WORDS;
+  if ((state === 'input_required' || state === 'auth_required') && (turned || spoke)) {
+    if (isFull) {
+      await say(tx, delegation, issue, 'It asked too often, and is called off.');
+      // The next step calls off the task at the peer.
+      await updateIssue(tx, peerActor(delegation), issue, { status: 'cancelled' });
+    } else await ask(tx, delegation, issue, said?.text ?? 'The peer waits for input.');
+    return 1;
+  }
+  const text = spoke ? said?.text : undefined;
+  if (ended && state !== 'completed' && text === undefined)
+    await say(tx, delegation, issue, `The task was ${state}.`);
+  else if (text !== undefined && (!isFull || ended)) await say(tx, delegation, issue, text);
+  else return 0;
+  return 1;
 }
 
 /** USD of one task: what a peer says costs a company no more than this. */
@@ -143,7 +205,7 @@ async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): 
   ) as [number, number];
   if (cost_usd === 0 && input_tokens + output_tokens === 0) return;
   const agent = agent_id === null ? undefined : await findAgent(tx, agent_id);
-  await reportCost(tx, systemActor(cutText(remote_agent, 200)), company_id, {
+  await reportCost(tx, peerActor(delegation), company_id, {
     agent_id: agent?.id ?? null,
     issue_id,
     provider: 'a2a',
@@ -156,14 +218,16 @@ async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): 
 
 const isOver = ({ status }: IssueRow): boolean => status === 'done' || status === 'cancelled';
 
-const say = async (tx: Tx, { remote_agent }: DelegationRow, issue: IssueRow, text: string) =>
-  createComment(tx, systemActor(cutText(remote_agent, 200)), issue, { body_markdown: foreign(text) || '–' });
+const peerActor = ({ remote_agent }: DelegationRow) => systemActor(cutText(remote_agent, 200));
+
+const say = async (tx: Tx, delegation: DelegationRow, issue: IssueRow, text: string) =>
+  createComment(tx, peerActor(delegation), issue, { body_markdown: foreign(text) || '–' });
 
 /** Words of a peer, in which nobody is mentioned: whom they wake is not its to say. */
 const foreign = (text: string): string => cutText(text, LONGEST_TEXT).replaceAll('@', '@\u2060').trim();
 
 async function ask(tx: Tx, delegation: DelegationRow, issue: IssueRow, question: string): Promise<void> {
-  const peer = systemActor(cutText(delegation.remote_agent, 200));
+  const peer = peerActor(delegation);
   const agent = delegation.agent_id === null ? undefined : await findAgent(tx, delegation.agent_id);
   if (agent === undefined) {
     await awaitInput(tx, peer, issue, question);
@@ -199,7 +263,25 @@ export async function recordFailure(
   const issue = await findIssue(tx, delegation.issue_id);
   if (issue === undefined || isOver(issue)) return;
   await say(tx, delegation, issue, `The peer could not be reached any more: ${reason}`);
-  await updateIssue(tx, systemActor(cutText(delegation.remote_agent, 200)), issue, { status: 'cancelled' });
+  await updateIssue(tx, peerActor(delegation), issue, { status: 'cancelled' });
+}
+
+/** The peer's calls of this minute are used up, which is nobody's failure: the next minute has others. */
+export async function putOffDelegation(
+  tx: Tx,
+  { issue_id, peer_id }: Pick<DelegationRow, 'issue_id' | 'peer_id'>,
+  reason: string,
+): Promise<void> {
+  await tx
+    .update(a2a_delegations)
+    .set({
+      claimed_at: null,
+      error: cutText(reason, LONGEST_REASON),
+      // Not all of them at once, and in another order.
+      next_attempt_at: sql`now() + make_interval(secs => 1 + 9 * random()) + greatest('0', (
+        select p.window_started_at + interval '1 minute' - now() from a2a_peers p where p.id = ${peer_id}))`,
+    })
+    .where(eq(a2a_delegations.issue_id, issue_id));
 }
 
 /** It is followed no more. */

@@ -26,6 +26,7 @@ export {
   applyRemote,
   claimDelegations,
   endDelegation,
+  putOffDelegation,
   recordFailure,
   wordsToForward,
 } from './delegations.ts';

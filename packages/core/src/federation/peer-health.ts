@@ -7,15 +7,23 @@ import type { PeerRow } from './peers.ts';
 
 const { a2a_peers } = schema;
 
-/** Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval. */
-export async function claimDuePeers(tx: Tx, limit: number): Promise<{ id: string }[]> {
-  const { rows } = await tx.execute<{ id: string }>(sql`
+/**
+ * Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval.
+ * @param except companies that have enough under way
+ */
+export async function claimDuePeers(
+  tx: Tx,
+  limit: number,
+  except: readonly string[] = [],
+): Promise<{ id: string; company_id: string }[]> {
+  const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
     update a2a_peers set next_refresh_at = now() + make_interval(secs => refresh_interval_seconds)
     where id in (
       select p.id from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
-      where p.enabled and p.next_refresh_at <= now() order by p.next_refresh_at limit ${limit}
+      where p.enabled and p.next_refresh_at <= now() and p.company_id <> all(${sql.param(except)}::uuid[])
+      order by p.next_refresh_at limit ${limit}
       for no key update of p skip locked)
-    returning id`);
+    returning id, company_id`);
   return rows;
 }
 

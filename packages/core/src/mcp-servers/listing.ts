@@ -20,20 +20,28 @@ const LAST_PAUSE_SEC = 3600;
 /** A server may say that its tools have changed as often as it likes. */
 const LEAST_PAUSE_SEC = 15;
 
-/** Takes servers whose tools are to be listed, the longest waiting first; those of a trashed company are put off. */
-export async function claimMcpServers(tx: Tx, limit: number): Promise<string[]> {
-  const { rows } = await tx.execute<{ id: string; alive: boolean }>(sql`
+/**
+ * Takes servers whose tools are to be listed, the longest waiting first; those of a trashed company are put off.
+ * @param except companies that have enough under way
+ */
+export async function claimMcpServers(
+  tx: Tx,
+  limit: number,
+  except: readonly string[] = [],
+): Promise<{ id: string; company_id: string }[]> {
+  const { rows } = await tx.execute<{ id: string; company_id: string; alive: boolean }>(sql`
     with due as materialized (
       select s.id, c.deleted_at is null as alive from mcp_servers s join companies c on c.id = s.company_id
       where s.next_refresh_at is not null and s.next_refresh_at <= now()
+        and s.company_id <> all(${sql.param(except)}::uuid[])
       order by s.next_refresh_at limit ${limit}
       for no key update of s skip locked
     )
     update mcp_servers s
     set next_refresh_at = now() + case when alive then make_interval(secs => ${CLAIM_SEC}) else interval '1 hour' end
     from due where s.id = due.id
-    returning s.id, alive`);
-  return rows.filter(({ alive }) => alive).map(({ id }) => id);
+    returning s.id, s.company_id, alive`);
+  return rows.filter(({ alive }) => alive);
 }
 
 /** @param asked when the server was read: what was changed since is listed anew anyway */

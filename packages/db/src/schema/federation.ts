@@ -123,6 +123,8 @@ export const a2a_delegations = pgTable(
     state: text().notNull().default('submitted'),
     /** Id of the peer's last words, as they stand on the issue. */
     said: text(),
+    /** Comments that its words and questions were so far. */
+    words: integer().notNull().default(0),
     /** Ids of its artifacts that are work products here. */
     artifacts: jsonb().notNull().default([]),
     /** Comments up to then were sent on. */

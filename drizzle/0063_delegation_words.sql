@@ -1,0 +1,1 @@
+ALTER TABLE "a2a_delegations" ADD COLUMN "words" integer DEFAULT 0 NOT NULL;
