@@ -176,7 +176,7 @@ describe('a Telegram channel', () => {
     expect(pieces.join(' ').split('word')).toHaveLength(1501);
   });
 
-  it('whose scheduler is killed loses nothing, and says nothing twice that was noted as said', async () => {
+  it('whose scheduler is killed is taken over by another: nothing is lost, and nothing said twice that was noted as said', async () => {
     tiers.model.setScript(({ messages }) => `Answer to ${messages.at(-1)!.content.split('\n').at(-1)}`);
     telegram.says(ADA, 'before');
     await waitFor(() => saidTo(ADA).includes('Answer to before'));
@@ -187,13 +187,32 @@ describe('a Telegram channel', () => {
       );
       return rows.length === 0;
     });
+    const holder = async () => {
+      const { rows } = await tiers.db.database.pool.query<{ held_by: string; fence: string }>(
+        'select held_by, fence from channels where id = $1',
+        [made.id],
+      );
+      return rows[0]!;
+    };
+    const held = await holder();
+    // Another one stands by: it asks the vendor for nothing while the first one lives.
+    const second = await tiers.startScheduler();
+    await waitFor(async () => {
+      const { rows } = await tiers.db.database.pool.query('select from scheduler_processes');
+      return rows.length === 2;
+    });
+    telegram.says(ADA, 'with two');
+    await waitFor(() => saidTo(ADA).includes('Answer to with two'));
+    expect(await holder()).toEqual(held);
     scheduler.kill('SIGKILL');
     await scheduler.ended;
     telegram.says(ADA, 'during');
-    scheduler = await tiers.startScheduler();
+    scheduler = second;
     telegram.says(ADA, 'after');
     await waitFor(() => saidTo(ADA).includes('Answer to after'), { timeout_ms: 30_000 });
-    for (const word of ['before', 'during', 'after'])
+    const taken = await holder();
+    expect([taken.held_by !== held.held_by, Number(taken.fence)]).toEqual([true, Number(held.fence) + 1]);
+    for (const word of ['before', 'with two', 'during', 'after'])
       expect(saidTo(ADA).filter((text) => text === `Answer to ${word}`)).toHaveLength(1);
     const [, chat] = await tiers.api.call<Chat[]>('GET', `/api/companies/${company_id}/chats`);
     expect(chat).toBeDefined();

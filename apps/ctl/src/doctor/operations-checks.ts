@@ -2,13 +2,21 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { lastSuccessfulBackup, licenseState, listAlerts, readChannelFigures } from '@acp/core';
+import {
+  lastSuccessfulBackup,
+  licenseState,
+  listAlerts,
+  listBrokenChannels,
+  readChannelFigures,
+} from '@acp/core';
 import { alertTargets, connectionFailure, createGuardedFetch, isExposed } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Check, well, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 5000;
 const LICENSE_WARNING_DAYS = 14;
+/** Of those that do not work: a company that breaks its own is no fault of the set-up, but the operator is asked. */
+const CHANNELS_NAMED = 5;
 const DAY_MS = 86_400_000;
 
 export const operationsChecks: Record<string, Check> = {
@@ -53,12 +61,16 @@ export const operationsChecks: Record<string, Check> = {
     run: async ({ database, config }) => {
       const figures = await readChannelFigures(database.db);
       if (figures.length === 0) return well('no company has any');
-      const detail = figures
-        .map(
+      const broken = await listBrokenChannels(database.db, CHANNELS_NAMED);
+      const detail = [
+        ...figures.map(
           ({ kind, connected, failing, refused }) =>
             `${kind}: ${connected} connected, ${failing} failing, ${refused} refused`,
-        )
-        .join('; ');
+        ),
+        ...broken.map(
+          ({ company, name, last_error }) => `${company}/${name}: ${last_error ?? 'no reason is known'}`,
+        ),
+      ].join('; ');
       const most = config.readyz_channel_staleness_sec;
       return figures.some(({ silent_sec }) => silent_sec !== null && silent_sec > most)
         ? wrong(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { storeTicks } from '@acp/core';
 import { openDatabase, schema, transaction } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
-import { cloneDatabase, createUser, emptyDatabase, type TestDatabase } from '@acp/testkit';
+import { cloneDatabase, createCompany, createUser, emptyDatabase, type TestDatabase } from '@acp/testkit';
 import type { Finding } from '../doctor/finding.ts';
 import { doctor } from './doctor.ts';
 
@@ -161,6 +161,27 @@ describe('doctor', () => {
       ['home', 'make SERVICE_HOME a folder that the service may write'],
       ['storage', 'mend home first'],
     ]);
+  });
+
+  it('tells of channels that fail, whose they are and why, and that nobody has heard from a vendor', async () => {
+    const company = await createCompany(whole.database.db, { slug: 'harbour' });
+    const channel = { company_id: company.id, kind: 'telegram', bot_token: '' };
+    await whole.database.db.insert(schema.channels).values([
+      { ...channel, name: 'crew', status: 'refused', last_error: 'it answered 401: Unauthorized' },
+      { ...channel, name: 'guests', status: 'connected', last_seen_at: new Date() },
+    ]);
+    const told = await examine();
+    expect(told.names).not.toContain('channels');
+    expect(told.text).toContain(
+      'telegram: 1 connected, 0 failing, 1 refused; harbour/crew: it answered 401: Unauthorized',
+    );
+    await whole.database.pool
+      .query(`update channels set last_seen_at = now() - interval '2 minutes', updated_at = last_seen_at
+      where name = 'guests'`);
+    await whole.database.pool.query(`update channels set updated_at = now() - interval '2 minutes'`);
+    const silent = await examine();
+    expect(silent.bad.find(({ check }) => check === 'channels')?.mend).toContain('a scheduler has to run');
+    await whole.database.db.delete(schema.channels);
   });
 
   it('misses schedulers and admins, and hears of workers that only fail', async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type Database } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
-import { databaseWithQueue, testLogger } from '@acp/testkit';
+import { createCompany, databaseWithQueue, testLogger } from '@acp/testkit';
 import request from 'supertest';
 import { createHealthApp } from '../app.ts';
 import { createMetrics } from './metrics.ts';
@@ -108,6 +108,39 @@ describe('/readyz', () => {
     const { rows } = await rowsOf(new Readiness(database, senseless));
     expect(rows.get('backup')).toMatchObject({ ok: true, threshold_hours: 36 });
     expect(senseless).toMatchObject({ readyz_disk_pct: 90, readyz_check_p99_ms: 1000 });
+  });
+
+  it('has a row for each vendor of channels: silence counts, tokens that are not taken do not', async () => {
+    const { id } = await createCompany(database.db);
+    const state = async (name: string, kind: string, status: string, silent_sec: number) =>
+      database.pool.query(
+        `insert into channels (company_id, name, kind, bot_token, status, last_seen_at, updated_at)
+          select $1, $2, $3, '', $4, at, at from (select now() - make_interval(secs => $5) as at) t
+          on conflict (company_id, name) do update set last_seen_at = excluded.last_seen_at, updated_at = excluded.updated_at`,
+        [id, name, kind, status, silent_sec],
+      );
+    const look = async (env: Record<string, string> = {}) => {
+      const { rows } = await rowsOf(new Readiness(database, loadConfig(env)));
+      return [...rows]
+        .filter(([name]) => name.startsWith('channel:'))
+        .map(([name, { ok, detail }]) => [name, ok, detail]);
+    };
+    await state('good', 'telegram', 'connected', 10);
+    await state('bad tokens', 'slack', 'refused', 7200);
+    expect(await look()).toEqual([
+      ['channel:slack', true, '0 connected, 0 connecting, 0 failing, 1 refused'],
+      ['channel:telegram', true, '1 connected, 0 connecting, 0 failing, 0 refused; silent for 10 s at most'],
+    ]);
+    // One that is heard of no more counts, whoever else is heard of.
+    await state('silent', 'telegram', 'failing', 61);
+    expect((await look())[1]).toEqual([
+      'channel:telegram',
+      false,
+      '1 connected, 0 connecting, 1 failing, 0 refused; silent for 61 s at most',
+    ]);
+    expect((await look({ SERVICE_READYZ_CHANNEL_STALENESS_SEC: '90' }))[1]![1]).toBe(true);
+    await database.pool.query('delete from channels');
+    expect(await look()).toEqual([]);
   });
 
   it('holds a worker’s errors against it from its eleventh tick on', async () => {

@@ -16,6 +16,24 @@ export interface ChannelFigures {
   pending: number;
 }
 
+/** One that does not work, for the operator alone: whose it is, and why. */
+export interface BrokenChannel extends Record<string, unknown> {
+  company: string;
+  name: string;
+  kind: ChannelKind;
+  last_error: string | null;
+}
+
+/** The longest broken first. */
+export async function listBrokenChannels(tx: Tx, limit: number): Promise<BrokenChannel[]> {
+  const { rows } = await tx.execute<BrokenChannel>(sql`
+    select c.slug as company, h.name, h.kind, h.last_error
+    from channels h join companies c on c.id = h.company_id
+    where h.enabled and c.deleted_at is null and h.status in ('failing', 'refused')
+    order by h.failing_since, h.id limit ${limit}`);
+  return rows;
+}
+
 /** Those that are switched on, in companies that are not in the trash. */
 export async function readChannelFigures(tx: Tx): Promise<ChannelFigures[]> {
   const { rows } = await tx.execute<{ [K in keyof ChannelFigures]: ChannelFigures[K] }>(sql`

@@ -14,7 +14,7 @@ export {
 } from './channels.ts';
 export { fanOutToChannels } from './fan-out.ts';
 export type { ChannelFanOut } from './fan-out.ts';
-export { readChannelFigures } from './figures.ts';
+export { listBrokenChannels, readChannelFigures } from './figures.ts';
 export type { ChannelFigures } from './figures.ts';
 export { piecesOf } from './format.ts';
 export type { Piece } from './format.ts';
