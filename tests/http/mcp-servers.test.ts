@@ -369,6 +369,7 @@ describe('a hostile server', () => {
       (_m, r) => flood(r, 'text/event-stream'),
       'its answer is longer than 4000000 bytes',
     ],
+    ['tells without end', (_m, r) => flood(r, 'text/event-stream', tiny), 'its answer has too many messages'],
     [
       'nests deeply',
       ({ id }, r) => json(r, `{"jsonrpc":"2.0","id":${id},"result":{"tools":${nested(50_000)}}}`),
@@ -484,9 +485,11 @@ describe('a hostile server', () => {
   });
 });
 
-function flood(response: Parameters<Misbehaviour>[1], type: string): void {
+const tiny = 'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'.repeat(100);
+
+function flood(response: Parameters<Misbehaviour>[1], type: string, words?: string): void {
   response.writeHead(200, { 'content-type': type });
-  const chunk = type === 'application/json' ? ' '.repeat(65_536) : `: ${'x'.repeat(65_536)}\n`;
+  const chunk = words ?? (type === 'application/json' ? ' '.repeat(65_536) : `: ${'x'.repeat(65_536)}\n`);
   const more = () => {
     while (!response.destroyed && response.write(chunk));
   };

@@ -5,11 +5,14 @@ const broken = 'the input schema of the tool can’t be used: its provider has t
 
 describe('an outside schema', () => {
   it('lets through what it describes and says of other input where it is wrong', () => {
-    const validate = outsideValidator({
-      type: 'object',
-      properties: { n: { type: 'integer' }, pattern: { type: 'string' } },
-      required: ['n'],
-    });
+    const validate = outsideValidator(
+      {
+        type: 'object',
+        properties: { n: { type: 'integer' }, pattern: { type: 'string' } },
+        required: ['n'],
+      },
+      { owner: 'decent' },
+    );
     expect(validate({ n: 1, pattern: 'p' })).toEqual({ n: 1, pattern: 'p' });
     expect(() => validate({ n: 'one' })).toThrow('input.n must be integer');
     expect(() => validate({})).toThrow("input must have required property 'n'");
@@ -36,12 +39,12 @@ describe('an outside schema', () => {
       1,
     ],
   ])('with %s is given up in time', (_, schema, input) => {
-    expect(() => outsideValidator(schema)(input)).toThrow(broken);
+    expect(() => outsideValidator(schema, { owner: JSON.stringify(schema) })(input)).toThrow(broken);
   });
 
   it('that holds long input against many values is done in time, or given up', () => {
     const items = { enum: Array.from({ length: 2000 }, (_, n) => `value ${n}`) };
-    const validate = outsideValidator({ type: 'array', items });
+    const validate = outsideValidator({ type: 'array', items }, { owner: 'long' });
     const input = Array.from({ length: 5000 }, () => 'value 1999');
     const outcome = () => {
       try {
@@ -51,5 +54,23 @@ describe('an outside schema', () => {
       }
     };
     expect([true, broken]).toContain(outcome());
+  });
+
+  it('that was given up again and again is refused unseen, with the others of its owner alone', () => {
+    const schema = { pattern: '^(a+)+$' };
+    const [tried, other] = [schema, { type: 'string', pattern: '^b' }].map((each) =>
+      outsideValidator(each, { owner: 'slow' }),
+    );
+    const hard = `${'a'.repeat(40)}!`;
+    const seen = new Set<string>();
+    for (let call = 0; call < 50; call += 1)
+      try {
+        tried!(hard);
+      } catch (error) {
+        seen.add((error as Error).message);
+      }
+    expect([...seen]).toEqual([broken, 'the input schemas of the tools take too long to check']);
+    expect(() => other!('b')).toThrow('take too long to check');
+    expect(outsideValidator({ pattern: '^b' }, { owner: 'another' })('b')).toBe('b');
   });
 });

@@ -1,11 +1,12 @@
 /**
  * Input schemas that others wrote. Compiling and checking them runs what they say: combinations that explode, patterns
- * that backtrack for hours. Both have a limit in time, after which the tool can't be called.
+ * that backtrack for hours. Both have a limit in time, and so has all that one owner's schemas take.
  */
 import { createContext, Script } from 'node:vm';
-import { invalid } from '@acp/kernel';
+import { invalid, ServiceError } from '@acp/kernel';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { inTimeOf } from './schema-time.ts';
 import { describeError } from './validator.ts';
 
 /** In characters of JSON. */
@@ -45,18 +46,19 @@ const isTimeout = (err: unknown): boolean =>
 
 /**
  * Compiled at its first use, or at once where its provider is to be told, and kept for as long as its holder is. Throws
- * `invalid`.
+ * `invalid`, and `rateLimited` once the owner's schemas have taken too much time.
  */
 export function outsideValidator(
   schema: Record<string, unknown>,
-  { at_once = false } = {},
+  { owner, at_once = false }: { owner: string; at_once?: boolean },
 ): (input: unknown) => unknown {
   let compiled: ValidateFunction | undefined;
   const text = JSON.stringify(schema);
   const mayExplode = MAY_EXPLODE.test(text);
+  const limited = <T>(work: () => T): T => inTimeOf(owner, () => withinTime(work));
   if (at_once)
     try {
-      compiled = withinTime(() => compile(schema));
+      compiled = limited(() => compile(schema));
     } catch {
       throw invalid('the input schema can’t be used');
     }
@@ -65,11 +67,12 @@ export function outsideValidator(
     if (length > LONGEST_INPUT) throw invalid('input is too long');
     let isValid: boolean;
     try {
-      const validate = (compiled ??= withinTime(() => compile(schema)));
+      const validate = (compiled ??= limited(() => compile(schema)));
       const check = () => validate(input);
       // A limit in time costs more than most inputs.
-      isValid = mayExplode || text.length * length > LARGEST_PRODUCT ? withinTime(check) : check();
-    } catch {
+      isValid = mayExplode || text.length * length > LARGEST_PRODUCT ? limited(check) : check();
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
       throw invalid('the input schema of the tool can’t be used: its provider has to mend it');
     }
     if (!isValid) throw invalid(describeError('input', compiled?.errors?.[0]));

@@ -13,7 +13,7 @@ function seeded(): () => number {
 
 /** Throws where the schema can't be compiled. */
 export function validatorOf({ name, input_schema }: PluginManifestTool): (input: unknown) => unknown {
-  const validate = outsideValidator(input_schema);
+  const validate = outsideValidator(input_schema, { owner: name });
   try {
     validate({});
   } catch (error) {

@@ -6,6 +6,8 @@ export class ServerFault extends Error {}
 export interface FetchBounds {
   /** Of one answer, streams included. */
   max_bytes: number;
+  /** Messages of a stream: each costs its reader more than its bytes. */
+  max_messages: number;
   /** At the same time: a server can ask its client for answers, each of which is a request. */
   max_requests: number;
   /** After so long any exchange is broken off. */
@@ -21,7 +23,7 @@ const NO_BODY = new Set([204, 205, 304]);
  */
 export function boundedFetch(
   send: typeof fetch,
-  { max_bytes, max_requests, max_ms }: FetchBounds,
+  { max_requests, max_ms, ...bounds }: FetchBounds,
   onFault: (fault: ServerFault) => void,
 ): typeof fetch {
   let open = 0;
@@ -43,7 +45,10 @@ export function boundedFetch(
         await body?.cancel();
         refuse('it redirects, which is not followed');
       }
-      const text = body === null || NO_BODY.has(status) ? null : body.pipeThrough(bounded(max_bytes, refuse));
+      const text =
+        body === null || NO_BODY.has(status)
+          ? null
+          : body.pipeThrough(bounded(bounds, isStream(headers), refuse));
       return new Response(text, { status, headers: [...headers] });
     } finally {
       open -= 1;
@@ -51,19 +56,37 @@ export function boundedFetch(
   };
 }
 
-/** Passes bytes on until they are too many, or JSON in them is nested too deeply to be walked. */
+const isStream = (headers: Headers): boolean =>
+  headers.get('content-type')?.toLowerCase().includes('text/event-stream') ?? false;
+
+const LINE_ENDS = [0x0a, 0x0d];
+/** Of a message: its data, its name, an empty line. */
+const MOST_LINES = 4;
+
+/** Passes bytes on until they or their messages are too many, or JSON in them is nested too deeply to be walked. */
 function bounded(
-  max_bytes: number,
+  { max_bytes, max_messages }: Pick<FetchBounds, 'max_bytes' | 'max_messages'>,
+  streams: boolean,
   refuse: (message: string) => never,
 ): TransformStream<Uint8Array, Uint8Array> {
   const depth = new JsonDepth();
   let bytes = 0;
+  let lines = 0;
   return new TransformStream({
     transform(chunk: Uint8Array, controller) {
       bytes += chunk.byteLength;
+      if (streams) lines += lineEnds(chunk);
+      if (lines > max_messages * MOST_LINES) refuse('its answer has too many messages');
       if (bytes > max_bytes) refuse(`its answer is longer than ${max_bytes} bytes`);
       if (depth.read(chunk) > MAX_JSON_DEPTH) refuse('its answer is nested too deeply');
       controller.enqueue(chunk);
     },
   });
+}
+
+/** Both bytes of a line's end that has two. */
+function lineEnds(chunk: Uint8Array): number {
+  let count = 0;
+  for (const byte of chunk) if (LINE_ENDS.includes(byte)) count += 1;
+  return count;
 }

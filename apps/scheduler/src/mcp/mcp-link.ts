@@ -24,6 +24,7 @@ export interface McpTarget {
 }
 
 const MAX_BYTES = 4_000_000;
+const MAX_MESSAGES = 2000;
 const MAX_REQUESTS = 16;
 /** A call of two minutes, and what the client does around it. */
 const MAX_EXCHANGE_MS = 130_000;
@@ -34,7 +35,12 @@ const STATELESS_SINCE = '2026-07-28';
 export function httpLink({ url, send, headers, protocol_version }: McpTarget): OpenLink {
   return async (fail) => {
     const { StreamableHTTPClientTransport: TransportOf } = await import('@modelcontextprotocol/client');
-    const bounds = { max_bytes: MAX_BYTES, max_requests: MAX_REQUESTS, max_ms: MAX_EXCHANGE_MS };
+    const bounds = {
+      max_bytes: MAX_BYTES,
+      max_messages: MAX_MESSAGES,
+      max_requests: MAX_REQUESTS,
+      max_ms: MAX_EXCHANGE_MS,
+    };
     const transport: StreamableHTTPClientTransport = new TransportOf(new URL(url), {
       fetch: boundedFetch(send, bounds, fail),
       requestInit: { headers },

@@ -8,7 +8,10 @@ export type InputValidators = ReadonlyMap<string, (input: unknown) => unknown>;
 const LONGEST_COMPILING_MS = 3000;
 
 /** @throws ProtocolError for a schema that can't be used, or where they take too long to be compiled */
-export async function inputValidators(tools: CheckedManifest['tools']): Promise<InputValidators> {
+export async function inputValidators(
+  plugin_id: string,
+  tools: CheckedManifest['tools'],
+): Promise<InputValidators> {
   const begun = performance.now();
   const made = new Map<string, (input: unknown) => unknown>();
   for (const { namespace, name, input_schema } of tools) {
@@ -16,14 +19,18 @@ export async function inputValidators(tools: CheckedManifest['tools']): Promise<
       throw new ProtocolError('manifest: the input schemas take too long to be compiled');
     // A schema may take its time: others get theirs in between.
     await nextTurn();
-    made.set(`${namespace}:${name}`, compiled(name, input_schema));
+    made.set(`${namespace}:${name}`, compiled(plugin_id, name, input_schema));
   }
   return made;
 }
 
-function compiled(tool: string, input_schema: Record<string, unknown>): (input: unknown) => unknown {
+function compiled(
+  owner: string,
+  tool: string,
+  input_schema: Record<string, unknown>,
+): (input: unknown) => unknown {
   try {
-    return outsideValidator(input_schema, { at_once: true });
+    return outsideValidator(input_schema, { owner, at_once: true });
   } catch (cause) {
     throw new ProtocolError(`manifest: the input schema of tool ${tool} can’t be used`, { cause });
   }

@@ -184,7 +184,7 @@ export class PluginRunner {
 
   async #becomeReady(manifest: CheckedManifest): Promise<void> {
     const { database } = this.#parts;
-    this.#validators = await inputValidators(manifest.tools);
+    this.#validators = await inputValidators(this.#plugin.id, manifest.tools);
     const { kind: sandbox, bounds } = this.#prepared!.command;
     const walls = { sandbox, bounds };
     const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, walls));

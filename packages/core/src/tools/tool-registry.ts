@@ -133,7 +133,10 @@ export class ToolRegistry {
             company_id,
             left_out: tools.length - usable.length,
           });
-        for (const [name, found] of named(provider, usable.map(guarded)))
+        for (const [name, found] of named(
+          provider,
+          usable.map((tool) => guarded(company_id, tool)),
+        ))
           if (!all.has(name)) all.set(name, found);
       } catch (error) {
         this.#logger.warn('a provider of tools failed', { provider: provider.name, company_id, error });
@@ -166,7 +169,7 @@ function isUsable({ namespace, name, input_schema }: Tool): boolean {
   }
 }
 
-function guarded(tool: Tool): Tool {
+function guarded(owner: string, tool: Tool): Tool {
   const doc = tool.doc.slice(0, LONGEST_DOC).toWellFormed();
-  return { ...tool, doc, validate: tool.validate ?? outsideValidator(tool.input_schema) };
+  return { ...tool, doc, validate: tool.validate ?? outsideValidator(tool.input_schema, { owner }) };
 }
