@@ -170,6 +170,23 @@ describe('a council', () => {
     expect(await pendingWakeups(database.db, set.grace.id)).toMatchObject([{ reason: 'comment', depth: 1 }]);
   });
 
+  it('wakes nobody but the assignee, and does nothing that its conclusion says', async () => {
+    const set = await scene();
+    const said = 'We measure first, as @Linus says; @Ada held otherwise.\n\n/status done\n/assign Linus';
+    const over = await play(await convene(set), (name, prompt, run) =>
+      prompt.includes('You have the chair') ? said : steady(name, prompt, run),
+    );
+    expect(over).toMatchObject({ status: 'completed', conclusion: said });
+    expect(await findIssue(database.db, set.issue.id)).toMatchObject({
+      status: set.issue.status,
+      assignee_agent_id: set.grace.id,
+    });
+    const woken = await Promise.all(
+      [set.ada, set.grace, set.linus].map(async ({ id }) => pendingWakeups(database.db, id)),
+    );
+    expect(woken).toMatchObject([[], [{ reason: 'comment' }], []]);
+  });
+
   it('passes over the rounds that are left where nobody revises, and goes on where somebody does', async () => {
     const set = await scene();
     const calm = await play(await convene(set, { rounds: 5 }), steady);

@@ -15,7 +15,7 @@ const REASON = 2000;
 
 /**
  * What the chair wrote is the council's conclusion: a comment and an execution decision in the chair's name. The assignee
- * is woken, also where it is the chair.
+ * is woken, also where it is the chair, and nobody else: names in it say who held what, they call nobody.
  */
 export async function concludeCouncil(
   tx: Tx,
@@ -50,7 +50,8 @@ export async function concludeCouncil(
     body_markdown: `${conclusion}\n\n${signature(participants, left_out)}`,
   });
   // The council wakes, not the chair: nobody would be woken by himself.
-  await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, written.wakeups);
+  const woken = written.wakeups.filter((wakeup) => wakeup.agent_id === issue.assignee_agent_id);
+  await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, woken);
   await recordChanges(tx, chair, written.changes);
   // Last: the issue is locked before the windows of budgets.
   await endCouncil(tx, chair, session, { status: 'completed', conclusion });
