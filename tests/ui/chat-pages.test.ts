@@ -72,6 +72,19 @@ it('a message that can’t be sent comes back with the reason; a stopped one can
   expect(refused.text).toContain('agent is paused');
 });
 
+it('a chat whose agent is in the trash is read and offers nothing that would be refused', async () => {
+  const member = Browser.of(pages.app, cast.member);
+  const { path, agent_id } = await openChat(member);
+  await member.post(`${path}/messages`, { body_markdown: 'words to keep' });
+  await member.post(`${path}/stop`, {});
+  expect((await member.get(path)).text).toMatch(/\/resend"[^]*data-composer/);
+  await Browser.of(pages.app, cast.admin).post(`/agents/${agent_id}/delete`, {});
+  const { text } = await member.get(path);
+  expect(text).toContain('words to keep');
+  expect(text).toContain('it can be read, not written');
+  expect(text).not.toMatch(/\/resend"|data-composer|<textarea/);
+});
+
 it('a message becomes an issue whose text is there already, and nobody else sees the page of a chat', async () => {
   const member = Browser.of(pages.app, cast.member);
   const { path } = await openChat(member);

@@ -47,7 +47,11 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
   return companyPage(context, { title: 'Chats', active: listPath(company_id), body });
 }
 
-async function threadOf(context: UiContext<'chat'>): Promise<ThreadView> {
+interface Conversation extends ThreadView {
+  agent: { id: string; name: string } | undefined;
+}
+
+async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
   const { tx, user, subject, query } = context;
   const before = Number(query.before);
   const known = Number.isSafeInteger(before) && before > 0 && before < 2 ** 31 ? { before } : {};
@@ -61,6 +65,8 @@ async function threadOf(context: UiContext<'chat'>): Promise<ThreadView> {
     earlier: earlier ? (shown[0]?.position ?? null) : null,
     user_id: user.user_id,
     can_write: mayWrite(context),
+    can_ask: agent !== undefined && mayWrite(context),
+    agent,
   };
 }
 
@@ -69,7 +75,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const view = await threadOf(context);
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
-  const agent = agents.find(({ id }) => id === subject.agent_id);
+  const { agent } = view;
   const closed = agent === undefined ? 'The agent of this chat is gone: it can be read, not written.' : null;
   const chat = presentChat(subject);
   const list = listPath(company_id);

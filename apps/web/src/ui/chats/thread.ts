@@ -15,6 +15,8 @@ export interface ThreadView {
   earlier: number | null;
   user_id: string;
   can_write: boolean;
+  /** Not where the agent is gone: what was said stays to be read. */
+  can_ask: boolean;
 }
 
 export function thread(view: ThreadView): Html {
@@ -94,12 +96,12 @@ function did({ actions, cost_usd, tokens, model }: ReplyWork, run_id: string): H
 
 const firstLine = (text: string | null): string => (text ?? '').split('\n', 1)[0]!.slice(0, 200);
 
-function acts({ chat_id, user_id }: ThreadView, row: ChatMessageRow, mine: boolean): Html {
+function acts({ chat_id, user_id, can_ask }: ThreadView, row: ChatMessageRow, mine: boolean): Html {
   const path = `/chats/${chat_id}/messages/${row.id}`;
   const issue = html`<a class="small" href="${path}/issue">Open an issue</a>`;
   const own = mine && row.author_user_id === user_id;
   const again = row.status !== 'waiting' && row.status !== 'answering';
-  if (!own || !again) return mine ? '' : issue;
+  if (!own || !again || !can_ask) return mine ? '' : issue;
   const api = attributes({ 'data-api': `/api${path}/resend` });
   return html`<form method="post" action="${path}/resend" class="inline" !${api}>
       <button class="quiet small">${row.status === 'answered' ? 'Ask again' : 'Try again'}</button>
