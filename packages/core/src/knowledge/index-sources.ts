@@ -15,7 +15,14 @@ interface StaleSource extends Record<string, unknown> {
   source_type: SourceType;
   source_id: string;
   revision: number;
+  /** As of its revision before. */
+  chunk_count: number;
 }
+
+/** How many passages companies have, as this process has counted and changed them: counting takes longer than cutting. */
+const counted = new Map<string, { passages: number; until: number }>();
+const COUNTED_MS = 10_000;
+const MOST_COUNTED = 1000;
 
 /** What went wrong is the `cause`. */
 export class SourceNotCut extends Error {
@@ -57,8 +64,7 @@ export async function giveUpSource(tx: Tx, { id, revision }: StaleSource): Promi
 async function indexSource(tx: Tx, source: StaleSource): Promise<void> {
   const read = await readSource(tx, source.source_type, source.source_id);
   const { chunks, cut } = read === undefined ? nothing : chunkMarkdown(read.title, read.text);
-  const room = await roomOf(tx, source);
-  const kept = chunks.slice(0, room);
+  const kept = chunks.slice(0, await roomOf(tx, source, chunks.length));
   await replaceChunks(tx, source, kept);
   await tx
     .update(knowledge_sources)
@@ -68,6 +74,8 @@ async function indexSource(tx: Tx, source: StaleSource): Promise<void> {
       cut: cut || kept.length < chunks.length,
     })
     .where(eq(knowledge_sources.id, source.id));
+  const known = counted.get(source.company_id);
+  if (known !== undefined) known.passages += kept.length - source.chunk_count;
 }
 
 const nothing = { chunks: [] as Chunk[], cut: false };
@@ -89,19 +97,29 @@ async function nextStale(tx: Tx, after: string | null): Promise<StaleSource | un
         order by s.changed_at, s.id limit 4
       ) next
     )
-    select s.id, s.company_id, s.source_type, s.source_id, s.revision
-    from candidate c join knowledge_sources s on s.id = c.id
+    select s.id, s.company_id, s.source_type, s.source_id, s.revision, s.chunk_count
+    -- So few that each is fetched by its key, and not all that wait are read; more than there are schedulers at it.
+    from (select * from candidate order by in_turn desc, company_id, changed_at, id limit 16) c
+    join knowledge_sources s on s.id = c.id
     where s.chunked_revision <> s.revision
     order by c.in_turn desc, c.company_id, c.changed_at, c.id limit 1
     for update of s skip locked`);
   return rows[0];
 }
 
-async function roomOf(tx: Tx, { id, company_id }: StaleSource): Promise<number> {
-  const { rows } = await tx.execute<{ taken: string }>(sql`
-    select coalesce(sum(chunk_count), 0) as taken from knowledge_sources
-    where company_id = ${company_id} and id <> ${id}`);
-  return Math.max(0, MOST_OF_COMPANY - Number(rows[0]?.taken ?? 0));
+/** Of passages. Counted anew where what is known would not do. */
+async function roomOf(tx: Tx, { company_id, chunk_count }: StaleSource, wanted: number): Promise<number> {
+  const known = counted.get(company_id);
+  if (known !== undefined && known.until > performance.now()) {
+    const room = MOST_OF_COMPANY - known.passages + chunk_count;
+    if (room >= wanted) return room;
+  }
+  const { rows } = await tx.execute<{ passages: number }>(sql`
+    select coalesce(sum(chunk_count), 0)::int as passages from knowledge_sources where company_id = ${company_id}`);
+  const { passages } = rows[0]!;
+  if (counted.size >= MOST_COUNTED) counted.clear();
+  counted.set(company_id, { passages, until: performance.now() + COUNTED_MS });
+  return Math.max(0, MOST_OF_COMPANY - passages + chunk_count);
 }
 
 /** Passages that say the same as before keep their row, and with it what was computed of them. */

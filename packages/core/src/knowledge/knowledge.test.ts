@@ -118,6 +118,9 @@ describe('what is found', () => {
     });
     expect((await find('What did we do with the schema when releasing?'))[0]).toBe('Deployment checklist');
     expect(await find('deploymnet')).toEqual(['Deployment checklist']);
+    await write({ title: 'Orders', body_markdown: 'Of 20410 and 20411 we know nothing.' });
+    await write({ title: 'Returns', body_markdown: 'Order 2041 came back broken.' });
+    expect(await find('2041')).toEqual(['Returns']);
     for (const question of ['zzz', '%', "'; drop", '(((', '!!', '& | :*', '\\', '🙂'])
       expect([question, await find(question)]).toEqual([question, []]);
   });

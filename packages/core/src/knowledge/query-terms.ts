@@ -10,7 +10,7 @@ const endings = /(?:ings?|ed|ies|es|s|e|y)$/;
 
 /**
  * Terms for `to_tsquery`, each once, in the order of the question: letters and digits alone, as `searchable_text` leaves them.
- * Words of some length are found by their beginning.
+ * Words of some length are found by their beginning, but those with a digit: order 2041 is not 20410.
  */
 export function termsOf(question: string): string[] {
   const words = question.toLowerCase().match(/[\p{L}\p{N}\p{M}]{2,}/gu) ?? [];
@@ -19,6 +19,7 @@ export function termsOf(question: string): string[] {
 }
 
 function termOf(word: string): string {
+  if (/\p{N}/u.test(word)) return word;
   const stem = word.replace(endings, '');
   return stem.length >= SHORTEST_STEM ? `${stem}:*` : word;
 }
