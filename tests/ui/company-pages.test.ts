@@ -289,12 +289,27 @@ it('a viewer finds an unread issue in the inbox, reads it, and takes that back',
   const { body } = await Browser.of(app, cast.member).api('post', `/api${base}/issues`, { title });
   const inbox = async () => (await viewer.get(`${base}/inbox`)).text;
   expect(await inbox()).toContain(title);
-  const opened = await viewer.post(`/issues/${body.id}/read`, { open: 'on' });
-  expect(opened.headers.location).toBe(`/issues/${body.id}`);
-  expect(await inbox()).not.toContain(title);
-  await viewer.post(`/issues/${body.id}/unread`);
   const marked = await viewer.post(`/issues/${body.id}/read`);
   expect((await viewer.get(marked.headers.location!)).text).toContain(`action="/issues/${body.id}/unread"`);
+  expect(await inbox()).not.toContain(title);
+});
+
+it('a viewer puts an issue off, is told who said what, and brings it back', async () => {
+  const viewer = Browser.of(app, cast.viewer);
+  const member = Browser.of(app, cast.member);
+  const title = `Later ${newId()}`;
+  const { body } = await member.api('post', `/api${base}/issues`, { title });
+  await member.api('post', `/api/issues/${body.id}/comments`, { body_markdown: 'Is *this* urgent?' });
+  const inbox = async () => (await viewer.get(`${base}/inbox`)).text;
+  expect(await inbox()).toContain(': Is this urgent?');
+  const off = await viewer.post(`/issues/${body.id}/snooze`, { minutes: '60' });
+  const text = (await viewer.get(off.headers.location!)).text;
+  expect(text).toMatch(/is put off\./);
+  expect(text).toMatch(new RegExp(`Put off[\\s\\S]*${title}[\\s\\S]*Bring back`));
+  expect((await viewer.post(`/issues/${body.id}/snooze`, { minutes: '0' })).status).toBe(400);
+  await viewer.post(`/issues/${body.id}/unread`);
+  expect(await inbox()).toMatch(new RegExp(`Unread[\\s\\S]*${title}`));
+  await viewer.post(`${base}/inbox/read`);
   expect(await inbox()).not.toContain(title);
 });
 

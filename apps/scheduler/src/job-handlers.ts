@@ -21,6 +21,7 @@ import { settleBudgetsJob } from './jobs/settle-budgets.ts';
 import { settleCompanyJob } from './jobs/settle-company.ts';
 import { settleIssueJob } from './jobs/settle-issue.ts';
 import { settleSubagentsJob } from './jobs/settle-subagents.ts';
+import { wakeSnoozedJob } from './jobs/wake-snoozed.ts';
 
 type Register = (context: SchedulerContext) => void;
 
@@ -50,6 +51,7 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   })),
   'settle-agent': consumer('settle-agent', settleAgentJob, few),
   'settle-issue': consumer('settle-issue', settleIssueJob, few),
+  'wake-snoozed': consumer('wake-snoozed', wakeSnoozedJob, few),
   'settle-company': consumer('settle-company', settleCompanyJob, few),
   'settle-budgets': consumer('settle-budgets', settleBudgetsJob, few),
   'advance-council': consumer('advance-council', advanceCouncilJob, few),

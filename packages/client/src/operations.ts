@@ -4144,11 +4144,35 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The issue is unread by the caller.
+   * The issue is unread by the caller, and no longer put off.
    */
   'inbox.unread': {
     path: {
       issueId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * The issue leaves the caller’s inbox for so long, 90 days at most, and is unread again afterwards; whatever happens to it brings it back before.
+   */
+  'inbox.snooze': {
+    path: {
+      issueId: string;
+    };
+    query: undefined;
+    body: {
+      minutes: number;
+    };
+    answer: undefined;
+  };
+  /**
+   * The caller has read every issue of the company.
+   */
+  'inbox.readAll': {
+    path: {
+      companyId: string;
     };
     query: undefined;
     body: undefined;
@@ -6820,6 +6844,33 @@ export interface Inbox {
   awaiting_input: IssueSummary[];
   needs_attention: IssueSummary[];
   budget_incidents: BudgetIncident[];
+  snoozed_issues: SnoozedIssue[];
+}
+export interface SnoozedIssue {
+  id: string;
+  company_id: string;
+  project_id: string | null;
+  goal_id: string | null;
+  parent_issue_id: string | null;
+  title: string;
+  status: 'backlog' | 'todo' | 'in_progress' | 'in_review' | 'done' | 'cancelled' | 'blocked';
+  priority: 'critical' | 'high' | 'medium' | 'low';
+  assignee_agent_id: string | null;
+  checked_out_by_agent_id: string | null;
+  checked_out_at: string | null;
+  origin_kind: string;
+  origin_id: string | null;
+  identifier: string;
+  issue_number: number;
+  awaiting_input: boolean;
+  needs_routing: boolean;
+  needs_human_attention: boolean;
+  blocked_at: string | null;
+  blocked_reason: string | null;
+  blocked_by_agent_id: string | null;
+  created_at: string;
+  updated_at: string;
+  snoozed_until: string;
 }
 export interface SavedView {
   id: string;
@@ -7916,6 +7967,8 @@ export const routes = {
   'inbox.get': ['GET', "/api/companies/{companyId}/inbox", false],
   'inbox.read': ['POST', "/api/issues/{issueId}/read", true],
   'inbox.unread': ['POST', "/api/issues/{issueId}/unread", true],
+  'inbox.snooze': ['POST', "/api/issues/{issueId}/snooze", true],
+  'inbox.readAll': ['POST', "/api/companies/{companyId}/inbox/read", true],
   'views.list': ['GET', "/api/companies/{companyId}/saved-views", false],
   'views.create': ['POST', "/api/companies/{companyId}/saved-views", true],
   'views.update': ['PATCH', "/api/saved-views/{viewId}", false],

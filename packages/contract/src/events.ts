@@ -8,6 +8,7 @@ import { Comment } from './comments.ts';
 import { CouncilSummary } from './councils.ts';
 import { CompiledIndexSummary } from './compiled-index.ts';
 import { PromptEvolutionSummary } from './evolutions.ts';
+import { InboxChanged } from './inbox.ts';
 import { IssueSummary } from './issues.ts';
 import { issueTopic, type Topic } from './live-topics.ts';
 import { PluginSummary } from './plugins.ts';
@@ -163,6 +164,13 @@ export const eventTable = {
     topics: ({ agent_id }: PromptEvolutionSummary) => [`agent:${agent_id}`],
     plugin_type: null,
     doc: 'The evolution of a prompt began, went on, or ended; without the prompts.',
+  },
+  inbox_changed: {
+    data: InboxChanged,
+    topics: ({ issue_id }: InboxChanged) => issueTopic(issue_id),
+    private_to: ({ reader_id }: InboxChanged) => reader_id,
+    plugin_type: null,
+    doc: 'Somebody put an issue off, or the time for which it was put off is over; for that person alone.',
   },
   notification: {
     data: Notification,

@@ -5,6 +5,18 @@ import { BudgetIncident } from './budgets.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { IssueSummary } from './issues.ts';
 import { Wakeup } from './runs.ts';
+import { Timestamp, Uuid } from './schema-kit.ts';
+
+/** Of what a reader put off; nobody else hears of it. */
+export const InboxChanged = Type.Object({ issue_id: Uuid, reader_id: Uuid });
+export type InboxChanged = Static<typeof InboxChanged>;
+
+/** An issue that the reader has put off. */
+export const SnoozedIssue = Type.Object({ ...IssueSummary.properties, snoozed_until: Timestamp });
+export type SnoozedIssue = Static<typeof SnoozedIssue>;
+
+/** Ninety days: what is put off for longer is forgotten rather than put off. */
+const LONGEST_SNOOZE_MIN = 90 * 24 * 60;
 
 export const Inbox = Type.Object({
   unread_issues: Type.Array(IssueSummary),
@@ -16,6 +28,8 @@ export const Inbox = Type.Object({
   needs_attention: Type.Array(IssueSummary),
   /** Open ones. */
   budget_incidents: Type.Array(BudgetIncident),
+  /** What the caller has put off and nothing has happened to since; it is in none of the lists above. */
+  snoozed_issues: Type.Array(SnoozedIssue),
 });
 export type Inbox = Static<typeof Inbox>;
 
@@ -66,6 +80,21 @@ export const inboxEndpoints = {
     ...reading,
     id: 'inbox.unread',
     path: '/api/issues/{issueId}/unread',
-    doc: 'The issue is unread by the caller.',
+    doc: 'The issue is unread by the caller, and no longer put off.',
+  }),
+  snooze: endpoint({
+    ...reading,
+    id: 'inbox.snooze',
+    path: '/api/issues/{issueId}/snooze',
+    body: Type.Object({ minutes: Type.Integer({ minimum: 1, maximum: LONGEST_SNOOZE_MIN }) }),
+    example: { minutes: 240 },
+    doc: 'The issue leaves the caller’s inbox for so long, 90 days at most, and is unread again afterwards; whatever happens to it brings it back before.',
+  }),
+  readAll: endpoint({
+    ...reading,
+    id: 'inbox.readAll',
+    path: '/api/companies/{companyId}/inbox/read',
+    scope: { by: 'company', param: 'companyId' },
+    doc: 'The caller has read every issue of the company.',
   }),
 };

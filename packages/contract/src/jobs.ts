@@ -75,6 +75,16 @@ const rows = {
     sweep: 'runs: the claim refuses queued runs of trashed issues, the lease renewal cancels running ones',
     doc: 'Ends what a trashed issue left behind, and all below it: live runs, pending wakeups.',
   },
+  'wake-snoozed': {
+    payload: Type.Object({ issue_id: Uuid, reader_id: Uuid }),
+    retry_limit: 2,
+    retry_delay_sec: 5,
+    retry_backoff: true,
+    expire_sec: 30,
+    sweep:
+      'none is needed: the inbox reads the time itself, and without the job only pages that are open hear later',
+    doc: 'Tells the pages of a person that an issue, put off until now, waits again.',
+  },
   'settle-subagents': {
     payload: Type.Object({ agent_id: Uuid }),
     retry_limit: 8,

@@ -4,6 +4,7 @@ import { startFolded } from './folded.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
+import { startNotices } from './notices.js';
 import { startToasts } from './toasts.js';
 import { startTranscripts } from './transcript.js';
 
@@ -87,7 +88,9 @@ if (shows('[data-composer]')) void (await import('./composer.js')).startComposer
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
+if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 startFolded();
+startNotices();
 startToasts();
 startKeys();
 startTranscripts(document);

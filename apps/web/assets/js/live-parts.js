@@ -1,4 +1,5 @@
 // Parts of a page that renew themselves when an event is about them: `data-live="issue:1 runs" data-source="/…"`.
+import { tellOfMore } from './notices.js';
 import { startTranscripts } from './transcript.js';
 
 const WAIT_MS = 150;
@@ -14,6 +15,11 @@ export function startLiveParts() {
   document.addEventListener('live-reset', () => {
     for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
   });
+  // What is told to no stream, as that one has read something in another tab.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible') return;
+    for (const part of document.querySelectorAll('[data-fresh]')) renew(part);
+  });
   document.addEventListener('htmx:before:swap', ({ target }) => keepState(target));
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
@@ -27,10 +33,13 @@ function renewLater(part) {
   if (due.has(part)) return;
   due.set(
     part,
-    setTimeout(() => {
-      due.delete(part);
-      renew(part);
-    }, WAIT_MS),
+    setTimeout(
+      () => {
+        due.delete(part);
+        renew(part);
+      },
+      Number(part.dataset.pace ?? WAIT_MS),
+    ),
   );
 }
 
@@ -80,12 +89,10 @@ function nameAgain(part) {
 
 /** What waits stands ahead of the page's name, where tabs are told apart. */
 function countInTitle() {
-  const waits = [...document.querySelectorAll('.sections .count')].reduce(
-    (sum, { textContent }) => sum + Number(textContent),
-    0,
-  );
+  const waits = Number(document.querySelector('.account .count')?.textContent ?? 0);
   const name = document.title.replace(/^\(\d+\) /, '');
   document.title = waits > 0 ? `(${waits}) ${name}` : name;
+  tellOfMore(waits);
 }
 
 // What the reader has unfolded stays unfolded, and the focus stays where it was.

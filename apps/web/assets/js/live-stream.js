@@ -17,6 +17,7 @@ const NAMES = [
   'budget_breached',
   'routine_fired',
   'run_event',
+  'inbox_changed',
   'notification',
   'plugin_state',
   'worker_updated',

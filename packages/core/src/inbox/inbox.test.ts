@@ -1,13 +1,28 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
-import { actors, createCompany, createIssue, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  queuedJobs,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { createComment } from '../comments/index.ts';
-import { findIssue, markIssueRead, markIssueUnread } from '../issues/index.ts';
-import { readInbox } from './index.ts';
+import {
+  findIssue,
+  markAllRead,
+  markIssueRead,
+  markIssueUnread,
+  snoozeIssue,
+  tellWoken,
+} from '../issues/index.ts';
+import { countWaiting, inboxReasons, readInbox } from './index.ts';
 
-const { approvals, budget_incidents, budget_policies, issues } = schema;
+const { approvals, budget_incidents, budget_policies, issue_reads, issues, outbox } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -96,6 +111,92 @@ describe('the inbox', () => {
       [circling.id],
       [breach!.id],
     ]);
+  });
+
+  it('leaves out what its reader has put off, until the time is over; others see it', async () => {
+    const { company, reader, inbox, unread, read } = await setUp();
+    const asked = await createIssue(database.db, company, { awaiting_input: true, status: 'blocked' });
+    const snooze = async (minutes: number) =>
+      transaction(database, async (tx) => snoozeIssue(tx, reader, asked, minutes));
+    const waiting = async (actor: Actor = reader) =>
+      (await countWaiting(database.db, actor, company.id)).inbox;
+    expect(await waiting()).toBe(1);
+    await snooze(60);
+    const later = await inbox();
+    expect([later.unread_issues, later.awaiting_input]).toEqual([[], []]);
+    expect(later.snoozed_issues).toMatchObject([{ id: asked.id }]);
+    const until = new Date(later.snoozed_issues[0]!.snoozed_until).getTime();
+    expect(until).toBeGreaterThan(Date.now() + 59 * 60_000);
+    expect([await waiting(), await waiting(actors.board(company))]).toEqual([0, 1]);
+    const job = { issue_id: asked.id, reader_id: (reader as { user_id: string }).user_id };
+    expect(await queuedJobs(database.db, 'wake-snoozed', job)).toHaveLength(1);
+
+    const told = async () =>
+      (await database.db.select().from(outbox).where(eq(outbox.company_id, company.id))).filter(
+        ({ type }) => type === 'inbox_changed',
+      ).length;
+    const before = await told();
+    const wake = async () => transaction(database, async (tx) => tellWoken(tx, job.issue_id, job.reader_id));
+    await wake();
+    expect(await told()).toBe(before);
+    await database.db
+      .update(issue_reads)
+      .set({
+        snoozed_until: sql`now() - interval '1 second'`,
+        read_at: sql`now() - interval '1 hour'`,
+      })
+      .where(eq(issue_reads.issue_id, asked.id));
+    await database.db
+      .update(issues)
+      .set({ updated_at: new Date(0) })
+      .where(eq(issues.id, asked.id));
+    expect([await unread(), await waiting()]).toEqual([[asked.id], 1]);
+    await wake();
+    expect(await told()).toBe(before + 1);
+    await read(asked);
+    expect(await unread()).toEqual([]);
+  });
+
+  it('brings back what was put off when something happens to it', async () => {
+    const { company, reader, inbox, unread } = await setUp();
+    const issue = (await findIssue(database.db, (await createIssue(database.db, company)).id))!;
+    const snooze = async () => transaction(database, async (tx) => snoozeIssue(tx, reader, issue, 60));
+    await snooze();
+    expect(await unread()).toEqual([]);
+    await transaction(database, async (tx) =>
+      createComment(tx, actors.board(company), issue, { body_markdown: 'Now' }),
+    );
+    expect(await unread()).toEqual([issue.id]);
+    expect((await inbox()).snoozed_issues).toEqual([]);
+    await snooze();
+    await transaction(database, async (tx) => markIssueUnread(tx, reader, issue));
+    expect(await unread()).toEqual([issue.id]);
+  });
+
+  it('is emptied of what is unread at once, in one company and for one reader', async () => {
+    const { company, reader, unread } = await setUp();
+    const elsewhere = await setUp();
+    await createIssue(database.db, company);
+    await createIssue(database.db, company);
+    const foreign = await createIssue(database.db, elsewhere.company);
+    await transaction(database, async (tx) => markAllRead(tx, reader, company.id));
+    expect(await unread()).toEqual([]);
+    expect(await unread(actors.board(company))).toHaveLength(2);
+    expect(await elsewhere.unread()).toEqual([foreign.id]);
+  });
+
+  it('says what was said last on an issue, and who works on it; of another company nothing', async () => {
+    const { company } = await setUp();
+    const worker = await createAgent(database.db, company, { name: 'Ada' });
+    const row = await createIssue(database.db, company, { assignee_agent_id: worker.id });
+    const issue = (await findIssue(database.db, row.id))!;
+    const say = async (body_markdown: string) =>
+      transaction(database, async (tx) => createComment(tx, actors.board(company), issue, { body_markdown }));
+    await say('First');
+    await say('x'.repeat(1000));
+    const reason = (await inboxReasons(database.db, company.id, [issue.id])).get(issue.id);
+    expect(reason).toMatchObject({ assignee_name: 'Ada', said: 'x'.repeat(400) });
+    expect((await inboxReasons(database.db, worker.id, [issue.id])).size).toBe(0);
   });
 
   it('is for people: an agent has none', async () => {

@@ -2,7 +2,7 @@ import type { Actor, Inbox } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { listApprovals } from '../approvals/index.ts';
 import { listBudgetIncidents } from '../budgets/index.ts';
-import { issuesAskingFor, unreadBy } from '../issues/index.ts';
+import { issuesAskingFor, snoozedBy, unreadBy } from '../issues/index.ts';
 
 /** Of each part: more than anyone works off at once; the lists of the slices have pages. */
 const MOST = 100;
@@ -13,8 +13,9 @@ export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promi
   return {
     unread_issues: await unreadBy(tx, actor, company_id, MOST),
     approvals: (await listApprovals(tx, company_id, { status: 'pending', limit: MOST })).items,
-    awaiting_input: await issuesAskingFor(tx, company_id, 'input', MOST),
-    needs_attention: await issuesAskingFor(tx, company_id, 'attention', MOST),
+    awaiting_input: await issuesAskingFor(tx, actor, company_id, 'input', MOST),
+    needs_attention: await issuesAskingFor(tx, actor, company_id, 'attention', MOST),
     budget_incidents: (await listBudgetIncidents(tx, company_id, { status: 'open', limit: MOST })).items,
+    snoozed_issues: await snoozedBy(tx, actor, company_id, MOST),
   };
 }

@@ -1,12 +1,14 @@
-import type { IssueSummary } from '@acp/contract';
+import type { Actor, IssueSummary } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { summarizeIssue } from './present.ts';
+import { isSnoozed, readerOf } from './reads.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** The company's issues that ask for a human, changed last comes first; by the index `issues_company_attention`. */
+/** The company's issues that ask for a human and that the reader has not put off, changed last comes first; by the index `issues_company_attention`. */
 export async function issuesAskingFor(
   tx: Tx,
+  actor: Actor,
   company_id: string,
   what: 'input' | 'attention',
   limit: number,
@@ -16,6 +18,7 @@ export async function issuesAskingFor(
     tx,
     sql`select ${shownIssue} from issues i
         where i.company_id = ${company_id} and (i.awaiting_input or i.needs_human_attention) and ${asks} and ${notTrashed('i')}
+          and not ${isSnoozed(readerOf(actor))}
         order by i.updated_at desc, i.id desc limit ${limit}`,
   );
   return rows.map(summarizeIssue);

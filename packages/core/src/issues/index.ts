@@ -23,7 +23,17 @@ export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
 export { issuesAskingFor } from './attention-lists.ts';
-export { markIssueRead, markIssueUnread, unreadBy } from './reads.ts';
+export {
+  isSnoozed,
+  markAllRead,
+  markIssueRead,
+  markIssueUnread,
+  readerOf,
+  snoozedBy,
+  snoozeIssue,
+  tellWoken,
+  unreadBy,
+} from './reads.ts';
 export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
 export { checkoutForRun, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';

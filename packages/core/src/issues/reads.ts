@@ -1,11 +1,12 @@
 /** What a reader, a user or a board-user key, has read (decisions 3, Inbox). */
-import { type Actor, type IssueSummary } from '@acp/contract';
+import type { Actor, IssueSummary, SnoozedIssue } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
-import { and, eq, sql } from 'drizzle-orm';
-import { actorId, humanActor } from '../activity/index.ts';
+import { enqueue } from '@acp/queue';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { actorId, type Change, humanActor, recordChanges, systemActor } from '../activity/index.ts';
 import { summarizeIssue } from './present.ts';
-import { notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
 const { issue_reads } = schema;
 
@@ -26,9 +27,68 @@ export async function markIssueUnread(tx: Tx, actor: Actor, issue: { id: string 
     .where(and(eq(issue_reads.reader_id, readerOf(actor)), eq(issue_reads.issue_id, issue.id)));
 }
 
+/** Puts the issue off, from now on for so many minutes; a job tells open pages when they are over. */
+export async function snoozeIssue(
+  tx: Tx,
+  actor: Actor,
+  issue: Pick<IssueRow, 'id' | 'company_id'>,
+  minutes: number,
+): Promise<void> {
+  const reader_id = readerOf(actor);
+  const until = sql`now() + make_interval(mins => ${minutes})`;
+  const [row] = await tx
+    .insert(issue_reads)
+    .values({ reader_id, issue_id: issue.id, snoozed_until: until })
+    .onConflictDoUpdate({
+      target: [issue_reads.reader_id, issue_reads.issue_id],
+      set: { read_at: sql`now()`, snoozed_until: until },
+    })
+    .returning();
+  const payload = { issue_id: issue.id, reader_id };
+  // A moment later, so that it is over by every clock.
+  const start_after = new Date(row!.snoozed_until!.getTime() + 1000);
+  await enqueue(tx, 'wake-snoozed', payload, { start_after });
+  await recordChanges(tx, actor, [inboxChanged(issue, reader_id)]);
+}
+
+/** Tells the reader's pages that the time is over; nothing where it was put off anew, or taken up again. */
+export async function tellWoken(tx: Tx, issue_id: string, reader_id: string): Promise<void> {
+  const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
+    select i.id, i.company_id from issue_reads r join issues i on i.id = r.issue_id
+    where r.reader_id = ${reader_id} and r.issue_id = ${issue_id} and r.snoozed_until <= now() and ${notTrashed('i')}`);
+  await recordChanges(
+    tx,
+    systemActor('inbox'),
+    rows.map((issue) => inboxChanged(issue, reader_id)),
+  );
+}
+
+const inboxChanged = (
+  { id, company_id }: Pick<IssueRow, 'id' | 'company_id'>,
+  reader_id: string,
+): Change => ({
+  company_id,
+  entity_type: 'issue',
+  entity_id: id,
+  event: { type: 'inbox_changed', data: { issue_id: id, reader_id } },
+});
+
+/** Of the issue `i`: the last thing that happened to it, comments of the reader left out. Comments leave their issue's row alone. */
+const lastHappening = (reader: string): SQL => sql`greatest(i.updated_at, coalesce((
+  select max(c.created_at) from comments c
+  where c.issue_id = i.id and c.author_user_id is distinct from ${reader}::uuid), i.updated_at))`;
+
+/** Whether the reader has put off the issue `i`, and nothing has happened to it since. */
+export const isSnoozed = (reader: string): SQL => sql`exists (select from issue_reads r
+  where r.reader_id = ${reader} and r.issue_id = i.id and r.snoozed_until > now() and r.read_at >= ${lastHappening(reader)})`;
+
+const isUnread = (reader: string): SQL => sql`not exists (select from issue_reads r
+  where r.reader_id = ${reader} and r.issue_id = i.id and r.read_at >= ${lastHappening(reader)}
+    and (r.snoozed_until is null or r.snoozed_until > now() or r.read_at >= r.snoozed_until))`;
+
 /**
- * The company's issues that changed, or were commented by somebody else, since the reader read them; changed last comes
- * first. An issue never read is unread. Comments are looked at by themselves, since they leave their issue's row alone.
+ * The company's issues that changed, or were commented by somebody else, since the reader read them, and those put off
+ * until now; changed last comes first. An issue never read is unread.
  */
 export async function unreadBy(
   tx: Tx,
@@ -36,20 +96,45 @@ export async function unreadBy(
   company_id: string,
   limit: number,
 ): Promise<IssueSummary[]> {
-  const reader = readerOf(actor);
-  const unread = sql`not exists (select from issue_reads r where r.reader_id = ${reader} and r.issue_id = i.id
-    and r.read_at >= greatest(i.updated_at, coalesce((
-      select max(c.created_at) from comments c
-      where c.issue_id = i.id and c.author_user_id is distinct from ${reader}::uuid), i.updated_at)))`;
   const rows = await selectIssues(
     tx,
-    sql`select ${shownIssue} from issues i where i.company_id = ${company_id} and ${notTrashed('i')} and ${unread}
-        order by i.updated_at desc, i.id desc limit ${limit}`,
+    sql`select ${shownIssue} from issues i where i.company_id = ${company_id} and ${notTrashed('i')}
+        and ${isUnread(readerOf(actor))} order by i.updated_at desc, i.id desc limit ${limit}`,
   );
   return rows.map(summarizeIssue);
 }
 
-function readerOf(actor: Actor): string {
+/** What the reader has put off, soonest first. */
+export async function snoozedBy(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  limit: number,
+): Promise<SnoozedIssue[]> {
+  const reader = readerOf(actor);
+  const { rows } = await tx.execute(sql`
+    select ${shownIssue}, s.snoozed_until from issue_reads s join issues i on i.id = s.issue_id
+    where s.reader_id = ${reader} and s.snoozed_until > now() and i.company_id = ${company_id} and ${notTrashed('i')}
+      and ${isSnoozed(reader)}
+    order by s.snoozed_until, i.id limit ${limit}`);
+  return rows.map((row) => ({
+    ...summarizeIssue(toIssueRow(row)),
+    snoozed_until: new Date(String(row.snoozed_until)),
+  }));
+}
+
+/** What has been put off stays so. */
+export async function markAllRead(tx: Tx, actor: Actor, company_id: string): Promise<void> {
+  const reader = readerOf(actor);
+  await tx.execute(sql`
+    insert into issue_reads (reader_id, issue_id)
+    select ${reader}::uuid, i.id from issues i
+    where i.company_id = ${company_id} and ${notTrashed('i')} and ${isUnread(reader)}
+    order by i.id
+    on conflict (reader_id, issue_id) do update set read_at = now()`);
+}
+
+export function readerOf(actor: Actor): string {
   const id = actorId(actor);
   if (!humanActor(actor) || id === null) throw forbidden('only people read');
   return id;

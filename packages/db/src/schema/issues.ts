@@ -158,6 +158,14 @@ export const issue_reads = pgTable(
       .notNull()
       .references(() => issues.id, { onDelete: 'cascade' }),
     read_at: createdAt(),
+    /** Until then it waits for nobody, unless something happens to it; then it is unread again. */
+    snoozed_until: instant(),
   },
-  (t) => [primaryKey({ columns: [t.reader_id, t.issue_id] }), index('issue_reads_issue').on(t.issue_id)],
+  (t) => [
+    primaryKey({ columns: [t.reader_id, t.issue_id] }),
+    index('issue_reads_issue').on(t.issue_id),
+    index('issue_reads_snoozed')
+      .on(t.reader_id, t.snoozed_until)
+      .where(sql`${t.snoozed_until} is not null`),
+  ],
 );

@@ -1,5 +1,5 @@
 import { inboxEndpoints as rows } from '@acp/contract';
-import { inboxLite, markIssueRead, markIssueUnread, readInbox } from '@acp/core';
+import { inboxLite, markAllRead, markIssueRead, markIssueUnread, readInbox, snoozeIssue } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 
 export const inboxRoutes: Route[] = [
@@ -7,4 +7,6 @@ export const inboxRoutes: Route[] = [
   handle(rows.get, (c) => readInbox(c.tx, c.actor, c.company_id)),
   handle(rows.read, (c) => markIssueRead(c.tx, c.actor, c.subject)),
   handle(rows.unread, (c) => markIssueUnread(c.tx, c.actor, c.subject)),
+  handle(rows.snooze, (c) => snoozeIssue(c.tx, c.actor, c.subject, c.body.minutes)),
+  handle(rows.readAll, (c) => markAllRead(c.tx, c.actor, c.company_id)),
 ];

@@ -31,7 +31,10 @@ const byApproval = { by: 'approval', param: 'approvalId' } as const;
 type ApprovalContext = UiContext<'approval'>;
 
 /** One statement for agents and one for users, however many approvals there are. */
-async function namesIn({ tx, user, company_id }: UiContext, approvals: readonly Approval[]): Promise<Names> {
+export async function namesIn(
+  { tx, user, company_id }: UiContext,
+  approvals: readonly Approval[],
+): Promise<Names> {
   const { agents } = await listAgents(tx, user, { company_id });
   const users = await userNames(
     tx,

@@ -1,12 +1,13 @@
-import { type Inbox, inboxEndpoints as rows, type IssueSummary } from '@acp/contract';
-import { findIssue, readInbox } from '@acp/core';
+import { inboxEndpoints as rows } from '@acp/contract';
+import { countWaiting, findIssue, inboxReasons, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
-import { type IncidentLink, incidentLinks } from '../costs/incidents.ts';
+import { namesIn } from '../approvals/approval-routes.ts';
+import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
-import { money, timeAgo } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
-import { emptyState, postButton, status } from '../kit/parts.ts';
+import { html, type Html } from '../kit/html.ts';
+import { postButton } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { inboxParts } from './inbox-page.ts';
 
 type CompanyContext = UiContext<'company'>;
 
@@ -16,103 +17,51 @@ const inboxPath = (company_id: string): string => `/companies/${company_id}/inbo
 async function inboxPage(context: CompanyContext): Promise<Html> {
   const { tx, user, company_id, fragment } = context;
   const inbox = await readInbox(tx, user, company_id);
-  const budgets = await incidentLinks(tx, company_id, inbox.budget_incidents);
-  const parts = inboxParts(company_id, inbox, budgets);
+  const asking = [...inbox.awaiting_input, ...inbox.needs_attention, ...inbox.unread_issues];
+  const parts = inboxParts({
+    company_id,
+    inbox,
+    budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
+    names: await namesIn(context, inbox.approvals),
+    reasons: await inboxReasons(tx, company_id, [...new Set(asking.map(({ id }) => id))]),
+  });
   if (fragment) return parts;
   const path = inboxPath(company_id);
+  const topics = 'issues comments approvals budget_incident inbox_changed';
   const body = html`!${await readNotice(context)}
-    <div data-live="issues comments approvals budget_incident" data-source="${path}">!${parts}</div>`;
+    <div data-live="${topics}" data-source="${path}" data-fresh data-pace="2000">!${parts}</div>
+    <p class="soft small" data-notices hidden>
+      <button type="button" class="link small" data-ask-notices></button>
+    </p>`;
   return companyPage(context, { title: 'Inbox', active: path, body });
-}
-
-function inboxParts(company_id: string, inbox: Inbox, budgets: readonly IncidentLink[]): Html {
-  const parts = [
-    section(
-      'Waits for your decision',
-      inbox.approvals.map(
-        ({ id, title, created_at }) =>
-          html`<li><a class="grow" href="/approvals/${id}">${title}</a>!${since(created_at)}</li>`,
-      ),
-    ),
-    section('Asks for input', inbox.awaiting_input.map(issueLine)),
-    section('Needs a person', inbox.needs_attention.map(issueLine)),
-    section(
-      'Budgets',
-      budgets.map(
-        ({ path, title, incident }) =>
-          html`<li>
-            <a class="grow" href="${path}">${title}</a>
-            <span class="soft small">!${money(incident.spent_usd)} of !${money(incident.limit_usd)}</span>
-            !${since(incident.opened_at)}
-          </li>`,
-      ),
-    ),
-    section('Unread', inbox.unread_issues.map(unreadLine)),
-  ].join('');
-  return (
-    parts ||
-    emptyState(
-      'Nothing waits for you',
-      html`What agents ask, and what others write on issues, comes here. Look at the
-        <a href="/companies/${company_id}/board">board</a> meanwhile.`,
-    )
-  );
-}
-
-function section(title: string, lines: readonly Html[]): Html {
-  return when(
-    lines.length > 0,
-    () =>
-      html`<section class="card">
-        <h2>${title}</h2>
-        <ul class="list">
-          !${each(lines, (line) => line)}
-        </ul>
-      </section>`,
-  );
-}
-
-const since = (instant: Date | string): Html => html`<span class="soft small">!${timeAgo(instant)}</span>`;
-
-function issueLine({ id, identifier, title, status: state, updated_at }: IssueSummary): Html {
-  return html`<li>
-    <span class="identifier">${identifier}</span><a class="grow" href="/issues/${id}">${title}</a>
-    !${status(state)}!${since(updated_at)}
-  </li>`;
-}
-
-/** The title posts: opening an unread issue marks it read. */
-function unreadLine({ id, identifier, title, status: state, updated_at }: IssueSummary): Html {
-  return html`<li>
-    <span class="identifier">${identifier}</span>
-    <span class="grow"
-      >!${postButton(`/issues/${id}/read`, title, { class: 'link', fields: { open: 'on' } })}</span
-    >
-    !${status(state)}!${since(updated_at)}!${postButton(`/issues/${id}/read`, 'Mark as read', { class: 'quiet small' })}
-  </li>`;
 }
 
 /** Of what was just marked, with the way back. */
 async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Html> {
-  const issue = query.read && isUuid(query.read) ? await findIssue(tx, query.read) : undefined;
+  const id = query.read ?? query.later;
+  const issue = id && isUuid(id) ? await findIssue(tx, id) : undefined;
   if (issue?.company_id !== company_id) return '';
   return html`<div class="notice good" role="status">
-    ${issue.identifier} is marked as read.
+    ${issue.identifier} is ${query.later ? 'put off' : 'marked as read'}.
     !${postButton(`/issues/${issue.id}/unread`, 'Undo', { class: 'link' })}
   </div>`;
 }
 
-const opens = ({ request }: UiContext): boolean => {
-  const form: unknown = request.body;
-  return typeof form === 'object' && form !== null && 'open' in form;
-};
-
 export const inboxRoutes: UiRoute[] = [
   page('/companies/{companyId}/inbox', { scope: byCompany, role: 'viewer' }, inboxPage),
+  // For the number beside the link to it.
+  page(
+    '/companies/{companyId}/inbox/part/waiting',
+    { scope: byCompany, role: 'viewer' },
+    async ({ tx, user, company_id }) => String((await countWaiting(tx, user, company_id)).inbox || ''),
+  ),
+  action('/companies/{companyId}/inbox/read', rows.readAll, { next: (c) => inboxPath(c.company_id) }),
   action('/issues/{issueId}/read', rows.read, {
-    next: (c) => (opens(c) ? `/issues/${c.subject.id}` : `${inboxPath(c.company_id)}?read=${c.subject.id}`),
+    next: (c) => `${inboxPath(c.company_id)}?read=${c.subject.id}`,
   }),
-  action('/issues/{issueId}/unread', rows.unread, {
-    next: (c) => inboxPath(c.company_id),
+  action('/issues/{issueId}/unread', rows.unread, { next: (c) => inboxPath(c.company_id) }),
+  action('/issues/{issueId}/snooze', rows.snooze, {
+    read: (form) => ({ minutes: form.number('minutes') }),
+    next: (c) => `${inboxPath(c.company_id)}?later=${c.subject.id}`,
   }),
 ];

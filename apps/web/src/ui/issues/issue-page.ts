@@ -52,7 +52,8 @@ export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
 
 export function issueBody(view: IssueView): Html {
   const { issue } = view;
-  return html`!${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
+  return html`<div hidden data-reads-issue="${issue.id}"></div>
+    !${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
         !${formError(view.error)}

@@ -1,5 +1,5 @@
 import type { Logo } from '@acp/contract';
-import { type CompanyRow, countPendingApprovals, findCompany, findLogo } from '@acp/core';
+import { type CompanyRow, countWaiting, findCompany, findLogo } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { notFound, ServiceError } from '@acp/kernel';
 import { shell, type ShellOptions } from './shell.ts';
@@ -12,10 +12,10 @@ export async function companyPage(
   options: Omit<ShellOptions, 'user' | 'company' | 'counts' | 'cursor'>,
 ): Promise<Html> {
   const company = await requireCompany(context.tx, context.company_id);
-  const counts = { approvals: await countPendingApprovals(context.tx, context.company_id) };
+  const { approvals, inbox } = await countWaiting(context.tx, context.user, context.company_id);
   const logo = await logoOf(context.tx, context.company_id);
   const { user, cursor } = context;
-  return shell({ ...options, user, company: { ...company, logo }, counts, cursor });
+  return shell({ ...options, user, company: { ...company, logo }, counts: { approvals, inbox }, cursor });
 }
 
 /** Null where the company has set none. */

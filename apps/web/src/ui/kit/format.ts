@@ -83,3 +83,15 @@ export function count(value: number): string {
 export function words(value: string): string {
   return value.replaceAll('_', ' ');
 }
+
+/** Of Markdown, as one line of plain words. */
+export function firstWords(markdown: string, most?: number): string {
+  const line = markdown
+    .replaceAll(/[*_\u0060#>]+/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return clipped(line, most);
+}
+
+export const clipped = (line: string, most = 80): string =>
+  line.length > most ? `${line.slice(0, most).toWellFormed().trimEnd()}…` : line;

@@ -6,7 +6,13 @@ export interface NavItem {
   label: string;
   path: string;
   /** What waits there; it renews itself from `source` when an event is about the topic. */
-  count?: { value: number; topic: string; source: string };
+  count?: {
+    value: number;
+    topic: string;
+    source: string;
+    /** Milliseconds that lie at least between two renewals. */
+    pace?: number;
+  };
 }
 
 export interface NavGroup {

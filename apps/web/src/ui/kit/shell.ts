@@ -36,7 +36,7 @@ export function shell(options: ShellOptions): Html {
         !${when(company, companyLink)}
         <nav class="account" aria-label="Account">
           !${when(company, findLink)}
-          !${when(company, ({ id }) => navLink({ label: 'Inbox', path: `/companies/${id}/inbox` }, active))}
+          !${when(company, ({ id }) => navLink(inboxLink(id, options.counts), active))}
           !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
           !${navLink({ label: user.name, path: '/profile' }, active)}
           <form method="post" action="/logout" class="inline">
@@ -98,8 +98,18 @@ const navLink = ({ label, path, count }: NavItem, active: string | undefined): H
     >${label}!${when(count, counter)}</a
   >`;
 
-const counter = ({ value, topic, source }: NonNullable<NavItem['count']>): Html =>
-  html`<span class="count" data-live="${topic}" data-source="${source}">${value || ''}</span>`;
+function counter({ value, topic, source, pace }: NonNullable<NavItem['count']>): Html {
+  const live = attributes({ 'data-live': topic, 'data-pace': pace, 'data-source': source });
+  return html`<span class="count" !${live}>${value || ''}</span>`;
+}
+
+/** Any issue's change may be one of what waits: on a page that only shows the number that is asked for now and then. */
+function inboxLink(id: string, counts: Counts = {}): NavItem {
+  const path = `/companies/${id}/inbox`;
+  const topic = 'issues approvals budget_incident inbox_changed';
+  const count = { value: counts.inbox ?? 0, topic, source: `${path}/part/waiting`, pace: 5000 };
+  return { label: 'Inbox', path, count };
+}
 
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;

@@ -1,5 +1,5 @@
 import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
-import { count, duration, money, timeAgo, words } from '../kit/format.ts';
+import { clipped, count, duration, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -100,20 +100,6 @@ function agentColumn(agents: readonly Agent[]): Column<Run> {
     cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? 'an agent'}</a>`,
   };
 }
-
-const SHOWN = 80;
-
-/** Of Markdown, as one line of plain words. */
-function firstWords(markdown: string): string {
-  const line = markdown
-    .replaceAll(/[*_\u0060#>]+/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  return clipped(line);
-}
-
-const clipped = (line: string): string =>
-  line.length > SHOWN ? `${line.slice(0, SHOWN).toWellFormed().trimEnd()}…` : line;
 
 interface RunView {
   run: Run;

@@ -1,0 +1,26 @@
+// An issue is read by being looked at: when its page opens, and when something happens on it while one is there.
+const WAIT_MS = 1500;
+let due = false;
+let timer = 0;
+
+export function startReading() {
+  const { readsIssue: id } = document.querySelector('[data-reads-issue]').dataset;
+  const mark = () => {
+    if (document.visibilityState !== 'visible') return;
+    due = false;
+    void fetch(`/issues/${id}/read`, { method: 'POST', headers: { 'HX-Request': 'true' } }).catch(() => {
+      due = true;
+    });
+  };
+  const markLater = () => {
+    due = true;
+    clearTimeout(timer);
+    timer = setTimeout(mark, WAIT_MS);
+  };
+  document.addEventListener('live', ({ detail }) => {
+    if (detail.topics.includes(`issue:${id}`)) markLater();
+  });
+  document.addEventListener('visibilitychange', () => due && mark());
+  due = true;
+  mark();
+}

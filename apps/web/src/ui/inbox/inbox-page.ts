@@ -1,0 +1,159 @@
+/** What waits for a person, each with who asked and what was said: mostly enough to know what to do about it. */
+import type { Approval, Inbox, IssueSummary, SnoozedIssue } from '@acp/contract';
+import type { Reason } from '@acp/core';
+import { type Names, requester } from '../approvals/approval-pages.ts';
+import type { IncidentLink } from '../costs/incidents.ts';
+import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { emptyState, postButton, status } from '../kit/parts.ts';
+
+export interface InboxView {
+  company_id: string;
+  inbox: Inbox;
+  budgets: readonly IncidentLink[];
+  names: Names;
+  /** By issue. */
+  reasons: ReadonlyMap<string, Reason>;
+}
+
+const wishes: Record<Approval['type'], string> = {
+  hire_agent: 'wants to hire an agent',
+  plan: 'asks you to agree to a plan',
+  action: 'asks for leave to act',
+  budget_override: 'asks for more budget',
+  install: 'wants to install something',
+};
+
+/** Of each section; more is folded. */
+const SHOWN = 12;
+
+export function inboxParts(view: InboxView): Html {
+  const { company_id, inbox, budgets, names } = view;
+  const line = (issue: IssueSummary): Html => issueLine(issue, view.reasons.get(issue.id));
+  const parts = [
+    section(
+      'Waits for your decision',
+      inbox.approvals.map(
+        (approval) =>
+          html`<li>
+            <div class="grow">
+              <a href="/approvals/${approval.id}">${approval.title}</a>
+              <p class="why">
+                ${requester(approval, names)} ${wishes[approval.type]}.
+                ${firstWords(approval.description ?? '', 160)}
+              </p>
+            </div>
+            !${since(approval.created_at)}
+          </li>`,
+      ),
+    ),
+    section('Asks for input', inbox.awaiting_input.map(line)),
+    section('Needs a person', inbox.needs_attention.map(line)),
+    section(
+      'Budgets',
+      budgets.map(
+        ({ path, title, incident }) =>
+          html`<li>
+            <a class="grow" href="${path}">${title}</a>
+            <span class="soft small">!${money(incident.spent_usd)} of !${money(incident.limit_usd)}</span>
+            !${since(incident.opened_at)}
+          </li>`,
+      ),
+    ),
+    section(
+      'Unread',
+      inbox.unread_issues.map(line),
+      postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
+    ),
+    section('Put off', inbox.snoozed_issues.map(snoozedLine)),
+  ].join('');
+  return (
+    parts ||
+    emptyState(
+      'Nothing waits for you',
+      html`What agents ask, and what others write on issues, comes here. Look at the
+        <a href="/companies/${company_id}/board">board</a> meanwhile.`,
+    )
+  );
+}
+
+function section(title: string, lines: readonly Html[], act: Html = ''): Html {
+  const rest = lines.slice(SHOWN);
+  return when(
+    lines.length > 0,
+    () =>
+      html`<section class="card">
+        <div class="comment-head">
+          <h2>${title} <span class="soft small">${lines.length}</span></h2>
+          <span class="grow"></span>!${act}
+        </div>
+        <ul class="list">
+          !${lines.slice(0, SHOWN).join('')}
+        </ul>
+        !${when(
+          rest.length > 0,
+          () =>
+            html`<details data-fold="${title}">
+              <summary>${rest.length} more</summary>
+              <ul class="list">
+                !${rest.join('')}
+              </ul>
+            </details>`,
+        )}
+      </section>`,
+  );
+}
+
+const since = (instant: Date | string): Html => html`<span class="soft small">!${timeAgo(instant)}</span>`;
+
+const titleOf = ({ id, identifier, title }: IssueSummary): Html =>
+  html`<span class="identifier">${identifier}</span> <a href="/issues/${id}">${title}</a>`;
+
+function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
+  return html`<li>
+    <div class="grow">
+      !${titleOf(issue)}!${when(whyOf(issue, reason), (why) => html`<p class="why">${why}</p>`)}
+    </div>
+    !${status(issue.status)}!${since(issue.updated_at)}!${laterMenu(issue)}
+    !${postButton(`/issues/${issue.id}/read`, 'Mark as read', { class: 'quiet small' })}
+  </li>`;
+}
+
+/** Who wants what of the reader, as far as that can be told in a line. */
+function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
+  if (reason === undefined) return '';
+  const { assignee_name: worker, author, said, blocked_reason } = reason;
+  if (issue.needs_human_attention)
+    return `${worker ?? 'Its agent'} went round in circles: several runs in a row changed nothing.`;
+  if (issue.status === 'blocked' && blocked_reason) return `Blocked: ${firstWords(blocked_reason, 200)}`;
+  if (said !== null) return `${author ?? 'Somebody'}: ${firstWords(said, 200)}`;
+  return worker === null ? 'Nobody works on it.' : `${worker} works on it.`;
+}
+
+const SPANS: readonly [minutes: number, label: string][] = [
+  [60, 'an hour'],
+  [4 * 60, '4 hours'],
+  [24 * 60, 'a day'],
+  [7 * 24 * 60, 'a week'],
+];
+
+const laterMenu = ({ id, identifier }: IssueSummary): Html =>
+  html`<details class="later" data-fold="later-${id}">
+    <summary class="small" aria-label="Put ${identifier} off">Later</summary>
+    <div class="buttons">
+      !${each(SPANS, ([minutes, label]) =>
+        postButton(`/issues/${id}/snooze`, label, {
+          class: 'quiet small',
+          fields: { minutes: String(minutes) },
+        }),
+      )}
+    </div>
+  </details>`;
+
+function snoozedLine(issue: SnoozedIssue): Html {
+  return html`<li>
+    <div class="grow">!${titleOf(issue)}</div>
+    <span class="soft small">!${timeTo(issue.snoozed_until)}</span>
+    !${postButton(`/issues/${issue.id}/unread`, 'Bring back', { class: 'quiet small' })}
+  </li>`;
+}

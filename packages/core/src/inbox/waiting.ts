@@ -1,0 +1,55 @@
+import type { Actor } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+import { isSnoozed, readerOf } from '../issues/index.ts';
+
+export interface Waiting {
+  /** Pending approvals. */
+  approvals: number;
+  /** They, and all else of the inbox that waits for an answer; what is only unread waits for none. */
+  inbox: number;
+}
+
+/** For the numbers in the frame of every page: one statement. What lies in the trash is rare enough to be counted. */
+export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Promise<Waiting> {
+  const { rows } = await tx.execute<{ approvals: number; rest: number }>(sql`
+    select (select count(*)::int from approvals where company_id = ${company_id} and status = 'pending') as approvals,
+      (select count(*)::int from issues i where i.company_id = ${company_id} and i.deleted_at is null
+        and (i.awaiting_input or i.needs_human_attention) and not ${isSnoozed(readerOf(actor))})
+      + (select count(*)::int from budget_incidents where company_id = ${company_id} and status = 'open') as rest`);
+  const { approvals, rest } = rows[0]!;
+  return { approvals, inbox: approvals + rest };
+}
+
+/** What was last said on an issue, and who works on it: why it stands in an inbox. */
+export interface Reason extends Record<string, unknown> {
+  issue_id: string;
+  assignee_name: string | null;
+  blocked_reason: string | null;
+  author: string | null;
+  /** The beginning of it. */
+  said: string | null;
+}
+
+const EXCERPT = 400;
+
+/** By issue; one statement, however many they are. */
+export async function inboxReasons(
+  tx: Tx,
+  company_id: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Reason>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await tx.execute<Reason>(sql`
+    select i.id as issue_id, a.name as assignee_name, left(i.blocked_reason, ${EXCERPT}) as blocked_reason, c.author, c.said
+    from issues i left join agents a on a.id = i.assignee_agent_id
+    left join lateral (
+      select coalesce(w.name, u.display_name, c.author_label) as author, left(c.body_markdown, ${EXCERPT}) as said
+      from comments c left join agents w on w.id = c.author_agent_id left join users u on u.id = c.author_user_id
+      where c.issue_id = i.id order by c.created_at desc, c.id desc limit 1) c on true
+    where i.company_id = ${company_id} and i.id in (${sql.join(
+      ids.map((id) => sql`${id}::uuid`),
+      sql`, `,
+    )})`);
+  return new Map(rows.map((reason) => [reason.issue_id, reason]));
+}
