@@ -8,6 +8,7 @@ import {
   lookSoon,
   notePullRequest,
   notePushed,
+  pushWhatCame,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -15,7 +16,7 @@ import { restoreObjects } from './bundles.ts';
 import { GitError } from './git.ts';
 import type { GitHost, MergeMethod } from './git-host.ts';
 import { hostOf } from './host-of.ts';
-import type { Repository } from './repository-cache.ts';
+import type { Repository, RepositoryCache } from './repository-cache.ts';
 import { remoteOf } from './remote-of.ts';
 import type { WorkspaceSources } from './sources.ts';
 
@@ -37,7 +38,10 @@ export async function actOnWorkspace(
     error = told ? err.message : 'internal error';
     if (!told) sources.logger.error('an act on a workspace failed', { action_id, error: err });
   }
-  await transaction(database, async (tx) => finishWorkspaceAction(tx, claimed.action, error));
+  await transaction(database, async (tx) => {
+    await finishWorkspaceAction(tx, claimed.action, error);
+    if (error === null) await pushWhatCame(tx, claimed);
+  });
 }
 
 async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: AbortSignal): Promise<void> {
@@ -65,22 +69,37 @@ export async function pushBranch(
   if (branch === base.branch) throw new GitError('the branch of an issue is never that of the project', null);
   await restoreObjects(sources, { workspace, bundle }, folder, signal);
   const ref = `refs/heads/${branch}`;
+  const expected = await expectedAt(cache, folder, { branch, head_commit, pushed_commit }, signal);
   await cache.alone(folder, signal, async () =>
     cache.remote(
       folder,
       remote,
-      (url) => [
-        'push',
-        '--quiet',
-        `--force-with-lease=${ref}:${pushed_commit ?? ''}`,
-        url,
-        `${head_commit}:${ref}`,
-      ],
+      (url) => ['push', '--quiet', `--force-with-lease=${ref}:${expected}`, url, `${head_commit}:${ref}`],
       signal,
     ),
   );
   await notePushed(database.db, workspace.id, head_commit);
   return base.branch;
+}
+
+/**
+ * Where the branch has to stand for it to be pushed: where it was pushed to last, or at what the new one goes on from, which
+ * is so after a push that nobody could write down any more.
+ */
+async function expectedAt(
+  cache: RepositoryCache,
+  folder: string,
+  {
+    branch,
+    head_commit,
+    pushed_commit,
+  }: { branch: string; head_commit: string; pushed_commit: string | null },
+  signal: AbortSignal,
+): Promise<string> {
+  const ask = async (...args: string[]) => cache.local(folder, args, signal).catch(() => null);
+  const there = await ask('rev-parse', '--verify', '--quiet', `refs/remotes/origin/${branch}^{commit}`);
+  const isOn = there !== null && (await ask('merge-base', '--is-ancestor', there, head_commit)) !== null;
+  return isOn ? there : (pushed_commit ?? '');
 }
 
 async function open(

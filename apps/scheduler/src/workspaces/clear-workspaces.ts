@@ -1,7 +1,7 @@
 /** What becomes of the folders of issues, and of the repositories behind them. Each scheduler clears what lies on its disk. */
 import { opendir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, repositoriesInUse } from '@acp/core';
+import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, workspacesOnMachine } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
 import { folderOf } from './workspace-folder.ts';
@@ -46,7 +46,7 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
     if (signal.aborted) return;
     if (!isUuid(company_id)) continue;
     removed += await clearFolders(clearing, join(companies, company_id, 'workspaces'), place);
-    await clearRepositories(clearing, company_id, place);
+    await clearRepositories(clearing, company_id, place, signal);
   }
   if (removed > 0) logger.info('folders of issues were removed', { folders: removed });
 }
@@ -78,12 +78,16 @@ async function clearRepositories(
   { config, database, workspaces }: Clearing,
   company_id: string,
   place: string,
+  signal: AbortSignal,
 ): Promise<void> {
   const top = join(config.home, 'companies', company_id, 'repositories');
   const names = await namesIn(top);
   if (names.length === 0) return;
-  const urls = await repositoriesInUse(database.db, company_id, place);
-  const used = new Set(urls.map((repo_url) => basename(workspaces.cache.folderOf({ company_id, repo_url }))));
+  const used = new Map<string, Set<string>>();
+  for (const { id, repo_url } of await workspacesOnMachine(database.db, company_id, place)) {
+    const name = basename(workspaces.cache.folderOf({ company_id, repo_url }));
+    used.set(name, (used.get(name) ?? new Set()).add(id));
+  }
   for (const name of names) {
     if (name === KNOWN_HOSTS) continue;
     if (name.endsWith(LOCK)) {
@@ -92,9 +96,12 @@ async function clearRepositories(
       if (isLeft && (await isOlder(join(top, name), REPOSITORY_MS))) await dropTree(top, name);
       continue;
     }
+    const known = used.get(name);
+    if (known !== undefined)
+      await workspaces.cache.keepOnly(join(top, name), known, signal).catch(() => undefined);
     const isHalf = !name.endsWith('.git') && (await isOlder(join(top, name), UNKNOWN_MS));
     const stamp = join(top, name, 'service-fetched');
-    if (isHalf || (!used.has(name) && (await isOlder(stamp, REPOSITORY_MS)))) await dropTree(top, name);
+    if (isHalf || (known === undefined && (await isOlder(stamp, REPOSITORY_MS)))) await dropTree(top, name);
   }
 }
 

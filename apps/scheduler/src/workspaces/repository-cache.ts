@@ -1,6 +1,6 @@
 /**
  * Bare copies of repositories, one per company and URL: what workspaces are made of, and where what came out of them is
- * looked at and pushed from. Agents read their objects at most. Nothing is ever pruned of them: folders lean on it.
+ * looked at and pushed from. Agents read their objects at most. What folders may lean on is not pruned.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,6 +26,8 @@ const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
 /** Packs from which on they are made one. */
 const MANY_PACKS = 40;
+const UNREACHABLE = '45.days.ago';
+const SERVICE_REFS = 'refs/service/';
 const STAMP = 'service-fetched';
 /** Hosts by ssh that the company's repositories were reached at. */
 export const KNOWN_HOSTS = 'known_hosts';
@@ -185,12 +187,34 @@ export class RepositoryCache {
     }
   }
 
-  /** Many packs make everything slow. What is unreachable stays: the folders of issues may have it from here. */
+  /** Forgets the workspaces that are not among these. Their commits are stored, and stay here until all is packed anew. */
+  async keepOnly(folder: string, workspace_ids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    await this.alone(folder, signal, async () => {
+      const listed = await this.local(folder, ['for-each-ref', '--format=%(refname)', SERVICE_REFS], signal);
+      const gone = listed
+        .split('\n')
+        .filter((ref) => ref !== '' && !workspace_ids.has(ref.slice(SERVICE_REFS.length).split('/')[0]!));
+      if (gone.length === 0) return;
+      const stdin = gone.map((ref) => `delete ${ref}\n`).join('');
+      await git({ cwd: folder, args: ['update-ref', '--stdin'], stdin, signal, timeout_ms: LOCAL_MS });
+    });
+  }
+
+  /**
+   * Many packs make everything slow. What is unreachable stays for longer than a folder that nobody works in: one that is being
+   * made may lean on it.
+   */
   async #tidy(folder: string, signal: AbortSignal): Promise<void> {
     const packs = await readdir(join(folder, 'objects', 'pack')).catch(() => []);
     if (packs.filter((name) => name.endsWith('.pack')).length < MANY_PACKS) return;
-    const args = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
-    await git({ cwd: folder, args, signal, timeout_ms: FETCH_MS }).catch(() => undefined);
+    const within = { cwd: folder, signal, timeout_ms: FETCH_MS };
+    await git({ ...within, args: ['pack-refs', '--all'] }).catch(() => undefined);
+    const args = ['repack', '-a', '-d', '--cruft', `--cruft-expiration=${UNREACHABLE}`, '--quiet'];
+    // Git before 2.37 has no packs that say how old each object in them is.
+    const older = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
+    await git({ ...within, args })
+      .catch(async () => git({ ...within, args: older }))
+      .catch(() => undefined);
   }
 }
 

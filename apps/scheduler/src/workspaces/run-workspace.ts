@@ -15,7 +15,7 @@ import { persist } from '../execution/persist.ts';
 import { RunFailure } from '../execution/run-failure.ts';
 import type { Transcript } from '../execution/transcript.ts';
 import { HeldFolder } from '../programs/held-folder.ts';
-import { GitError } from './git.ts';
+import { git, GitError } from './git.ts';
 import { type Remote, remoteOf } from './remote-of.ts';
 import { restoreObjects } from './bundles.ts';
 import type { FileLock } from './file-lock.ts';
@@ -53,6 +53,7 @@ export interface RunWorkspace {
 /** A known repository is looked at again after so long; a new folder should not begin on old ground. */
 const FETCHED_MS = 10 * 60_000;
 const FETCHED_FOR_NEW_MS = 60_000;
+const KEEP_BASE_MS = 10_000;
 
 /**
  * Makes the folder of the run's issue, or finds it as the last run left it. Throws RunFailure `config` with what is wrong, in
@@ -115,7 +116,9 @@ async function prepare(
     const close = async () => {
       await held.close();
       await lock.release();
-      if (!known && repository !== null && base !== null) sources.spares.want(repository, base.commit);
+      if (known || repository === null || base === null) return;
+      await keepBase(repository, workspace.id, base.commit);
+      sources.spares.want(repository, base.commit);
     };
     const all_secrets = [...secrets, ...(remote?.secret == null ? [] : [remote.secret])];
     const setup_hash = known ? state.setup_hash : null;
@@ -124,6 +127,13 @@ async function prepare(
     await lock.release();
     throw err;
   }
+}
+
+/** A new folder leans on what it was begun from, whether anything of it could be stored or not. */
+async function keepBase(repository: string, workspace_id: string, commit: string): Promise<void> {
+  const args = ['update-ref', `refs/service/${workspace_id}/begun`, commit];
+  const signal = AbortSignal.timeout(KEEP_BASE_MS);
+  await git({ cwd: repository, args, signal, timeout_ms: KEEP_BASE_MS }).catch(() => undefined);
 }
 
 /**

@@ -8,10 +8,11 @@ import {
   findRun,
   findWorkspace,
   invokeAgent,
-  listChangedFiles,
   listCommits,
   listDiffs,
   listRunEvents,
+  listWorkspaceActions,
+  requestWorkspaceAction,
   reviewWorkspace,
   updateIssue,
 } from '@acp/core';
@@ -131,6 +132,45 @@ async function complete({ human, agent, issue }: Stage) {
 }
 const workspaceOf = async ({ issue }: Stage) => (await findWorkspace(db.database.db, issue))!;
 
+const acts = async ({ human, issue }: Stage, count: number) =>
+  kit.waitFor(
+    async () => {
+      const { items } = await listWorkspaceActions(
+        db.database.db,
+        (await findIssue(db.database.db, issue.id))!,
+        {},
+      );
+      const isOver = items.every(({ status }) => status === 'done' || status === 'failed');
+      return isOver && items.length === count ? items : false;
+    },
+    { what: `${count} acts of ${human.name}` },
+  );
+const push = async ({ human, issue }: Stage) =>
+  transaction(db.database, async (tx) =>
+    requestWorkspaceAction(tx, human, (await findIssue(tx, issue.id))!, 'push', {}),
+  );
+const pushed = async (branch: string | null, commit: string | null) =>
+  kit.waitFor(
+    async () => (await server.git('branch', '--list', branch!, '--format=%(objectname)')) === commit,
+    {
+      what: 'the branch at the server',
+    },
+  );
+
+async function age({ issue }: Stage, days: number, status: string): Promise<void> {
+  const { issues, workspaces } = schema;
+  const last_used_at = new Date(Date.now() - days * 24 * 3600_000);
+  await db.database.db.update(issues).set({ status }).where(eq(issues.id, issue.id));
+  await db.database.db.update(workspaces).set({ last_used_at }).where(eq(workspaces.issue_id, issue.id));
+}
+
+async function clear(home = 'home'): Promise<void> {
+  const config = loadConfig({ SERVICE_HOME: path.join(folder, home) });
+  const shared = { config, database: db.database, logger: kit.testLogger() };
+  const sources = workspaceSources({ ...shared, storage: {} as never, vault: {} as never });
+  await clearWorkspaces({ ...shared, workspaces: sources }, new AbortController().signal);
+}
+
 withBubblewrap('a run on an issue of a project with a repository', () => {
   it('works on a branch of its own, and what it changed is there to see, run by run', async () => {
     await start([
@@ -162,14 +202,9 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
       [`${set.issue.identifier}: Fix the cart`, 'Ada'],
       ['Louder', 'Ada'],
     ]);
-    // Its issue is in each of its commits.
-    const inTree = path.join(set.tree(), '.git', 'logs', 'HEAD');
-    expect(await readFile(inTree, 'utf8')).toContain('Louder');
     const second = await complete(set);
     const ofRun = await listDiffs(db.database.db, await workspaceOf(set), { run_id: second.id });
     expect(ofRun.items).toMatchObject([{ path: 'added.txt', patch: '@@ -1 +1,2 @@\n new\n+more\n' }]);
-    const all = await listChangedFiles(db.database.db, await workspaceOf(set), {});
-    expect(all.items).toHaveLength(2);
     // One session, in the folder of the issue.
     const calls = await kit.fakeCliJournal(set.home);
     expect(calls.map(({ cwd }) => cwd)).toEqual([set.tree(), set.tree()]);
@@ -263,10 +298,42 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     running.splice(0);
     await rm(path.join(folder, 'm1'), { recursive: true, force: true });
     await start([{ sh: 'git log --format=%s > log.txt; cat b.txt src/cart.ts >> log.txt' }], 'm2');
+    const { head_commit, branch } = await workspaceOf(set);
+    await push(set);
+    await pushed(branch, head_commit);
     expect(await complete(set)).toMatchObject({ status: 'succeeded' });
     const log = await readFile(path.join(set.tree('m2'), 'log.txt'), 'utf8');
     expect(log).toBe(`${set.issue.identifier}: Fix the cart\nOne\nThe beginning\nnew\nONE\ntwo\nthree\n`);
     expect((await workspaceOf(set)).file_count).toBe(3);
+  });
+
+  it('is pushed after each run that ended well, if its project says so, over nobody else’s commits', async () => {
+    await start([
+      { sh: 'echo a > a.txt' },
+      { sh: 'echo b > b.txt', fail: { status: 400, message: 'no' } },
+      { sh: 'echo c > c.txt' },
+      { sh: 'echo d > d.txt' },
+    ]);
+    const set = await stage({ push_after_run: true, branch_template: 'each/{identifier}' });
+    await complete(set);
+    const { branch, head_commit } = await workspaceOf(set);
+    await pushed(branch, head_commit);
+    // One that failed left something, which goes with the next.
+    await complete(set);
+    expect(await server.git('rev-parse', branch!)).toBe(head_commit);
+    await complete(set);
+    const second = await workspaceOf(set);
+    await pushed(branch, second.head_commit);
+    expect(await server.git('ls-tree', '--name-only', branch!)).toContain('b.txt');
+    const theirs = await server.commit(branch!, { 'theirs.txt': 'x\n' });
+    await complete(set);
+    const [act] = await acts(set, 3);
+    expect(act).toMatchObject({
+      kind: 'push',
+      status: 'failed',
+      error: expect.stringContaining('stale info'),
+    });
+    expect(await server.git('rev-parse', branch!)).toBe(theirs);
   });
 
   it('shares a machine with the runs of other schedulers: one copy, fetched by one at a time, and a folder each', async () => {
@@ -286,7 +353,15 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     for (const each of sets)
       expect(await workspaceOf(each)).toMatchObject({ file_count: 1, commit_count: 2, error: null });
     const copies = path.join(folder, 'shared', 'companies', set.company.id, 'repositories');
-    expect((await readdir(copies)).filter((name) => name.endsWith('.git'))).toHaveLength(1);
+    const [copy = '', ...more] = (await readdir(copies)).filter((name) => name.endsWith('.git'));
+    expect(more).toEqual([]);
+    // The copy knows of each, for as long as its folder is there.
+    await age(sets[0]!, 8, 'done');
+    await clear('shared');
+    const left = await Promise.all(sets.slice(1).map(workspaceOf));
+    const refs = await readdir(path.join(copies, copy, 'refs/service'));
+    expect(refs.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
+    await clear('shared');
   });
 
   it('takes a folder that lies ready, whose files are those of the base as it is then', async () => {
@@ -351,10 +426,8 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     await start([{ sh: 'echo from $SERVICE_AGENT_NAME >> who.txt' }]);
     const set = await stage();
     await complete(set);
-    const other = await kit.createAgent(db.database.db, set.company, {
-      name: 'Bob',
-      adapter_type: 'cli_a_local',
-    });
+    const values = { name: 'Bob', adapter_type: 'cli_a_local' };
+    const other = await kit.createAgent(db.database.db, set.company, values);
     await transaction(db.database, async (tx) =>
       updateIssue(tx, set.human, (await findIssue(tx, set.issue.id))!, { assignee_agent_id: other.id }),
     );
@@ -366,31 +439,21 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
 });
 
 withBubblewrap('a folder that means no good', () => {
-  it('has no program run outside of its walls, shows nothing of another company, and is kept all the same', async () => {
-    const owned = path.join(folder, 'owned');
+  it('sees nothing of another company, and is kept all the same', async () => {
     const other = await stage();
     const theirs = path.join(folder, 'home', 'companies', other.company.id, 'repositories');
-    const evil = [
-      `printf '#!/bin/sh\\ntouch ${owned}\\n' > evil.sh; chmod +x evil.sh; cp evil.sh pre-commit`,
-      'for key in core.fsmonitor core.sshCommand diff.external filter.x.clean filter.x.process uploadpack.packObjectsHook',
-      'do git config $key "$PWD/evil.sh"; done',
-      'git config core.hooksPath "$PWD"; echo "*.bin filter=x" > .gitattributes; echo x > a.bin',
-      `ln -s ${theirs} theirs; ls ${theirs} > seen.txt 2>&1 || true`,
-      'mkfifo pipe; truncate -s 1T sparse; ln -s / root; mkdir -p $(printf "d/%.0s" $(seq 60))',
-      `for each in ${theirs}/*/objects; do echo $each >> .git/objects/info/alternates; done`,
-    ];
-    await start([{ sh: `[ "$EVIL" = yes ] || exit 0\n${evil.join('\n')}` }]);
+    const evil = `[ "$EVIL" = yes ] || exit 0
+      ln -s ${theirs} theirs; ls ${theirs} > seen.txt 2>&1
+      for each in ${theirs}/*/objects; do echo $each >> .git/objects/info/alternates; done`;
+    await start([{ sh: evil }]);
     await complete(other);
     const set = await stage({ env: { EVIL: 'yes', LD_PRELOAD: '/nowhere/evil.so' } });
     expect(await complete(set)).toMatchObject({ status: 'succeeded' });
-    await expect(readFile(owned)).rejects.toThrow('ENOENT');
     expect(await readFile(path.join(set.tree(), 'seen.txt'), 'utf8')).toContain('No such file');
     const { items } = await listDiffs(db.database.db, await workspaceOf(set), {});
-    const paths = items.map((file) => file.path);
-    expect(paths).toEqual(expect.arrayContaining(['evil.sh', 'seen.txt', 'theirs', 'root']));
-    expect(paths).not.toContain('sparse');
+    expect(items.map((file) => file.path)).toEqual(['seen.txt', 'theirs']);
     // A link is a line of text, wherever it leads.
-    expect(items.find((file) => file.path === 'root')?.patch).toContain('+/');
+    expect(items[1]!.patch).toContain(`+${theirs}`);
   });
 });
 
@@ -414,47 +477,23 @@ withBubblewrap('the folder of an issue that is over', () => {
     await start([{ sh: 'echo a > a.txt' }, { sh: 'cat a.txt > b.txt' }]);
     const set = await stage({ workspace_days: 2 });
     await complete(set);
-    const { config, database, logger } = { ...clearing(), ...set };
-    const workspaces = workspaceSources({
-      config,
-      database,
-      logger,
-      storage: {} as never,
-      vault: {} as never,
-    });
-    const clear = async () =>
-      clearWorkspaces({ config, database, logger, workspaces }, new AbortController().signal);
-    const age = async (days: number, status: string) => {
-      await database.db.update(schema.issues).set({ status }).where(eq(schema.issues.id, set.issue.id));
-      await database.db
-        .update(schema.workspaces)
-        .set({ last_used_at: new Date(Date.now() - days * 24 * 3600_000) })
-        .where(eq(schema.workspaces.issue_id, set.issue.id));
-    };
     for (const [days, status] of [
       [3, 'in_review'],
       [1, 'done'],
     ] as const) {
-      await age(days, status);
+      await age(set, days, status);
       await clear();
       expect(await readdir(set.tree())).toContain('a.txt');
     }
-    await age(3, 'done');
+    await age(set, 3, 'done');
     await clear();
     await expect(readdir(set.tree())).rejects.toThrow('ENOENT');
     expect(await workspaceOf(set)).toMatchObject({ state: 'removed', place: null });
-    const said = await database.db
-      .select()
-      .from(schema.activity)
-      .where(eq(schema.activity.action, 'workspace.removed'));
-    expect(said).toMatchObject([{ details: { unpushed: true, status: 'done' } }]);
+    const { activity } = schema;
+    const said = await db.database.db.select().from(activity).where(eq(activity.company_id, set.company.id));
+    const removed = said.filter(({ action }) => action === 'workspace.removed');
+    expect(removed).toMatchObject([{ details: { unpushed: true, status: 'done' } }]);
     await complete(set);
     expect(await readFile(path.join(set.tree(), 'b.txt'), 'utf8')).toBe('a\n');
   });
-});
-
-const clearing = () => ({
-  config: { ...loadConfig({ SERVICE_HOME: path.join(folder, 'home') }) },
-  database: db.database,
-  logger: kit.testLogger(),
 });

@@ -60,7 +60,7 @@ export async function requestWorkspaceAction(
   }
 }
 
-/** The same for a project that has each run pushed; nothing where an act is under way, which the next run makes up for. */
+/** The same for a project that has each run pushed; nothing where an act is under way, which makes up for it when it ends. */
 export async function pushAfterRun(
   tx: Tx,
   { id: workspace_id, company_id }: Pick<WorkspaceRow, 'id' | 'company_id'>,
@@ -147,6 +147,15 @@ export async function finishWorkspaceAction(
   const act = error === null ? `workspace.${kind}_done` : `workspace.${kind}_failed`;
   const details = error === null ? {} : { error };
   await recordChanges(tx, systemActor('workspaces'), [workspaceChange(issue, act, entity, details)]);
+}
+
+/** What runs have left while the branch was pushed as it was before: pushed too, in a project that has each run pushed. */
+export async function pushWhatCame(tx: Tx, { workspace }: Pick<ClaimedAction, 'workspace'>): Promise<void> {
+  const { rows } = await tx.execute(sql`
+    select from workspaces w join projects p on p.id = w.project_id and p.deleted_at is null
+    where w.id = ${workspace.id} and p.push_after_run and w.head_commit is distinct from ${workspace.head_commit}
+      and w.head_commit is distinct from w.pushed_commit`);
+  if (rows.length > 0) await pushAfterRun(tx, workspace);
 }
 
 /** After a push. */

@@ -69,10 +69,14 @@ export async function placesOfWorkspaces(
   return new Map(rows.map(({ issue_id, place }) => [issue_id, place]));
 }
 
-/** Repositories that folders of the company on the machine lean on. */
-export async function repositoriesInUse(tx: Tx, company_id: string, place: string): Promise<string[]> {
-  const { rows } = await tx.execute<{ repo_url: string }>(sql`
-    select distinct repo_url from workspaces
+/** Of the company, those whose folders lean on a repository on the machine. */
+export async function workspacesOnMachine(
+  tx: Tx,
+  company_id: string,
+  place: string,
+): Promise<{ id: string; repo_url: string }[]> {
+  const { rows } = await tx.execute<{ id: string; repo_url: string }>(sql`
+    select id, repo_url from workspaces
     where company_id = ${company_id} and place = ${place} and repo_url is not null`);
-  return rows.map(({ repo_url }) => repo_url);
+  return rows;
 }

@@ -21,6 +21,7 @@ export {
   listWorkspaceActions,
   notePushed,
   pushAfterRun,
+  pushWhatCame,
   requestWorkspaceAction,
   sweepWorkspaceActions,
 } from './actions.ts';
@@ -53,5 +54,5 @@ export {
   giveUpFolder,
   outlivedWorkspaces,
   placesOfWorkspaces,
-  repositoriesInUse,
+  workspacesOnMachine,
 } from './clear-workspaces.ts';
