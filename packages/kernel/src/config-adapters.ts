@@ -40,6 +40,19 @@ export const adapterVariables = {
     description:
       'What a company’s own list of hosts opens to its shut-in programs: public hosts, or only what is listed here too.',
   }),
+  SERVICE_REMOTE_EGRESS_PROXY: Type.Optional(
+    Type.String({
+      format: 'http-url',
+      description:
+        'Proxy that programs of remote workers are to use where their company has a list of hosts; sent with the list.',
+    }),
+  ),
+  SERVICE_REMOTE_EGRESS_DNS_ADDR: Type.Optional(
+    Type.String({
+      format: 'ip-address',
+      description: 'Name server that they are to ask; sent with the list too.',
+    }),
+  ),
   SERVICE_LOCAL_CLI_READABLE: Type.Unsafe<string[]>({
     format: 'name-list',
     default: '',

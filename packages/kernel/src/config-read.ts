@@ -2,6 +2,7 @@
  * How the text of an environment variable becomes the value that its schema describes. A reader throws an Error
  * whose message ends the sentence "<NAME>: …"; a text that may be a secret is never repeated in it.
  */
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import type { TSchema } from 'typebox';
 import { parseBytes } from './bytes.ts';
@@ -82,6 +83,10 @@ export const formats: Record<string, Format> = {
   'http-url': {
     accepts: 'an http or https URL',
     read: readHttpUrl,
+  },
+  'ip-address': {
+    accepts: 'an IP address, with or without a port: 10.0.0.53, 10.0.0.53:5353, [fd00::53]:5353',
+    read: (text) => (isIpAndPort(text) ? text : fail()),
   },
   'issuer-url': {
     accepts: 'an https URL, or an http URL on loopback',
@@ -271,4 +276,10 @@ function readCommand(text: string): string[] {
 
 function fail(message = ''): never {
   throw new Error(message);
+}
+
+function isIpAndPort(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, six = '', four = '', port = ''] = /^(?:\[([^\]]+)\]|([\d.]+)):(\d{1,5})$/.exec(text) ?? [];
+  return (isIPv6(six) || isIPv4(four)) && Number(port) >= 1 && Number(port) <= 65_535;
 }

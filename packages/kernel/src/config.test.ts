@@ -138,6 +138,8 @@ describe('the configuration', () => {
     ['SERVICE_LLM_ALLOWED_HOSTS', 'https://host', '"https://host" is no host'],
     ['SERVICE_HOME_ROOTS', 'acme=relative', '"acme=relative" is none'],
     ['SERVICE_HOME_ROOTS', '/srv/acme', '"/srv/acme" is none'],
+    ['SERVICE_REMOTE_EGRESS_DNS_ADDR', 'dns.example:53', 'an IP address'],
+    ['SERVICE_REMOTE_EGRESS_DNS_ADDR', '10.0.0.53:70000', 'an IP address'],
     ['SERVICE_PROVIDER_EGRESS', 'private', 'one of any, public'],
     ['LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['LOG_FORMAT', 'xml', 'one of json, pretty'],
@@ -156,6 +158,11 @@ describe('the configuration', () => {
     });
     expect(loadConfig({}).home_roots).toEqual({});
   });
+
+  it.each(['10.0.0.53', '10.0.0.53:5353', 'fd00::53', '[fd00::53]:5353'])(
+    'takes %s for a name server',
+    (text) => expect(loadConfig({ SERVICE_REMOTE_EGRESS_DNS_ADDR: text }).remote_egress_dns_addr).toBe(text),
+  );
 
   it('names all malformed variables at once', () => {
     const error = problemsOf({ PORT: 'x', SERVICE_ROLE: 'y', SERVICE_TRUSTED_PROXIES: 'z' });

@@ -119,6 +119,8 @@ interface ServiceSources {
         | 'max_upload_size'
         | 'attachment_max_upload_bytes'
         | 'attachment_max_files_per_request'
+        | 'remote_egress_dns_addr'
+        | 'remote_egress_proxy'
         | 'require_worker_approval'
         | 'max_remote_workers'
         | 'default_llm_provider'
@@ -163,7 +165,13 @@ export function createServices({ database, config, listener, logger, ...sources 
         approval: config.require_worker_approval ?? false,
         max: config.max_remote_workers ?? DEFAULT_WORKERS,
       },
-      claims: { base_url: config.public_url },
+      claims: {
+        base_url: config.public_url,
+        egress: {
+          proxy: config.remote_egress_proxy ?? null,
+          dns_addr: config.remote_egress_dns_addr ?? null,
+        },
+      },
     }),
     alerts: sources.alerts ?? null,
     alert_targets: alertTargets(config),

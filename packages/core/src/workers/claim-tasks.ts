@@ -24,6 +24,8 @@ const SPARE_HEADS = 32;
 export interface ClaimRules {
   /** Where programs of the task reach the service. */
   base_url: string;
+  /** Where programs are led that a company’s list of hosts holds: the operator’s, sent with the list. */
+  egress?: { proxy: string | null; dns_addr: string | null };
 }
 
 /** One worker asks for one task of a route; a worker may ask more than once. */
@@ -79,10 +81,19 @@ export async function claimTasks(
   for (const { place, row, payload } of readable) {
     const key = keys.get(row.heartbeat_run_id);
     const access = key === undefined ? {} : { service_api_key: key, service_base_url: rules.base_url };
-    outcomes[place] = { kind: 'task', task: presentTask(row, { ...payload, ...access }) };
+    const told = { ...payload, ...access, ...waysOut(payload, rules) };
+    outcomes[place] = { kind: 'task', task: presentTask(row, told) };
   }
   await tell(tx, taken);
   return outcomes;
+}
+
+function waysOut({ egress_allowlist }: TaskPayload, { egress }: ClaimRules): Partial<TaskPayload> {
+  if (egress_allowlist === undefined || egress === undefined) return {};
+  return {
+    ...(egress.proxy !== null && { egress_proxy: egress.proxy }),
+    ...(egress.dns_addr !== null && { egress_dns_addr: egress.dns_addr }),
+  };
 }
 
 interface ClaimRow extends Record<string, unknown> {
