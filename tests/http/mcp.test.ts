@@ -455,13 +455,13 @@ it('a company’s agent asks with the feature switched off: not found', async ()
 it('anybody sends anything: no 5xx, an answer always, and what is an error says so', async () => {
   const names = [...endpointTools.map(({ name }) => name), '__proto__', 'a:b', 'a__b'];
   // What changes much or waits for a scheduler is none of this test's.
-  const calm = names.filter((name) => !/^(test|delete|invoke|trigger)_/.test(name));
+  const calm = names.filter((name) => !/^(test|delete|invoke|trigger|refresh)_/.test(name));
   const word = fc.oneof(
     fc.constantFrom(...Object.values(stage), cast.other_agent_id, cast.other_company_id),
     fc.string({ unit: 'binary', maxLength: 20 }),
   );
   const args = fc.dictionary(
-    fc.constantFrom('issue', 'agent', 'note', 'title', 'limit', 'cursor', 'status', 'key', '__proto__'),
+    fc.constantFrom('issue', 'agent', 'peer', 'chat', 'path', 'title', 'limit', 'cursor', 'key', '__proto__'),
     fc.oneof(word, fc.jsonValue()),
     { maxKeys: 4 },
   );

@@ -31,7 +31,10 @@ export interface EndpointTool {
   body: readonly string[] | null;
 }
 
-/** The slices that are tools: singular and plural, as tools are called. What only people do is not among them. */
+/**
+ * The slices that are tools: singular and plural, as tools are called. What only people do is not among them, nor how a
+ * company is set up: its members, keys, secrets, providers, webhooks, plugins, channels, servers.
+ */
 const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
   activity: ['activity', 'activity'],
   agents: ['agent', 'agents'],
@@ -46,18 +49,27 @@ const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
   documents: ['document', 'documents'],
   attachments: ['attachment', 'attachments'],
   'work-products': ['work_product', 'work_products'],
+  workspaces: ['workspace', 'workspaces'],
+  'review-comments': ['review_comment', 'review_comments'],
+  'workspace-actions': ['workspace_action', 'workspace_actions'],
   notes: ['note', 'notes'],
   skills: ['skill', 'skills'],
+  'agent-files': ['agent_file', 'agent_files'],
   knowledge: ['knowledge', 'knowledge'],
+  'compiled-index': ['compiled_index', 'compiled_index'],
   approvals: ['approval', 'approvals'],
   budgets: ['budget', 'budgets'],
   runs: ['run', 'runs'],
   routines: ['routine', 'routines'],
   'routine-triggers': ['routine_trigger', 'routine_triggers'],
+  chats: ['chat', 'chats'],
   councils: ['council', 'councils'],
   subagents: ['subagent', 'subagents'],
   evolutions: ['prompt_evolution', 'prompt_evolutions'],
+  peers: ['peer', 'peers'],
   inbox: ['inbox', 'inbox'],
+  search: ['search', 'search'],
+  figures: ['figures', 'figures'],
 };
 
 /** Names that the rule would get wrong. */
@@ -67,26 +79,56 @@ const given: Readonly<Record<string, string>> = {
   'agents.get-me': 'get_me',
   'agents.org-tree': 'get_org_tree',
   'agents.test-codex-adapter': 'test_agent_second_cli_adapter',
+  'agent-files.list-skills': 'list_agent_own_skills',
+  'agent-files.create-skill': 'create_agent_own_skill',
+  'agent-files.get-skill': 'get_agent_own_skill',
+  'agent-files.put-skill': 'put_agent_own_skill',
+  'agent-files.delete-skill': 'delete_agent_own_skill',
   'budgets.summary': 'get_cost_summary',
   'budgets.list-cost-events': 'list_cost_events',
   'budgets.create-cost-event': 'create_cost_event',
+  'chats.messages': 'list_chat_messages',
+  'chats.post': 'send_chat_message',
+  'chats.resend': 'resend_chat_message',
+  'chats.stop': 'stop_chat_reply',
+  'comments.react': 'react_to_comment',
+  'comments.unreact': 'remove_comment_reaction',
+  'comments.versions': 'list_comment_versions',
+  'compiled-index.compile': 'compile_index',
+  'compiled-index.configure': 'configure_compiled_index',
+  'documents.revisions': 'list_document_revisions',
+  'figures.agents': 'get_agent_figures',
+  'figures.days': 'get_daily_figures',
   'evolutions.evolve': 'evolve_agent_prompt',
   'inbox.lite': 'get_my_inbox',
   'inbox.read': 'mark_issue_read',
+  'inbox.readAll': 'mark_all_issues_read',
+  'inbox.snooze': 'snooze_issue',
   'inbox.unread': 'mark_issue_unread',
+  'issues.change': 'change_issues',
+  'issues.deleted': 'list_deleted_issues',
   'issues.force-release': 'force_release_issue',
   'knowledge.search': 'search_knowledge',
+  'peers.list-pushes': 'list_push_deliveries',
+  'peers.refresh': 'refresh_peer',
   'runs.invoke': 'invoke_agent',
   'runs.invoke-me': 'invoke_me',
   'subagents.of-agent': 'list_agent_subagents',
   'subagents.of-issue': 'list_issue_subagents',
   'runs.trigger-issue': 'trigger_issue_agent',
+  'search.find': 'search',
   'skills.attach': 'attach_skill',
   'skills.detach': 'detach_skill',
+  'workspaces.review': 'review_workspace',
+  'workspaces.files': 'list_workspace_files',
+  'workspaces.commits': 'list_workspace_commits',
+  'workspace-actions.push': 'push_workspace',
+  'workspace-actions.open-pull-request': 'open_pull_request',
+  'workspace-actions.merge': 'merge_pull_request',
 };
 
-/** Twice the same, or a key minted in passing. `agents.create` shows a first key to agents only, as by HTTP. */
-const leftOut = new Set(['runs.events-alias', 'inbox.get']);
+/** Twice the same, or a key in passing. `agents.create` shows a first key to agents only, as by HTTP. */
+const leftOut = new Set(['runs.events-alias', 'inbox.get', 'peers.create']);
 const mayShowKey = new Set(['agents.create']);
 
 const verbs = new Set(

@@ -8,6 +8,7 @@ export * from './actor.ts';
 export * from './endpoint.ts';
 export * from './endpoints.ts';
 export * from './endpoint-tools.ts';
+export { describedInput } from './tool-arguments.ts';
 export * from './mcp.ts';
 export * from './a2a.ts';
 export * from './channels.ts';

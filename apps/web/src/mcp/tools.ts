@@ -1,5 +1,12 @@
 /** Tools: the endpoint table's, and those that others provide to the company. */
-import { type EndpointTool, endpointTools, type NamedThing, requireRole, toolAnswer } from '@acp/contract';
+import {
+  describedInput,
+  type EndpointTool,
+  endpointTools,
+  type NamedThing,
+  requireRole,
+  toolAnswer,
+} from '@acp/contract';
 import {
   agentNamed,
   noteNamed,
@@ -45,7 +52,7 @@ function describe({ name, title, row, input, output }: EndpointTool): ListedTool
     name,
     title,
     description: row.doc,
-    inputSchema: input,
+    inputSchema: describedInput(input),
     ...(output && { outputSchema: output }),
     annotations: {
       readOnlyHint,
