@@ -246,6 +246,12 @@ describe('approvals', () => {
     expect(text).not.toContain('<script>alert');
     expect((await member.get(`${base}/approvals`)).text).toContain(path);
     expect((await member.post(`${path}/comments`, { body_markdown: 'Too *soon*.' })).status).toBe(303);
+    const unexplained = await member.post(`${path}/reject`, { note: ' ' });
+    expect([unexplained.status, unexplained.text]).toEqual([
+      400,
+      expect.stringContaining('Say why it is rejected'),
+    ]);
+    expect((await member.get(`${path}/part/state`)).text).toContain('Approving hires the agent “Edith”');
     expect((await member.post(`${path}/reject`, { note: 'Next year.' })).status).toBe(303);
     const after = await member.get(path);
     expect(after.text).toContain('<em>soon</em>');
@@ -281,6 +287,18 @@ describe('approvals', () => {
     expect((await member.post(`${path}/resubmit`, again)).status).toBe(303);
     expect((await member.get(path)).text).toMatch(/A cheaper plan[\s\S]*data-status="pending"/);
   });
+});
+
+it('the page that connects a model is there before the provider has answered, and says where no scheduler asks', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const sent = { vendor: 'own', base_url: 'http://127.0.0.1:9/v1', api_key: '' };
+  const path = (await admin.post(`${base}/connect-model`, sent)).headers.location!;
+  const { text } = await admin.get(path);
+  expect(text).toContain(`data-source="${path}/part/model"`);
+  expect(text).not.toContain('name="default_model"');
+  const answer = (await admin.get(`${path}/part/model`)).text;
+  expect(answer).toMatch(/No scheduler answered[\s\S]*name="default_model"/);
+  expect((await admin.get(`${path}?answer=1`)).text).toContain('name="default_model"');
 });
 
 it('a viewer finds an unread issue in the inbox, reads it, and takes that back', async () => {

@@ -12,6 +12,7 @@ export function startLiveParts() {
       if (part.dataset.live.split(' ').some((topic) => detail.topics.includes(topic))) renewLater(part);
     }
   });
+  for (const part of document.querySelectorAll('[data-load]')) renew(part);
   document.addEventListener('live-reset', () => {
     for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
   });

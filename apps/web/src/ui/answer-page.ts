@@ -1,6 +1,9 @@
 import { httpStatusOf, ServiceError } from '@acp/kernel';
 import type { Response } from 'express';
 
+/** A field of a form, or of an address, as it was typed; '' where there is none. */
+export const typed = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /**
  * Runs the work; what the user can mend comes back in a page, with its status. Anything else goes to the error handler,
  * which logs it.

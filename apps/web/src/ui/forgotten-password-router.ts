@@ -12,7 +12,7 @@ import express, { type Request, Router } from 'express';
 import { askForReset, setForgottenPassword } from '../api/identity/forgotten-password.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import type { Services } from '../http/services.ts';
-import { answerPage } from './answer-page.ts';
+import { answerPage, typed } from './answer-page.ts';
 import {
   linkSpentPage,
   newPasswordPage,
@@ -29,7 +29,6 @@ interface Dependencies {
 
 const requestForm = createValidator(RequestPasswordReset, 'form');
 const passwordForm = createValidator(CompletePasswordReset, 'form');
-const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
 export function forgottenPasswordRouter({ config, database, services }: Dependencies): Router {
   const { instance, mailing } = services;
@@ -50,7 +49,7 @@ export function forgottenPasswordRouter({ config, database, services }: Dependen
     refuseCrossSite(request, config);
     await answerPage(
       response,
-      (error) => requestResetPage(text(request.body?.email), error),
+      (error) => requestResetPage(typed(request.body?.email), error),
       async () => {
         instance.requireEntitlement(requestPasswordReset);
         await askForReset(services, request, requestForm(request.body ?? {}).email);
@@ -61,14 +60,14 @@ export function forgottenPasswordRouter({ config, database, services }: Dependen
 
   // Opening the link spends nothing: programs that look at mails follow links.
   router.get('/reset-password', async (request, response) => {
-    const token = text(request.query.token);
+    const token = typed(request.query.token);
     const user = await accountOf(token);
     if (user) response.send(newPasswordPage({ token, email: user.email }, null));
     else response.status(404).send(linkSpentPage());
   });
   router.post('/reset-password', forms, async (request: Request, response) => {
     refuseCrossSite(request, config);
-    const token = text(request.body?.token);
+    const token = typed(request.body?.token);
     const user = await accountOf(token);
     if (!user) return response.status(404).send(linkSpentPage());
     return answerPage(

@@ -19,7 +19,7 @@ import { sessionUser } from '../http/auth.ts';
 import { callerPlace } from '../http/caller-place.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
-import { answerPage } from './answer-page.ts';
+import { answerPage, typed } from './answer-page.ts';
 import { setSignInCookie } from './sign-in-cookie.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
@@ -35,7 +35,6 @@ interface InviteDependencies {
 
 const newcomerForm = createValidator(NewcomerForm, 'form');
 const closed = (response: Response) => response.status(404).type('html').send(inviteClosedPage());
-const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
 export function inviteRouter(deps: InviteDependencies): Router {
   const { config, database, credentials, providers } = deps;
@@ -53,8 +52,8 @@ export function inviteRouter(deps: InviteDependencies): Router {
               token,
               user_name: user?.name ?? null,
               providers,
-              email: text(body.email),
-              display_name: text(body.display_name),
+              email: typed(body.email),
+              display_name: typed(body.display_name),
             },
             error,
           )

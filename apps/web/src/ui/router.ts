@@ -37,6 +37,6 @@ export function uiRouter(deps: UiDependencies): Router {
   router.use(
     mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts: sharedTexts }),
   );
-  router.use(unknownPage(credentials));
+  router.use(unknownPage(credentials, database));
   return router;
 }

@@ -9,7 +9,7 @@ import { callerPlace } from '../http/caller-place.ts';
 import { SESSION_COOKIE } from '../http/cookies.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
-import { answerPage } from './answer-page.ts';
+import { answerPage, typed } from './answer-page.ts';
 import { setSignInCookie, ownPath, START_PAGE } from './sign-in-cookie.ts';
 import { loginPage, setupClosedPage, setupPage, type SignInWays } from './login-pages.ts';
 import { secondStepRouter } from './second-step-router.ts';
@@ -23,7 +23,6 @@ interface SignInDependencies {
 
 const loginForm = createValidator(LoginForm, 'form');
 const setupForm = createValidator(SetupForm, 'form');
-const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
 export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router {
   const { config, database, credentials } = deps;
@@ -52,7 +51,7 @@ export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router
     await answerPage(
       response,
       (error) =>
-        loginPage({ email: text(request.body?.email), error, next: ownPath(request.body?.next) }, ways),
+        loginPage({ email: typed(request.body?.email), error, next: ownPath(request.body?.next) }, ways),
       async () => {
         const form = loginForm(request.body ?? {});
         const next_path = ownPath(request.body?.next);
@@ -70,7 +69,7 @@ export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router
   });
 
   router.get('/setup', async (request, response) => {
-    const token = text(request.query.token);
+    const token = typed(request.query.token);
     const open = token !== '' && (await setupTokenValid(database.db, token));
     response.type('html').status(open ? 200 : 403);
     response.send(open ? setupPage({ token, email: '', display_name: '' }, null) : setupClosedPage());
@@ -79,9 +78,9 @@ export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router
     refuseCrossSite(request, config);
     const body: Record<string, unknown> = request.body ?? {};
     const values = {
-      token: text(body.token),
-      email: text(body.email),
-      display_name: text(body.display_name),
+      token: typed(body.token),
+      email: typed(body.email),
+      display_name: typed(body.display_name),
     };
     await answerPage(
       response,

@@ -1,22 +1,25 @@
+import type { Database } from '@acp/db';
 import type { RequestHandler } from 'express';
 import { sessionUser } from '../http/auth.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { sendToLogin } from '../http/to-login.ts';
 import { errorPage } from './kit/error-page.ts';
+import { errorPlace } from './kit/error-place.ts';
 
 /**
  * After all pages (decisions 10.8): a stranger is sent to the sign-in, as from a page that exists, so that nothing tells
  * which do; a user is told. Missing static files and other methods are no pages.
  */
-export function unknownPage(credentials: Credentials): RequestHandler {
+export function unknownPage(credentials: Credentials, { db }: Database): RequestHandler {
   return async (request, response, next) => {
     if (!['GET', 'HEAD'].includes(request.method) || request.path.startsWith('/static/')) return next();
     const user = await sessionUser(credentials, request);
     if (user === undefined) return sendToLogin(request, response);
+    const place = await errorPlace(db, user, request);
     response.setHeader('Cache-Control', 'no-store');
     response
       .status(404)
       .type('html')
-      .send(errorPage(user, 404, 'not found'));
+      .send(errorPage(user, { status: 404, message: 'not found' }, place));
   };
 }

@@ -11,7 +11,7 @@ import {
 } from '@acp/core';
 import { type QueueCounts, readQueues } from '@acp/queue';
 import { withCode } from '../alerts/alert-pages.ts';
-import { ago, count, timeAgo } from '../kit/format.ts';
+import { count, span, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
@@ -87,7 +87,7 @@ const finding = ({ level, message, mend, opened_at }: Alert): Html =>
 
 function figuresCard(figures: InstanceFigures): Html {
   const { runs_queued, oldest_queued_run_sec } = figures;
-  const oldest = ago(oldest_queued_run_sec).replace(/ ago$|^just now$/, '');
+  const oldest = span(oldest_queued_run_sec);
   const shown: [label: string, value: number, beside?: string][] = [
     ['Schedulers', figures.schedulers],
     ['Runs under way', figures.runs_running],

@@ -88,11 +88,9 @@ export function approvalBody(view: ApprovalView): Html {
   const { approval } = view;
   return html`<div class="columns">
     <div>
-      <section class="card">
-        <h2>What is asked for</h2>
-        !${markdown(approval.description) || html`<p class="soft">No description.</p>`}
-        !${payloadPart(approval.payload)}
-      </section>
+      <div data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/request">
+        !${requestPart(view)}
+      </div>
       <section aria-label="Comments">
         !${commentList(view)}!${when(view.can_write, () => commentForm(view))}
       </section>
@@ -101,6 +99,15 @@ export function approvalBody(view: ApprovalView): Html {
       !${statePart(view)}
     </aside>
   </div>`;
+}
+
+/** Renewed with the decision beside it: nobody decides on another text than the one in sight. */
+export function requestPart({ approval }: Pick<ApprovalView, 'approval'>): Html {
+  return html`<section class="card">
+    <h2>What is asked for</h2>
+    !${markdown(approval.description) || html`<p class="soft">No description.</p>`}
+    !${payloadPart(approval.payload)}
+  </section>`;
 }
 
 export function statePart(view: ApprovalView): Html {
@@ -151,7 +158,23 @@ export function statePart(view: ApprovalView): Html {
 const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>
   value === 'approved' && applied_at === null && apply_error !== null;
 
-function decisionForm({ approval, refused }: ApprovalView): Html {
+/** What an approval sets off, so far as it can be told before. */
+function outcome(approval: Approval, names: Names): Html {
+  const { payload, updated_at } = approval;
+  const who = requester(approval, names);
+  const named = (value: unknown): string => (typeof value === 'string' && value !== '' ? ` “${value}”` : '');
+  const said: Record<Approval['type'], string> = {
+    hire_agent: `Approving hires the agent${named(payload.name)}, with your rights. It may begin to work, and to spend, at once.`,
+    install: `Approving installs what is shown here (${words(typeof payload.kind === 'string' ? payload.kind : 'something')}), with your rights.`,
+    plan: `Nothing is carried out by itself: ${who} is told, and goes on by the plan.`,
+    action: `Nothing is carried out by itself: ${who} is told, and may do it.`,
+    budget_override: `No limit changes by itself: ${who} is told. Budgets are raised on their own page.`,
+  };
+  return html`${said[approval.type]}
+    <span class="soft">You decide on the version of !${timeAgo(updated_at)}; a newer one is refused.</span>`;
+}
+
+function decisionForm({ approval, refused, names }: ApprovalView): Html {
   const again = failedToApply(approval);
   const base = `/approvals/${approval.id}`;
   const form = refused?.of === 'decision' ? refused.form : null;
@@ -161,7 +184,8 @@ function decisionForm({ approval, refused }: ApprovalView): Html {
     <h2>${again ? 'Try again' : 'Decide'}</h2>
     !${formError(errors.general)}
     <input type="hidden" name="updated_at" value="${new Date(approval.updated_at).toISOString()}" />
-    !${textarea({ name: 'note', label: 'Note for whoever asked', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
+    <p>!${outcome(approval, names)}</p>
+    !${textarea({ name: 'note', label: 'Note for whoever asked', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
       <button>${again ? 'Carry out again' : 'Approve'}</button>
       !${when(

@@ -8,6 +8,7 @@ import {
   presentApproval,
   userNames,
 } from '@acp/core';
+import { invalid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -23,6 +24,7 @@ import {
   type ListView,
   type Names,
   newApprovalBody,
+  requestPart,
   statePart,
 } from './approval-pages.ts';
 
@@ -157,8 +159,14 @@ export const approvalRoutes: UiRoute[] = [
   action('/approvals/{approvalId}/approve', rows.approve, {
     ...decision,
   }),
+  page('/approvals/{approvalId}/part/request', { scope: byApproval, role: 'viewer' }, ({ subject }) =>
+    requestPart({ approval: presentApproval(subject) }),
+  ),
   action('/approvals/{approvalId}/reject', rows.reject, {
     ...decision,
+    check: (_, form) => {
+      if (form.given('note') === undefined) throw invalid('note: say why it is rejected');
+    },
   }),
   action('/approvals/{approvalId}/request-revision', rows.requestRevision, {
     ...decision,

@@ -55,15 +55,12 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
   </form>`;
 }
 
-const chosen = <T extends string>(text: string, among: readonly T[]): T | null =>
-  among.find((each) => each === text) ?? null;
-
 export const appearanceRoutes: UiRoute[] = [
   page(PATH, { scope: { by: 'none' }, role: 'none' }, (c) => appearancePage(c)),
   action(PATH, identityEndpoints.updatePreferences, {
     read: (form) => ({
-      theme: chosen(form.text('theme'), themes),
-      density: chosen(form.text('density'), densities),
+      theme: form.cleared('theme') ?? null,
+      density: form.cleared('density') ?? null,
       time_zone: form.cleared('time_zone') ?? null,
     }),
     next: () => `${PATH}?saved=1`,

@@ -1,5 +1,6 @@
 import type { UserActor } from '@acp/contract';
 import { words } from './format.ts';
+import type { ErrorPlace } from './error-place.ts';
 import type { FormValues } from './form-values.ts';
 import { each, html, type Html, when } from './html.ts';
 import { textarea } from './parts.ts';
@@ -20,22 +21,36 @@ export interface Unsent {
   secrets: readonly string[];
 }
 
-/** What is missing and what is somebody else's look the same. */
+/** What the reader may do about it. */
+const ways: Record<number, string> = {
+  403: 'Somebody with a higher role can do it: admins of the company say who has which.',
+  404: 'It may have been deleted, or belong to a company that you are not in.',
+  409: 'Something has changed meanwhile: go back, look again, and try once more.',
+  503: 'Something that the service needs is away. Trying again in a moment is mostly all that it takes.',
+};
+
+/** What is missing and what is somebody else's look the same. @param place the company whose frame it stands in */
 export function errorPage(
   user: UserActor,
-  status: number,
-  message: string,
+  { status, message }: { status: number; message: string },
+  place: ErrorPlace | null,
   unsent: Unsent | null = null,
 ): Html {
   return shell({
     title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'That did not work'),
     user,
-    company: null,
+    ...(place ?? { company: null }),
     body: html`<p class="lead">${message}</p>
-      !${when(unsent, resendForm)}
-      <p><a href="/companies">Back to the companies</a></p>`,
+      !${when(ways[status], (way) => html`<p>${way}</p>`)} !${when(unsent, resendForm)}
+      <p>
+        !${place === null ? html`<a href="/companies">Back to the companies</a>` : waysOn(place.company.id)}
+      </p>`,
   });
 }
+
+const waysOn = (id: string): Html =>
+  html`<a href="/companies/${id}">Dashboard</a> · <a href="/companies/${id}/inbox">Inbox</a> ·
+    <a href="/companies/${id}/find">Find something</a>`;
 
 /** Nothing where nothing was typed. */
 export function resendForm({ path, typed, secrets }: Unsent): Html {

@@ -43,7 +43,10 @@ export function timeTo(instant: Date | string, now = Date.now()): Html {
 }
 
 const spanUntil = (instant: Date | string, now: number): string =>
-  ago((new Date(instant).getTime() - now) / 1000).replace(/ ago$|^just now$/, '');
+  span((new Date(instant).getTime() - now) / 1000);
+
+/** `3 h`; nothing where it is next to nothing. */
+export const span = (seconds: number): string => ago(seconds).replace(/ ago$|^just now$/, '');
 
 const utc = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 

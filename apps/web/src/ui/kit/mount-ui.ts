@@ -56,7 +56,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
         deps,
       );
     } catch (error) {
-      answerError(error, user, request, response, deps.logger);
+      await answerError(error, user, { request, response }, deps);
     }
   };
 }

@@ -8,7 +8,8 @@ import { perform } from '../../http/perform.ts';
 import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Endpoints } from './endpoints.ts';
-import { errorPage } from './error-page.ts';
+import { errorPage, type Unsent } from './error-page.ts';
+import { errorPlace } from './error-place.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { failedPage, userFacingError } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
@@ -46,8 +47,16 @@ export async function performAction(
     response
       .status(status)
       .type('html')
-      .send(await deps.texts.finish(page ?? errorPage(context.user, status, message, unsent)));
+      .send(await deps.texts.finish(page ?? (await lonePage(context, { status, message }, unsent))));
   }
+}
+
+async function lonePage(
+  { tx, user, request, company_id }: UiContext,
+  told: { status: number; message: string },
+  unsent: Unsent,
+): Promise<string> {
+  return errorPage(user, told, await errorPlace(tx, user, request, company_id), unsent);
 }
 
 /** The request that the endpoint would have got as JSON. */

@@ -1,9 +1,11 @@
 /** What a page says when something went wrong. */
 import type { UserActor } from '@acp/contract';
+import type { Database } from '@acp/db';
 import { httpStatusOf, type Logger } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { publicError } from '../../http/errors.ts';
 import { errorPage, type Unsent } from './error-page.ts';
+import { errorPlace } from './error-place.ts';
 import { giveBack } from './give-back.ts';
 import type { Html } from './html.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
@@ -35,20 +37,20 @@ export function userFacingError(
   return { status: 500, message: 'internal error' };
 }
 
-export function answerError(
+export async function answerError(
   error: unknown,
   user: UserActor,
-  request: Request,
-  response: Response,
-  logger: Logger,
-): void {
+  { request, response }: { request: Request; response: Response },
+  { logger, database: { db } }: { logger: Logger; database: Database },
+): Promise<void> {
   const { status, message } = userFacingError(error, request, logger);
   if (response.headersSent) {
     response.destroy();
     return;
   }
+  const place = await errorPlace(db, user, request);
   response
     .status(status)
     .type('html')
-    .send(errorPage(user, status, message));
+    .send(errorPage(user, { status, message }, place));
 }

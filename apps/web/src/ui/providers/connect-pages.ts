@@ -58,6 +58,17 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   </form>`;
 }
 
+/** What stands there until the provider has answered; without script a link leads to the answer. */
+export function askingPart({ id, name }: Provider): Html {
+  return html`<div data-load data-source="/providers/${id}/connect/part/model" aria-live="polite">
+    <section class="card" aria-busy="true">
+      <h2>Which model?</h2>
+      <p class="soft">${name} is asked for its models …</p>
+      <p data-noscript><a href="/providers/${id}/connect?answer=1">Wait for the answer</a></p>
+    </section>
+  </div>`;
+}
+
 /** Models that answer with something else than text stand last. */
 const elsewise = /embed|whisper|tts|dall-e|image|audio|moderation|rerank|realtime|transcribe|sora|veo/i;
 

@@ -7,7 +7,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { connectForm, modelPart, readVendor } from './connect-pages.ts';
+import { askingPart, connectForm, modelPart, readVendor } from './connect-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProvider = { by: 'provider', param: 'providerId' } as const;
@@ -35,7 +35,8 @@ async function probe({ services, user, subject }: UiContext<'provider'>): Promis
     return await testProvider(services, user, subject);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'unavailable') throw error;
-    return { ok: false, model_count: null, models: null, latency_ms: 0, error: error.message };
+    const told = 'No scheduler answered, which would have asked it. Type the name of a model meanwhile.';
+    return { ok: false, model_count: null, models: null, latency_ms: 0, error: told };
   }
 }
 
@@ -54,7 +55,11 @@ async function modelPage(
       { label: 'Providers', path: list },
       { label: provider.name, path: `/providers/${provider.id}` },
     ],
-    body: modelPart(provider, await probe(context), error, form),
+    // A scheduler asks the provider, which takes as long as that takes: the page is there before.
+    body:
+      form === null && context.query.answer === undefined
+        ? askingPart(provider)
+        : modelPart(provider, await probe(context), error, form),
   });
 }
 
@@ -67,6 +72,9 @@ export const modelRoutes: UiRoute[] = [
     secrets: ['api_key'],
   }),
   page('/providers/{providerId}/connect', { scope: byProvider, role: 'admin' }, (c) => modelPage(c)),
+  page('/providers/{providerId}/connect/part/model', { scope: byProvider, role: 'admin' }, async (c) =>
+    modelPart(presentProvider(c.subject), await probe(c), null, null),
+  ),
   action('/providers/{providerId}/connect', rows.update, {
     read: (form) => ({ default_model: form.text('default_model'), is_default: true }),
     next: ({ company_id }) => `/companies/${company_id}?done=connected`,
