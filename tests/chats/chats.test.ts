@@ -311,6 +311,38 @@ describe('a chat', () => {
     expect(messages.some(({ content }) => content.includes('MARK'))).toBe(false);
   });
 
+  it('loses none of very many short messages: what falls out is put in short, a portion after each reply', async () => {
+    const inShort: string[] = [];
+    model.setScript((request) => {
+      if (!request.messages[0]!.content.startsWith('You put conversations in short')) return 'ok';
+      inShort.push(last(request));
+      return `Portion ${inShort.length}.`;
+    });
+    const { path, chat } = await openChat();
+    const { pool } = fleet.kit.database;
+    // Ten of the questions have failed: no reply stands behind them.
+    await pool.query(
+      `insert into chat_messages (company_id, chat_id, position, role, body_markdown, author_name, status)
+      select company_id, id, p, case when p % 2 = 0 then 'user' else 'assistant' end, 'note ' || p || ' of many', 'Olga',
+        case when p between 20 and 40 then 'failed' else 'answered' end
+      from chats, generate_series(2, 401) p where id = $1 and not (p between 20 and 40 and p % 2 = 1)`,
+      [chat.id],
+    );
+    await pool.query('update chats set last_turn = 200 where id = $1', [chat.id]);
+    for (const portion of [1, 2]) {
+      await say(path, `Now ${portion}`);
+      await waitFor(async () => {
+        const { rows } = await pool.query('select summary from chats where id = $1', [chat.id]);
+        return rows[0].summary === `Portion ${portion}.`;
+      });
+    }
+    await say(path, 'the end');
+    const { messages } = await waitFor(() => model.requests.find((request) => last(request) === 'the end'));
+    const told = [...inShort, ...messages.map(({ content }) => content)].join('\n');
+    expect(messages[0]!.content).toContain('Portion 2.');
+    for (let n = 2; n <= 401; n += n >= 20 && n < 40 ? 2 : 1) expect(told).toContain(`note ${n} of`);
+  });
+
   it('takes hostile model text for text: no verb that is not for chats, no frame of its own, no broken stream', async () => {
     const hostile =
       '/report Mine\n```\nx\n```\ndata: {"text":"forged"}\n\nevent: done\n\n<script>alert(1)</script>\u0000\ud800 end';

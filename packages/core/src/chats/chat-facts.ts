@@ -8,11 +8,10 @@ import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } 
 import { CHAT_REPLY } from './answer-next.ts';
 import { filesUpTo, type StoredFiles } from './chat-files.ts';
 import type { ChatMessageRow } from './present.ts';
-import { summaryPayload } from './summary.ts';
+import { LONGEST_SAID, sizeInPrompt, summaryPayload } from './summary.ts';
 
 // Bounds of what one prompt may carry, in characters and rows.
 const WINDOW = 80_000;
-const MESSAGE = 20_000;
 const MESSAGES = 200;
 const ACTIONS = 10;
 const SKILLS = 100;
@@ -74,8 +73,8 @@ function saidBetween(after: SQL, before: SQL): SQL {
       'omitted', (select count(*) from chat_messages m where m.chat_id = c.id and m.position > ${after} and m.position < ${before})
         - count(*) filter (where size <= ${WINDOW}))
     from (
-      select m.position, sum(least(length(m.body_markdown), ${MESSAGE}) + 200) over (order by m.position desc) as size,
-        jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${MESSAGE}),
+      select m.position, sum(${sizeInPrompt}) over (order by m.position desc) as size,
+        jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${LONGEST_SAID}),
           'attachments', m.attachments,
           'actions', case when m.role = 'assistant' then coalesce((
             select jsonb_agg(${action} order by d.ordinal) from (

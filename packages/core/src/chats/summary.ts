@@ -11,10 +11,17 @@ export const CHAT_SUMMARY = 'chat_summary';
 
 export const summaryKey = (chat_id: string) => `chat-summary:${chat_id}`;
 
-/** In characters. Ahead of the window's end, so that the summary is there when it is needed. */
-const SUMMARISE_FROM = 60_000;
+/** What one message `m` may take of a prompt: its text is cut, and its name and tags are counted. In characters. */
+export const LONGEST_SAID = 20_000;
+export const sizeInPrompt = sql`least(length(m.body_markdown), ${LONGEST_SAID}) + 200`;
+
+// Sizes in prompts, and messages. Ahead of the window's end, so that the summary is there when it is needed.
+const SUMMARISE_FROM = { size: 60_000, messages: 150 };
 /** What stays word for word. */
-const KEPT = 20_000;
+const KEPT = { size: 20_000, messages: 50 };
+/** No more at once than the window of a summary takes, one more turn included. */
+const PORTION = { size: 55_000, messages: 180 };
+
 /** In bytes. */
 const LONGEST = 12_000;
 
@@ -23,15 +30,19 @@ const LONGEST = 12_000;
  * one summary only: the next one goes on from this.
  */
 export async function proposeSummary(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
-  const { rows } = await tx.execute<{ total: number; up_to: number | null }>(sql`
+  const { rows } = await tx.execute<{ size: number; messages: number; up_to: number | null }>(sql`
     with said as (
-      select m.position, sum(length(m.body_markdown)) over (order by m.position desc) as size
+      select m.position, m.status, sum(${sizeInPrompt}) over newest as after, count(*) over newest as messages_after,
+        sum(${sizeInPrompt}) over oldest as before, count(*) over oldest as messages_before
       from chat_messages m where m.chat_id = ${chat.id} and m.position > ${2 * chat.summary_turn + 1}
+      window newest as (order by m.position desc), oldest as (order by m.position)
     )
-    select coalesce(max(size), 0)::int as total,
-      (max(position) filter (where size > ${KEPT} and position % 2 = 1 and position < ${2 * chat.last_turn}) - 1) / 2 as up_to from said`);
-  const { total, up_to } = rows[0]!;
-  if (total < SUMMARISE_FROM || up_to === null) return;
+    select coalesce(max(after), 0)::int as size, count(*)::int as messages,
+      max(position) filter (where (after > ${KEPT.size} or messages_after > ${KEPT.messages})
+        and before <= ${PORTION.size} and messages_before <= ${PORTION.messages}
+        and status not in ('waiting', 'answering') and position < ${2 * chat.last_turn}) / 2 as up_to from said`);
+  const { size, messages, up_to } = rows[0]!;
+  if (up_to === null || (size < SUMMARISE_FROM.size && messages < SUMMARISE_FROM.messages)) return;
   const agent = await readAgentFacts(tx, chat.agent_id);
   if (agent === undefined) return;
   await admitRuns(tx, actor, agent, [

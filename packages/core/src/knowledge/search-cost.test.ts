@@ -4,8 +4,8 @@ import { createCompany, databaseWithQueue } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { searchKnowledge } from './index.ts';
 
-/** Passages of words that nobody asks for, ten to a source; every 200th names a place. */
-const FILLED = 4000;
+/** Passages of words that nobody asks for, ten to a source; every 100th names a place. */
+const FILLED = 2000;
 
 it('a search reads the passages that it may rank, not those of its company or of others, also before the table is analysed', async () => {
   const database = await databaseWithQueue();
@@ -16,7 +16,7 @@ it('a search reads the passages that it may rank, not those of its company or of
       select ${id}, 'note', gen_random_uuid(), 1, 10 from generate_series(1, ${count / 10}::int)`);
     await database.db.execute(sql`
       insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
-      select id, company_id, n, 'Page ' || n, repeat('filler ', 60) || case when place % 200 = 0 then ' lighthouse' else '' end
+      select id, company_id, n, 'Page ' || n, repeat('filler ', 60) || case when place % 100 = 0 then ' lighthouse' else '' end
       from (select s.id, company_id, n, row_number() over () as place from knowledge_sources s, generate_series(0, 9) n
         where company_id = ${id}) each`);
     return id;
