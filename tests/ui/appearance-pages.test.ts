@@ -43,6 +43,46 @@ it('takes one back, leaves the others, and refuses a zone that is none', async (
   expect((await member.api('get', '/api/me/preferences')).body).toEqual(changed.body);
 });
 
+it('a language: the browser’s until one is chosen, and what people wrote stays as it is', async () => {
+  const viewer = Browser.of(pages.app, cast.viewer);
+  const here = `/companies/${cast.company_id}`;
+  const german = { 'Accept-Language': 'fr, de-AT;q=0.8, en;q=0.5' };
+  const browsers = await viewer.get(here, german);
+  expect(rootOf(browsers.text)).toBe('<html lang="de">');
+  expect([browsers.headers['content-language'], browsers.headers.vary]).toEqual([
+    'de',
+    expect.stringContaining('Accept-Language'),
+  ]);
+  expect(browsers.text).toMatch(/<nav class="account"[\s\S]*Abmelden/);
+  expect((await new Browser(pages.app).get('/login', german)).text).toContain('<html lang="de">');
+  await viewer.post('/profile/appearance', { language: 'en' });
+  pages.forget();
+  expect((await viewer.get(here, german)).text).toContain('Sign out');
+  await viewer.post('/profile/appearance', { language: 'de' });
+  pages.forget();
+  const form = await viewer.get('/profile/appearance');
+  expect(form.text).toMatch(/<option value="de"\s+selected[^>]*>\s*Deutsch/);
+  expect(form.text).toContain('<title>Darstellung');
+  const notes = await Browser.of(pages.app, cast.admin).api(
+    'post',
+    `/api/companies/${cast.company_id}/issues`,
+    {
+      title: 'Settings',
+    },
+  );
+  expect((await viewer.get(`/issues/${notes.body.id}`)).text).toMatch(/<h1[^>]*>[^<]*Settings</);
+  expect((await viewer.get(`/issues/${cast.company_id}`)).text).toContain('Hier gibt es nichts');
+  const unknown = await viewer.api('patch', '/api/me/preferences', { language: '../x' });
+  expect(unknown.status).toBe(400);
+  expect((await viewer.api('patch', '/api/me/preferences', { language: 'fr' })).body).toEqual({
+    language: 'fr',
+  });
+  pages.forget();
+  expect(rootOf((await viewer.get(here)).text)).toBe('<html lang="en">');
+  await viewer.api('patch', '/api/me/preferences', { language: null });
+  pages.forget();
+});
+
 it('a new schedule begins with the zone', async () => {
   const routine = await Browser.of(pages.app, cast.admin).api(
     'post',

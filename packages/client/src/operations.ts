@@ -272,7 +272,7 @@ export interface Operations {
     answer: MyProfile;
   };
   /**
-   * How pages look to the signed-in user: `theme`, `density`, `time_zone`. What is absent is as the browser has it.
+   * How pages look to the signed-in user: `theme`, `density`, `time_zone`, `language`. What is absent is as the browser has it.
    */
   'identity.preferences': {
     path: undefined;
@@ -4593,11 +4593,13 @@ export interface Preferences {
   theme?: 'light' | 'dark';
   density?: 'compact';
   time_zone?: string;
+  language?: string;
 }
 export interface UpdatePreferences {
   theme?: ('light' | 'dark') | null;
   density?: 'compact' | null;
   time_zone?: string | null;
+  language?: string | null;
 }
 export interface ChangePassword {
   current_password: string;

@@ -12,6 +12,9 @@ export type InstanceRole = (typeof instanceRoles)[number];
 /** Longest chain of causes made by agents (decisions 8.2). */
 export const MAX_CAUSE_DEPTH = 12;
 
+/** Two letters, or three, with a script or region: which ones there are, the web tier knows. */
+export const Language = Type.String({ pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$', maxLength: 32 });
+
 export const themes = ['light', 'dark'] as const;
 export const densities = ['compact'] as const;
 /** How pages look to a user. What is absent is as the browser has it, and comfortable. */
@@ -20,6 +23,8 @@ export const Preferences = Type.Object({
   density: Type.Optional(OneOf(densities)),
   /** A name of the IANA; where it is absent, the browser's. */
   time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  /** A language tag: `de`. Pages without it are in the browser's, and in English where there is no file of it. */
+  language: Type.Optional(Language),
 });
 export type Preferences = Static<typeof Preferences>;
 

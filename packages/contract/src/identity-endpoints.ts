@@ -50,7 +50,7 @@ export const identityEndpoints = {
     path: '/api/me/preferences',
     response: Preferences,
     tx: 'none',
-    doc: 'How pages look to the signed-in user: `theme`, `density`, `time_zone`. What is absent is as the browser has it.',
+    doc: 'How pages look to the signed-in user: `theme`, `density`, `time_zone`, `language`. What is absent is as the browser has it.',
   }),
   updatePreferences: endpoint({
     ...own,
@@ -60,7 +60,7 @@ export const identityEndpoints = {
     body: UpdatePreferences,
     response: Preferences,
     tx: 'write',
-    example: { theme: 'dark', time_zone: 'Europe/Berlin' },
+    example: { theme: 'dark', time_zone: 'Europe/Berlin', language: 'de' },
     doc: 'Changes how pages look to the signed-in user; null takes a preference back. 400 for an unknown time zone.',
   }),
   changePassword: endpoint({

@@ -1,6 +1,6 @@
 /** Users, their own record and their instance roles (specification, Identity and users; Instance administration). */
 import { Type, type Static } from 'typebox';
-import { densities, instanceRoles, themes } from './actor.ts';
+import { densities, instanceRoles, Language, themes } from './actor.ts';
 import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Email = Type.String({ format: 'email', maxLength: 320 });
@@ -44,6 +44,7 @@ export const UpdatePreferences = Patch({
   theme: Nullable(OneOf(themes)),
   density: Nullable(OneOf(densities)),
   time_zone: Nullable(Type.String({ minLength: 1, maxLength: 64 })),
+  language: Nullable(Language),
 });
 export type UpdatePreferences = Static<typeof UpdatePreferences>;
 

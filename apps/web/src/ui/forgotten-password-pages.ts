@@ -1,5 +1,6 @@
 /** A forgotten password: the request and the form that the mailed link opens. They work without script. */
-import { html } from 'ghtml';
+import { html } from './kit/html.ts';
+import { t } from './kit/language.ts';
 import { RESET_REQUESTED } from '../api/identity/forgotten-password.ts';
 import { errorLine, field, page } from './page.ts';
 
@@ -17,7 +18,7 @@ const card = (title: string, body: string): string =>
 
 export function requestResetPage(email: string, error: string | null): string {
   return card(
-    'Forgot your password?',
+    t`Forgot your password?`,
     html`<p class="soft">You get a mail with a link, where you choose a new one.</p>
       <form method="post" action="/forgot-password">
         !${errorLine(error)}
@@ -29,7 +30,7 @@ export function requestResetPage(email: string, error: string | null): string {
 
 export function resetRequestedPage(): string {
   return card(
-    'Look into your mail',
+    t`Look into your mail`,
     html`<p>${RESET_REQUESTED}</p>
       <p class="soft">
         Nothing there? Look into the spam folder, or ask an administrator for a new password.
@@ -40,7 +41,7 @@ export function resetRequestedPage(): string {
 /** Without mail. */
 export function noResetPage(): string {
   return card(
-    'Forgot your password?',
+    t`Forgot your password?`,
     html`<p>This service sends no mail. An administrator sets a new password for you.</p>`,
   );
 }
@@ -51,7 +52,7 @@ export function newPasswordPage(
   error: string | null,
 ): string {
   return card(
-    'Choose a new password',
+    t`Choose a new password`,
     html`<p class="soft">For ${email}. All its sessions end.</p>
       <form method="post" action="/reset-password">
         !${errorLine(error)} !${field({ name: 'token', label: '', type: 'hidden', value: token })}
@@ -64,7 +65,7 @@ export function newPasswordPage(
 
 export function linkSpentPage(): string {
   return card(
-    'This link is not valid any more',
+    t`This link is not valid any more`,
     html`<p>It works once, for half an hour, and ends with a change of the account.</p>
       <p><a href="/forgot-password">Ask for a new one</a></p>`,
   );

@@ -1,6 +1,6 @@
 /** What the holder of an invite sees: an account to create, or the one that is signed in to take along. */
 import type { CompanyRole } from '@acp/contract';
-import { html } from 'ghtml';
+import { html } from './kit/html.ts';
 import { providerLinks, type ProviderLink } from './login-pages.ts';
 import { accountFields, errorLine, page } from './page.ts';
 

@@ -24,6 +24,7 @@ import { setSignInCookie } from './sign-in-cookie.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
 import { entered } from './sign-in.ts';
+import { t } from './kit/language.ts';
 
 interface InviteDependencies {
   config: Config;
@@ -114,7 +115,7 @@ async function joinAsNewcomer(
 ): Promise<Entry> {
   const { email, display_name } = form;
   const password_hash = await hashNewPassword(form.password, [email, display_name]);
-  const invite = `invite ${sha256Hex(token)}`;
+  const invite = t`invite ${sha256Hex(token)}`;
   const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, invite, place.address));
   if (locked_sec !== null) throw rateLimited('too many attempts; try again later', locked_sec);
   return transaction(database, async (tx) => {

@@ -1,5 +1,5 @@
 /** Sign-in and first-run set-up: forms that work without script. */
-import { html } from 'ghtml';
+import { html } from './kit/html.ts';
 import { accountFields, errorLine, field, page } from './page.ts';
 
 /** A sign-in provider as the pages offer it. */

@@ -1,5 +1,6 @@
-import { html } from 'ghtml';
 import { assetPath } from './kit/assets.ts';
+import { html } from './kit/html.ts';
+import { currentLanguage, say } from './kit/language.ts';
 
 /** A whole page. `body` is HTML that has been escaped already, `scripts` are names of ours. */
 export function page(title: string, body: string, scripts: readonly string[] = []): string {
@@ -7,11 +8,11 @@ export function page(title: string, body: string, scripts: readonly string[] = [
     .map((name) => html`<script src="${assetPath(name)}" type="module"></script>`)
     .join('');
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="${currentLanguage()}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
+        <title>${say(title)}</title>
         <link rel="stylesheet" href="${assetPath('app.css')}" />
         <link rel="icon" href="data:," />
         !${loaded}
@@ -24,7 +25,7 @@ export function page(title: string, body: string, scripts: readonly string[] = [
 
 /** An error beside its form; nothing where there is none. */
 export function errorLine(message: string | null): string {
-  return message === null ? '' : html`<p class="error" role="alert">${message}</p>`;
+  return message === null ? '' : html`<p class="error" role="alert">${say(message)}</p>`;
 }
 
 export interface Field {
@@ -39,7 +40,7 @@ export interface Field {
 export function field({ name, label, type, autocomplete = 'off', value = '', minlength = 1 }: Field): string {
   if (type === 'hidden') return html`<input type="hidden" name="${name}" value="${value}" />`;
   return html`<label
-    >${label}
+    >${say(label)}
     <input
       type="${type}"
       name="${name}"

@@ -1,10 +1,11 @@
 import type { SecondFactors } from '@acp/contract';
-import { html } from 'ghtml';
+import { html } from './kit/html.ts';
+import { t } from './kit/language.ts';
 import { errorLine, page } from './page.ts';
 
 /** What the second step asks for: what the user has. */
 export function secondStepPage({ totp, passkeys }: SecondFactors, error: string | null): string {
-  const label = totp ? 'Code of your app, or a recovery code' : 'Recovery code';
+  const label = totp ? t`Code of your app, or a recovery code` : t`Recovery code`;
   const passkey =
     passkeys.length === 0
       ? ''

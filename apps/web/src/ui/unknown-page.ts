@@ -5,6 +5,8 @@ import type { Credentials } from '../http/credentials.ts';
 import { sendToLogin } from '../http/to-login.ts';
 import { errorPage } from './kit/error-page.ts';
 import { errorPlace } from './kit/error-place.ts';
+import { speak } from './kit/languages.ts';
+import { t } from './kit/language.ts';
 
 /**
  * After all pages (decisions 10.8): a stranger is sent to the sign-in, as from a page that exists, so that nothing tells
@@ -17,9 +19,11 @@ export function unknownPage(credentials: Credentials, { db }: Database): Request
     if (user === undefined) return sendToLogin(request, response);
     const place = await errorPlace(db, user, request);
     response.setHeader('Cache-Control', 'no-store');
-    response
-      .status(404)
-      .type('html')
-      .send(errorPage(user, { status: 404, message: 'not found' }, place));
+    return speak(request, response, user, () =>
+      response
+        .status(404)
+        .type('html')
+        .send(errorPage(user, { status: 404, message: t`not found` }, place)),
+    );
   };
 }

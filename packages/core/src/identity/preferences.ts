@@ -24,11 +24,12 @@ export async function updatePreferences(
     .where(eq(users.id, actor.user_id))
     .for('no key update');
   if (!row) throw unauthenticated('not authenticated as user');
-  const { theme, density, time_zone } = { ...row.preferences, ...change };
+  const { theme, density, time_zone, language } = { ...row.preferences, ...change };
   const preferences: Preferences = {
     ...(theme ? { theme } : {}),
     ...(density ? { density } : {}),
     ...(time_zone ? { time_zone } : {}),
+    ...(language ? { language } : {}),
   };
   await tx.update(users).set({ preferences }).where(eq(users.id, actor.user_id));
   // Sessions are known with them.

@@ -18,7 +18,7 @@ export const users = pgTable(
     telegram_user_id: text(),
     /** How pages look to the user; what is absent is as it is for everybody. */
     preferences: jsonb()
-      .$type<{ theme?: 'light' | 'dark'; density?: 'compact'; time_zone?: string }>()
+      .$type<{ theme?: 'light' | 'dark'; density?: 'compact'; time_zone?: string; language?: string }>()
       .notNull()
       .default({}),
     created_at: createdAt(),

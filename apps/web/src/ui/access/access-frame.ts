@@ -1,6 +1,7 @@
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -23,13 +24,13 @@ export const roleChoices = [
 export async function accessPage(context: CompanyContext, below: string, body: Html): Promise<Html> {
   const base = membersPath(context.company_id);
   const pages = [
-    { label: 'Members', path: base },
-    { label: 'Invites', path: `${base}/invites` },
-    { label: 'Requests', path: `${base}/requests` },
-    ...(isAdmin(context) ? [{ label: 'Keys', path: `${base}/keys` }] : []),
+    { label: t`Members`, path: base },
+    { label: t`Invites`, path: `${base}/invites` },
+    { label: t`Requests`, path: `${base}/requests` },
+    ...(isAdmin(context) ? [{ label: t`Keys`, path: `${base}/keys` }] : []),
   ];
   return companyPage(context, {
-    title: 'Members',
+    title: t`Members`,
     active: base,
     body: html`!${tabs('Members', pages, base + below)}!${body}`,
   });

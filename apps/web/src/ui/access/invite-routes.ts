@@ -4,6 +4,7 @@ import { timeAgo, timeLeft } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce, status } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -91,7 +92,7 @@ function inviteState({ accepted_at, accepted_by, expires_at }: Invite, names: Na
   return html`!${status('open')} <span class="soft">!${timeLeft(expires_at)}</span>`;
 }
 
-const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? 'an integration';
+const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? t`an integration`;
 
 async function requestsPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, company_id, query } = context;
@@ -111,7 +112,7 @@ async function requestsPage(context: CompanyContext, error: string | null = null
           html`Users of this instance may ask by the API. It is quicker to
             <a href="${invitesPath(company_id)}">invite them</a>.`,
         );
-  const said: Record<string, string> = { approved: 'Approved: a member now.', rejected: 'Rejected.' };
+  const said: Record<string, string> = { approved: t`Approved: a member now.`, rejected: t`Rejected.` };
   return accessPage(
     context,
     '/requests',
@@ -126,7 +127,7 @@ function requestColumns(context: CompanyContext, names: Names): Column<JoinReque
         !${postButton(`/join-requests/${id}`, 'Reject', { class: 'danger small', fields: { status: 'rejected' } })}`
       : '';
   const columns: Column<JoinRequest>[] = [
-    { label: 'Who', cell: ({ user_id }) => html`${names.get(user_id) ?? 'a former user'}` },
+    { label: 'Who', cell: ({ user_id }) => html`${names.get(user_id) ?? t`a former user`}` },
     { label: 'Message', cell: ({ message }) => html`<span class="prose">${message ?? ''}</span>` },
     { label: 'State', cell: (request) => status(request.status) },
     { label: 'Asked', cell: ({ created_at }) => timeAgo(created_at) },

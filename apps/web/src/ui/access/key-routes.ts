@@ -4,6 +4,7 @@ import { timeAgo, timeLeft } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -59,7 +60,7 @@ const keyColumns: Column<BoardUserKey>[] = [
     cell: ({ id, label, key_prefix }) =>
       postButton(`/board-user-keys/${id}/revoke`, 'Revoke', {
         class: 'danger small',
-        confirm: `Revoke the key ${label ?? key_prefix}? What uses it is refused at once.`,
+        confirm: t`Revoke the key ${label ?? key_prefix}? What uses it is refused at once.`,
       }),
   },
 ];

@@ -3,6 +3,7 @@ import { listCompanyUsers, listUsers, type UserRow } from '@acp/core';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -18,11 +19,11 @@ import {
 /** More users than that are added by invite, or by the API. */
 const MOST_USERS = 200;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   added: 'The user is a member now.',
   role: 'The role is changed; it holds from the next request on.',
   removed: 'The member is removed.',
-};
+});
 
 async function membersPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, user, company_id, query } = context;
@@ -74,7 +75,7 @@ function memberColumns(base: string, admin: boolean, self: string): Column<Compa
       cell: ({ user_id, display_name }) =>
         postButton(`${base}/${user_id}/remove`, 'Remove', {
           class: 'danger small',
-          confirm: `Remove ${display_name} from the company?`,
+          confirm: t`Remove ${display_name} from the company?`,
         }),
     },
   ];

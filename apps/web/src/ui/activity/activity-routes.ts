@@ -2,6 +2,7 @@ import { listActivity } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, select } from '../kit/parts.ts';
 import { moreLink, pageOf } from '../kit/table.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -22,7 +23,7 @@ async function activityPage(context: UiContext<'company'>): Promise<Html> {
   const filter = type === undefined ? {} : { entity_type: type };
   const { items, next_cursor } = await listActivity(tx, company_id, { ...pageOf(query), ...filter });
   const choices = [
-    { value: '', label: 'everything' },
+    { value: '', label: t`everything` },
     ...types.map((value) => ({ value, label: words(value) })),
   ];
   const list =
@@ -39,7 +40,7 @@ async function activityPage(context: UiContext<'company'>): Promise<Html> {
       <button class="quiet">Show</button>
     </form>
     !${list}`;
-  return companyPage(context, { title: 'Activity', active: path, body });
+  return companyPage(context, { title: t`Activity`, active: path, body });
 }
 
 export const activityRoutes: UiRoute[] = [

@@ -4,6 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -34,13 +35,13 @@ async function usersPage(
         <button>Create</button>
       </div>
     </form>`;
-  return shell({ title: 'Users', user, company: null, active: '/admin/users', body });
+  return shell({ title: t`Users`, user, company: null, active: '/admin/users', body });
 }
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The account is there.',
   deleted: 'The account is deleted.',
-};
+});
 
 const userColumns: Column<User>[] = [
   { label: 'Name', cell: ({ id, display_name }) => html`<a href="/admin/users/${id}">${display_name}</a>` },

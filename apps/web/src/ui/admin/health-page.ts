@@ -13,6 +13,7 @@ import { type QueueCounts, readQueues } from '@acp/queue';
 import { withCode } from '../alerts/alert-pages.ts';
 import { count, span, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -38,7 +39,7 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
       For machines: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.
       <code>ctl doctor</code> looks at the configuration too.
     </p>`;
-  return shell({ title: 'Health', user, company: null, active: '/admin/health', body });
+  return shell({ title: t`Health`, user, company: null, active: '/admin/health', body });
 }
 
 function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
@@ -51,10 +52,10 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
     </section>`;
   const said =
     schedulers === 0
-      ? 'Nothing runs'
+      ? t`Nothing runs`
       : alerts_error > 0
-        ? 'Something is broken'
-        : 'It works, but somebody should have a look';
+        ? t`Something is broken`
+        : t`It works, but somebody should have a look`;
   return html`<section
     class="card verdict"
     data-state="${schedulers === 0 || alerts_error > 0 ? 'bad' : 'warn'}"
@@ -75,7 +76,7 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
           !${each(alerts, finding)}
         </ul>`,
     )}
-    !${when(open > 0, () => html`<p><a href="/admin/alerts">${open === 1 ? 'The alert' : `All ${open} alerts`}</a></p>`)}
+    !${when(open > 0, () => html`<p><a href="/admin/alerts">${open === 1 ? t`The alert` : t`All ${open} alerts`}</a></p>`)}
   </section>`;
 }
 
@@ -89,12 +90,12 @@ function figuresCard(figures: InstanceFigures): Html {
   const { runs_queued, oldest_queued_run_sec } = figures;
   const oldest = span(oldest_queued_run_sec);
   const shown: [label: string, value: number, beside?: string][] = [
-    ['Schedulers', figures.schedulers],
-    ['Runs under way', figures.runs_running],
-    ['Runs waiting', runs_queued, runs_queued > 0 && oldest !== '' ? `the oldest for ${oldest}` : ''],
-    ['Workers online', figures.workers_online],
-    ['Their tasks, waiting', figures.tasks_queued],
-    ['Messages to send', figures.messages_pending + figures.webhook_deliveries_pending],
+    [t`Schedulers`, figures.schedulers],
+    [t`Runs under way`, figures.runs_running],
+    [t`Runs waiting`, runs_queued, runs_queued > 0 && oldest !== '' ? t`the oldest for ${oldest}` : ''],
+    [t`Workers online`, figures.workers_online],
+    [t`Their tasks, waiting`, figures.tasks_queued],
+    [t`Messages to send`, figures.messages_pending + figures.webhook_deliveries_pending],
   ];
   return html`<section class="card" aria-label="Figures">
     <dl class="figures">
@@ -120,7 +121,7 @@ const schedulerColumns: Column<SchedulerProcess>[] = [
     label: 'Disk used',
     kind: 'number',
     cell: ({ disk_used_pct }) =>
-      html`${disk_used_pct === null ? 'unknown' : `${Math.round(disk_used_pct)} %`}`,
+      html`${disk_used_pct === null ? t`unknown` : `${Math.round(disk_used_pct)} %`}`,
   },
 ];
 
@@ -182,7 +183,7 @@ function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html
     !${each(
       counts,
       ({ sandbox, bounds, plugins }) =>
-        html`<h3>${plugins} in ${sandbox ?? 'an unknown sandbox'}</h3>
+        html`<h3>${plugins} in ${sandbox ?? t`an unknown sandbox`}</h3>
           !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
           !${when(bounds, boundTable)}`,
     )}

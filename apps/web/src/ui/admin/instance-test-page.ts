@@ -1,17 +1,18 @@
 /** What became of POST /admin/operations/providers/test, for a browser. */
 import type { InstanceProviderTests, UserActor } from '@acp/contract';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
 
 type Tested = InstanceProviderTests['providers'][number];
 
-const probes: Record<Tested['probe'], string> = {
+const probes: Record<Tested['probe'], string> = texts({
   list_models: 'list of models',
   message: 'a message of one token',
   caller_identity: 'caller identity',
-};
+});
 
 const columns: Column<Tested>[] = [
   { label: 'Family', cell: ({ provider }) => html`<code>${provider}</code>` },
@@ -24,7 +25,7 @@ const columns: Column<Tested>[] = [
   {
     label: 'Time',
     kind: 'number',
-    cell: ({ latency_ms }) => html`${latency_ms === null ? '–' : `${latency_ms} ms`}`,
+    cell: ({ latency_ms }) => html`${latency_ms === null ? '–' : t`${latency_ms} ms`}`,
   },
   { label: 'Error', cell: ({ error }) => html`${error ?? ''}` },
 ];
@@ -32,6 +33,6 @@ const columns: Column<Tested>[] = [
 export function instanceTestPage(user: UserActor, { providers }: InstanceProviderTests): Html {
   const body = html`<div class="card">!${table('Providers of the instance', columns, providers)}</div>
     <form method="post" action="/admin/operations/providers/test"><button>Test again</button></form>`;
-  const trail = [{ label: 'Health', path: '/admin/health' }];
-  return shell({ title: 'Instance providers', user, company: null, active: '/admin/health', trail, body });
+  const trail = [{ label: t`Health`, path: '/admin/health' }];
+  return shell({ title: t`Instance providers`, user, company: null, active: '/admin/health', trail, body });
 }

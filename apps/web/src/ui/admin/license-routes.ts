@@ -3,6 +3,7 @@ import { licenseState } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, notice, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -17,7 +18,7 @@ async function licensePage(
   const state = await licenseState(tx);
   const errors = new FieldErrors(error, ['license_key'], { license: 'license_key' });
   const until =
-    state.expires_at === null ? 'without an end' : `until ${new Date(state.expires_at).toUTCString()}`;
+    state.expires_at === null ? t`without an end` : t`until ${new Date(state.expires_at).toUTCString()}`;
   const body = html`!${notice(query.done === 'installed' ? 'The license is installed.' : undefined)}
     <section class="card">
       <h2>This instance</h2>
@@ -30,7 +31,7 @@ async function licensePage(
       !${input({ name: 'license_key', label: 'License key', required: true, value: form?.text('license_key') ?? '', error: errors.of('license_key') })}
       <button>Install</button>
     </form>`;
-  return shell({ title: 'License', user, company: null, active: PATH, body });
+  return shell({ title: t`License`, user, company: null, active: PATH, body });
 }
 
 export const licenseRoutes: UiRoute[] = [

@@ -4,6 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -12,7 +13,7 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 const PATH = '/admin/settings';
 
-const texts = ['instance_name', 'backup_schedule', 'default_adapter_type'] as const;
+const textFields = ['instance_name', 'backup_schedule', 'default_adapter_type'] as const;
 const numbers = [
   { name: 'company_max_concurrent_runs', label: 'Runs of a company at once' },
   { name: 'run_retention_days', label: 'Days that runs are kept' },
@@ -22,11 +23,11 @@ const numbers = [
   { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
 ] as const;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved.',
   paused: 'No run starts any more.',
   on: 'Runs start again.',
-};
+});
 
 async function settingsPage(
   context: UiContext<'none'>,
@@ -41,14 +42,14 @@ async function settingsPage(
       <h2>Flags</h2>
       !${table('Flags', flagColumns, await listFlags(tx))}
     </section>`;
-  return shell({ title: 'Instance settings', user, company: null, active: PATH, body });
+  return shell({ title: t`Instance settings`, user, company: null, active: PATH, body });
 }
 
 function runsPart({ runs_paused: paused }: InstanceSettings): Html {
   return html`<section class="card">
     <h2>Emergency stop</h2>
     <p>
-      ${paused ? 'No run starts. What waits goes on when you let it.' : 'Runs start as they come. A stop lets running ones finish and starts no other.'}
+      ${paused ? t`No run starts. What waits goes on when you let it.` : t`Runs start as they come. A stop lets running ones finish and starts no other.`}
     </p>
     !${
       paused
@@ -63,12 +64,12 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
 }
 
 function settingsForm(settings: InstanceSettings, error: string | null, form: FormValues | null): Html {
-  const errors = new FieldErrors(error, [...texts, ...numbers.map(({ name }) => name)], {
+  const errors = new FieldErrors(error, [...textFields, ...numbers.map(({ name }) => name)], {
     schedule: 'backup_schedule',
   });
   const text = (name: keyof InstanceSettings): string => form?.text(name) ?? String(settings[name] ?? '');
   const adapters = [
-    { value: '', label: 'the service’s own' },
+    { value: '', label: t`the service’s own` },
     ...adapterTypes.map((value) => ({ value, label: words(value) })),
   ];
   return html`<form class="card" method="post" action="${PATH}">
@@ -116,7 +117,7 @@ const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | n
   form.has(name) ? (value ?? null) : undefined;
 
 const readForm = (form: FormValues) => ({
-  ...Object.fromEntries(texts.map((name) => [name, form.cleared(name)])),
+  ...Object.fromEntries(textFields.map((name) => [name, form.cleared(name)])),
   ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
   require_second_factor: form.has('require_second_factor')
     ? form.checked('require_second_factor')

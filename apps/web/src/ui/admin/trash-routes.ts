@@ -3,6 +3,7 @@ import { listCompanies, listTrash, userNames } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -11,10 +12,10 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 const PATH = '/admin/trash';
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   restored: 'It is back, without its keys.',
   purged: 'It is gone for good.',
-};
+});
 
 const pathOf = (type: TrashType | undefined): string => (type ? `${PATH}?type=${type}` : PATH);
 
@@ -35,12 +36,12 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
           html`What people delete lies here for a while: companies, agents, issues and what they made.`,
         );
   const filters = [undefined, ...trashTypes].map((each) => ({
-    label: each ? plural[each] : 'all',
+    label: each ? plural[each] : t`all`,
     path: pathOf(each),
   }));
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(done[query.done ?? ''])}
   !${tabs('By kind', filters, pathOf(type))}!${list}`;
-  return shell({ title: 'Trash', user, company: null, active: PATH, body });
+  return shell({ title: t`Trash`, user, company: null, active: PATH, body });
 }
 
 const plural: Record<TrashType, string> = {
@@ -65,12 +66,12 @@ async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Pr
     {
       label: 'Company',
       cell: ({ type, company_id }) =>
-        type === 'company' ? '' : html`${companies.get(company_id) ?? 'in the trash too'}`,
+        type === 'company' ? '' : html`${companies.get(company_id) ?? t`in the trash too`}`,
     },
     { label: 'Deleted', cell: ({ deleted_at }) => timeAgo(deleted_at) },
     {
       label: 'By',
-      cell: ({ deleted_by_user_id: id }) => html`${(id && people.get(id)) ?? 'an agent or a key'}`,
+      cell: ({ deleted_by_user_id: id }) => html`${(id && people.get(id)) ?? t`an agent or a key`}`,
     },
     { label: 'Restore or purge', kind: 'acts', cell: acts },
   ];
@@ -82,7 +83,7 @@ function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
   return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small' })}
     <details class="sure">
       <summary>Purge …</summary>
-      !${postButton(`${entry}/purge`, `Delete ${name} for good`, { class: 'danger small' })}
+      !${postButton(`${entry}/purge`, t`Delete ${name} for good`, { class: 'danger small' })}
     </details>`;
 }
 

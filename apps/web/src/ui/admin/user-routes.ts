@@ -5,6 +5,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -19,12 +20,12 @@ interface Refused {
   form: FormValues;
 }
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved.',
   pending: 'Saved. A link is on its way to the new address, which holds once the user has opened it.',
   password: 'The password is set; the user signs in with it.',
   factor: 'The second factor is removed; the user signs in without one.',
-};
+});
 
 async function userPage(context: UiContext<'none'>, refused: Refused | null = null): Promise<Html> {
   const { tx, user, params, query } = context;
@@ -34,8 +35,8 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   const is_self = shown.id === user.user_id;
   const address = addressState(row.email_verified_at, await pendingEmail(tx, row));
   const hint = mailsLinks(context.services.mailing)
-    ? `${address} A new one holds once the user has confirmed it.`
-    : 'A new address ends the user’s sessions';
+    ? t`${address} A new one holds once the user has confirmed it.`
+    : t`A new address ends the user’s sessions`;
   const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint }, refused)}
   !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${deletePart(shown, refused)}`)}`;
   return shell({
@@ -43,14 +44,14 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
     user,
     company: null,
     active: LIST,
-    trail: [{ label: 'Users', path: LIST }],
+    trail: [{ label: t`Users`, path: LIST }],
     body,
   });
 }
 
 function addressState(verified_at: Date | null, pending: string | null): string {
-  const state = verified_at === null ? 'Not confirmed.' : 'Confirmed.';
-  return pending === null ? state : `${state} ${pending} waits to take its place.`;
+  const state = verified_at === null ? t`Not confirmed.` : t`Confirmed.`;
+  return pending === null ? state : t`${state} ${pending} waits to take its place.`;
 }
 
 function accountForm(
@@ -97,7 +98,7 @@ function factorPart(user: User): Html {
   return html`<section class="card">
     <h2>Second factor</h2>
     <p>For who has lost app, passkeys and recovery codes: all are removed, and the sessions end.</p>
-    !${postButton(`${LIST}/${user.id}/reset-second-factor`, 'Remove the second factor', { class: 'danger small', confirm: `Remove the second factor of ${user.display_name}?` })}
+    !${postButton(`${LIST}/${user.id}/reset-second-factor`, 'Remove the second factor', { class: 'danger small', confirm: t`Remove the second factor of ${user.display_name}?` })}
   </section>`;
 }
 
@@ -110,7 +111,7 @@ function deletePart(user: User, refused: Refused | null): Html {
       sign-in.
     </p>
     !${formError(errors.general)}
-    !${postButton(`${LIST}/${user.id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the account of ${user.display_name}?` })}
+    !${postButton(`${LIST}/${user.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the account of ${user.display_name}?` })}
   </section>`;
 }
 

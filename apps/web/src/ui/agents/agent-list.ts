@@ -3,6 +3,7 @@ import type { Agent, AgentFigures } from '@acp/contract';
 import { sparkline } from '../costs/figures.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { avatar, emptyState, input, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -61,7 +62,7 @@ export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Name or role', type: 'search', value: q })}
     !${select({ name: 'state', label: 'State', value: state, choices: [choice('', 'any'), choice('working', 'working'), choice('error', 'failed'), choice('paused', 'paused')] })}
-    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', 'name'), choice('last_run', 'ran last'), choice('success', 'fails most'), choice('spent', 'costs most')] })}
+    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', 'name'), choice('last_run', t`ran last`), choice('success', t`fails most`), choice('spent', t`costs most`)] })}
     <button class="quiet">Filter</button>
   </form>`;
 }
@@ -107,8 +108,8 @@ const columns: Column<AgentLine>[] = [
   {
     label: 'Newest runs',
     cell: ({ agent, figures }) =>
-      sparkline(`What the newest runs of ${agent.name} cost`, figures?.runs ?? []),
+      sparkline(t`What the newest runs of ${agent.name} cost`, figures?.runs ?? []),
   },
   { label: 'This month', kind: 'number', cell: ({ spent }) => money(spent) },
-  { label: 'Model', cell: ({ agent: { model } }) => html`${model ?? 'the default'}` },
+  { label: 'Model', cell: ({ agent: { model } }) => html`${model ?? t`the default`}` },
 ];

@@ -14,6 +14,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import {
   avatar,
   checkbox,
@@ -56,8 +57,8 @@ export function agentsBody(
   const path = `/companies/${company_id}/agents`;
   const chart = `${path}?view=chart`;
   const views = [
-    { label: 'List', path },
-    { label: 'Org chart', path: chart },
+    { label: t`List`, path },
+    { label: t`Org chart`, path: chart },
   ];
   const source = query === '' ? path : `${path}?${query}`;
   return html`!${tabs('Agents', views, view === 'chart' ? chart : path)}!${when(view === 'list', () => filterForm(path, filter))}
@@ -173,9 +174,9 @@ export function statePart(view: AgentView): Html {
       <dt>Adapter</dt>
       <dd>${agent.adapter_type}</dd>
       <dt>Model</dt>
-      <dd>${agent.model ?? 'the default'}</dd>
+      <dd>${agent.model ?? t`the default`}</dd>
       <dt>Heartbeat</dt>
-      <dd>${agent.heartbeat_enabled ? `every ${agent.heartbeat_interval_sec} s` : 'off'}</dd>
+      <dd>${agent.heartbeat_enabled ? t`every ${agent.heartbeat_interval_sec} s` : t`off`}</dd>
       <dt>Last run</dt>
       <dd>!${timeAgo(last_heartbeat_at)}</dd>
       !${spendFacts(view)}
@@ -186,7 +187,7 @@ export function statePart(view: AgentView): Html {
         html`<div class="row">
           !${post('invoke', 'Run now')}
           !${agent.status === 'paused' ? post('resume', 'Resume') : post('pause', 'Pause')}
-          !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: `Dismiss ${agent.name}? Its keys end at once.` })}
+          !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys end at once.` })}
         </div>`,
     )}`;
 }
@@ -267,9 +268,9 @@ export function agentForm(
       !${input({ name: 'title', label: 'Title', value: value('title'), error: errors.of('title') })}
     </div>
     <div class="row">
-      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: 'nobody' }, ...bosses], error: errors.of('reports_to') })}
+      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: t`nobody` }, ...bosses], error: errors.of('reports_to') })}
       !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: pairs(adapterTypes) })}
-      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: 'the default' }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
+      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>
     !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: the one of its role', error: errors.of('system_prompt') })}
@@ -278,6 +279,6 @@ export function agentForm(
     !${checkbox({ name: 'externally_available', label: 'Agents of elsewhere may call it (A2A); its name, description and skills are then public', checked: typed ? typed.checked('externally_available') : (agent?.externally_available ?? false) })}
     !${checkbox({ name: 'auto_extract_findings', label: 'After its runs a model writes down findings that others should know', checked: typed ? typed.checked('auto_extract_findings') : (agent?.auto_extract_findings ?? false) })}
     !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300, error: errors.of('heartbeat_interval_sec') })}
-    <button>${agent ? 'Save' : 'Hire'}</button>
+    <button>${agent ? t`Save` : t`Hire`}</button>
   </form>`;
 }

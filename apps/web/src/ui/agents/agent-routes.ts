@@ -17,6 +17,7 @@ import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
@@ -69,7 +70,7 @@ async function agentPage(context: AgentContext, outcome: Outcome = {}): Promise<
   return companyPage(context, {
     title: context.subject.name,
     active: list,
-    trail: [{ label: 'Agents', path: list }],
+    trail: [{ label: t`Agents`, path: list }],
     actions: chatButton(context, context.subject),
     body: html`!${agentTabs(context.subject.id, `/agents/${context.subject.id}`)}!${agentBody(await loadView(context, outcome))}`,
   });
@@ -88,9 +89,9 @@ async function newAgentPage(
     !${agentForm(`${list}/new`, { agents, providers }, null, error !== null && form ? { error, form } : null)}
   </div>`;
   return companyPage(context, {
-    title: 'Hire an agent',
+    title: t`Hire an agent`,
     active: list,
-    trail: [{ label: 'Agents', path: list }],
+    trail: [{ label: t`Agents`, path: list }],
     body,
   });
 }
@@ -140,7 +141,7 @@ export const agentRoutes: UiRoute[] = [
     if (fragment) return agentsPart(lines, view, filter);
     const can_write = roleIn(user, company_id) !== 'viewer';
     return companyPage(context, {
-      title: 'Agents',
+      title: t`Agents`,
       active: listPath(company_id),
       wide: true,
       actions: can_write ? html`<a class="button" href="${listPath(company_id)}/new">Hire an agent</a>` : '',

@@ -9,16 +9,17 @@ import type {
 } from '@acp/contract';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, status, tabs, textarea } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
 export function agentTabs(id: string, active: string): Html {
   const path = `/agents/${id}`;
   const items = [
-    { label: 'Overview', path },
-    { label: 'Settings', path: `${path}/settings` },
-    { label: 'Prompts', path: `${path}/prompts` },
-    { label: 'Files and skills', path: `${path}/files` },
+    { label: t`Overview`, path },
+    { label: t`Settings`, path: `${path}/settings` },
+    { label: t`Prompts`, path: `${path}/prompts` },
+    { label: t`Files and skills`, path: `${path}/files` },
   ];
   return tabs('Agent', items, active);
 }
@@ -51,7 +52,7 @@ export function settingsBody(view: SettingsView): Html {
       <h2>Home and sessions</h2>
       <p>
         Programs of the agent live in
-        <code>${home.home_dir}</code>${home.is_override ? ', a folder of its own.' : '.'}
+        <code>${home.home_dir}</code>${home.is_override ? t`, a folder of its own.` : '.'}
       </p>
       !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
       !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run begins a new session. Forget this one?' }))}
@@ -68,13 +69,13 @@ function testResult({ ok, latency_ms, detail, error }: AdapterTest): Html {
     ? html`<p class="notice good" role="status">
         It works, in ${latency_ms} ms${detail === null ? '.' : `: ${detail}`}
       </p>`
-    : html`<p class="error form-error" role="alert">${error ?? 'It did not answer.'}</p>`;
+    : html`<p class="error form-error" role="alert">${error ?? t`It did not answer.`}</p>`;
 }
 
-const hints: Readonly<Record<string, string>> = {
+const hints: Readonly<Record<string, string>> = texts({
   'agents.create': 'hire colleagues; else it asks for approval',
   'secrets.use': 'name secrets in a configuration; for admins to give',
-};
+});
 
 function permissionsForm({ id, permissions, can_write }: SettingsView): Html {
   const boxes = each(Object.entries(permissions), ([key, on]) =>
@@ -82,7 +83,7 @@ function permissionsForm({ id, permissions, can_write }: SettingsView): Html {
   );
   if (!can_write)
     return html`<ul>
-      !${each(Object.entries(permissions), ([key, on]) => html`<li><code>${key}</code> ${on ? 'yes' : 'no'}</li>`)}
+      !${each(Object.entries(permissions), ([key, on]) => html`<li><code>${key}</code> ${on ? t`yes` : t`no`}</li>`)}
     </ul>`;
   return html`<form method="post" action="/agents/${id}/permissions">
     <div class="choices">!${boxes}</div>
@@ -100,7 +101,7 @@ function revisionList({ revisions, names }: SettingsView): Html {
           !${timeAgo(revision.created_at)}
           <span class="soft">
             by
-            ${revision.created_by === null ? 'the service' : (names.get(revision.created_by) ?? 'somebody who is gone')}!${when(revision.reason, (reason) => html` · ${reason}`)}
+            ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`somebody who is gone`)}!${when(revision.reason, (reason) => html` · ${reason}`)}
           </span>
         </summary>
         <pre>${JSON.stringify(revision.config_json, null, 2)}</pre>
@@ -131,7 +132,7 @@ interface FilesView {
 export function filesBody({ id, files, skills, as_knowledge, can_write, error, typed }: FilesView): Html {
   const here = `/agents/${id}/files`;
   const removal = (path: string, what: string): Html =>
-    postButton(path, 'Delete', { class: 'link small', confirm: `Delete ${what}?` });
+    postButton(path, 'Delete', { class: 'link small', confirm: t`Delete ${what}?` });
   const href = (path: string): string =>
     `/api/agents/${id}/files/${path.split('/').map(encodeURIComponent).join('/')}`;
   const fileColumns: Column<AgentFile>[] = [

@@ -19,6 +19,7 @@ import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -30,7 +31,7 @@ type AgentContext = UiContext<'agent'>;
 /** The newest of each: older ones are in the API. */
 const SHOWN = { limit: 50 };
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   permissions: 'The permissions hold from the agent’s next call on.',
   session: 'The next run begins a new session.',
   file: 'The file is stored.',
@@ -38,7 +39,7 @@ const done: Record<string, string> = {
   'file-deleted': 'The file is deleted.',
   skill: 'The skill is there.',
   'skill-deleted': 'The skill is deleted.',
-};
+});
 
 async function settingsPage(
   context: AgentContext,
@@ -89,7 +90,7 @@ async function filesPage(
 
 async function framed(context: AgentContext, body: Html): Promise<Html> {
   const list = `/companies/${context.company_id}/agents`;
-  const trail = [{ label: 'Agents', path: list }];
+  const trail = [{ label: t`Agents`, path: list }];
   const actions = chatButton(context, context.subject);
   return companyPage(context, { title: context.subject.name, active: list, trail, actions, body });
 }

@@ -2,6 +2,7 @@ import type { Alert, OutgoingMessage } from '@acp/contract';
 import type { AlertTargets } from '@acp/core';
 import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -19,12 +20,12 @@ export interface AlertsView {
   names: ReadonlyMap<string, string>;
 }
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   acknowledged: 'Nobody is reminded of it any more.',
   muted: 'Nothing is sent about it until then.',
   heard: 'It is heard again.',
   test: 'A test is on its way; what became of it stands below.',
-};
+});
 
 const MUTE_HOURS = 8;
 
@@ -38,8 +39,8 @@ export function alertsBody(
   !${tabs(
     'Alerts',
     [
-      { label: 'Now', path: view.path },
-      { label: 'Passed', path: passed },
+      { label: t`Now`, path: view.path },
+      { label: t`Passed`, path: passed },
     ],
     view.past ? passed : view.path,
   )}
@@ -92,7 +93,7 @@ const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
     cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
       acknowledged_at === null
         ? html`<span class="soft">by nobody yet</span>`
-        : html`${(by && names.get(by)) ?? 'an integration'} !${timeAgo(acknowledged_at)}`,
+        : html`${(by && names.get(by)) ?? t`an integration`} !${timeAgo(acknowledged_at)}`,
   },
   {
     label: 'Acts',
@@ -105,7 +106,7 @@ const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
 
 function mute(path: string, until: Alert['muted_until']): Html {
   const muted = until !== null && new Date(until) > new Date();
-  const [label, hours] = muted ? ['Unmute', 0] : [`Mute for ${MUTE_HOURS} h`, MUTE_HOURS];
+  const [label, hours] = muted ? [t`Unmute`, 0] : [t`Mute for ${MUTE_HOURS} h`, MUTE_HOURS];
   return html`!${postButton(path, label, { class: 'quiet small', fields: { hours: String(hours) } })}
   !${when(muted && until, (end) => html`<span class="soft small">muted, !${timeLeft(end)}</span>`)}`;
 }
@@ -115,9 +116,9 @@ export function channelsPart(
   { mail, mail_to, channels }: AlertTargets,
   messages: readonly OutgoingMessage[],
 ): Html {
-  const to = mail_to.length > 0 ? mail_to.join(', ') : 'the instance’s admins';
+  const to = mail_to.length > 0 ? mail_to.join(', ') : t`the instance’s admins`;
   const ways = [
-    ...(mail ? [`mail to ${to}, and to admins of the companies concerned`] : []),
+    ...(mail ? [t`mail to ${to}, and to admins of the companies concerned`] : []),
     ...channels.map(words),
   ];
   return html`<section class="card">

@@ -3,6 +3,7 @@ import { alertEndpoints as rows } from '@acp/contract';
 import { lastSequence, listAlerts, listOutgoing, userNames } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -37,14 +38,14 @@ async function instancePage(context: UiContext<'none'>, error: string | null = n
   const view = await viewOf(context, null);
   const messages = (await listOutgoing(tx, { limit: 20 })).items;
   const body = alertsBody(view, { error, done: query.done }, channelsPart(services.alert_targets, messages));
-  return shell({ title: 'Alerts', user, company: null, active: PATH, cursor, body });
+  return shell({ title: t`Alerts`, user, company: null, active: PATH, cursor, body });
 }
 
 async function companyAlerts(context: UiContext<'company'>, error: string | null = null): Promise<Html> {
   const { company_id, query } = context;
   const view = await viewOf(context, company_id);
   const body = alertsBody(view, { error, done: query.done }, '');
-  return companyPage(context, { title: 'Alerts', active: view.path, body });
+  return companyPage(context, { title: t`Alerts`, active: view.path, body });
 }
 
 /** The list again, with what went wrong: the act's own page is of one alert, which has no page. */

@@ -3,6 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, emptyState, formError, input, select, status, tabs, textarea } from '../kit/parts.ts';
 import { moreLink, table } from '../kit/table.ts';
@@ -20,13 +21,13 @@ export interface ListView {
   names: Names;
 }
 
-const typeNames: Record<Approval['type'], string> = {
+const typeNames: Record<Approval['type'], string> = texts({
   hire_agent: 'hires an agent',
   plan: 'plan',
   action: 'action',
   budget_override: 'budget override',
   install: 'install',
-};
+});
 
 /** What is filtered by is in the address, so that a list can be kept and passed on. */
 export const listPath = (company_id: string, of = 'pending'): string =>
@@ -64,7 +65,7 @@ export function approvalList({ company_id, status: of, approvals, next_cursor, n
 
 export function requester(approval: Approval, names: Names): string {
   const id = approval.requested_by_agent_id ?? approval.requested_by_user_id;
-  return (id && names.get(id)) ?? 'an integration';
+  return (id && names.get(id)) ?? t`an integration`;
 }
 
 /** Approved is not yet done where something is to be carried out. */
@@ -135,7 +136,7 @@ export function statePart(view: ApprovalView): Html {
             html`<dt>Decided</dt>
               <dd>
                 !${timeAgo(at)} by
-                ${(decided_by_user_id && names.get(decided_by_user_id)) ?? 'an integration'}
+                ${(decided_by_user_id && names.get(decided_by_user_id)) ?? t`an integration`}
               </dd>`,
         )}
         !${when(
@@ -181,13 +182,13 @@ function decisionForm({ approval, refused, names }: ApprovalView): Html {
   const errors = new FieldErrors(form && refused ? refused.error : null, ['note']);
   if (approval.status !== 'pending' && !again) return formError(errors.general);
   return html`<form class="card" method="post" action="${base}/approve">
-    <h2>${again ? 'Try again' : 'Decide'}</h2>
+    <h2>${again ? t`Try again` : t`Decide`}</h2>
     !${formError(errors.general)}
     <input type="hidden" name="updated_at" value="${new Date(approval.updated_at).toISOString()}" />
     <p>!${outcome(approval, names)}</p>
     !${textarea({ name: 'note', label: 'Note for whoever asked', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
-      <button>${again ? 'Carry out again' : 'Approve'}</button>
+      <button>${again ? t`Carry out again` : t`Approve`}</button>
       !${when(
         !again,
         () =>

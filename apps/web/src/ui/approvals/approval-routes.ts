@@ -13,6 +13,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import {
@@ -61,7 +62,7 @@ async function approvalsPage(context: UiContext<'company'>): Promise<Html> {
   if (fragment) return approvalList(view);
   const path = listPath(company_id);
   return companyPage(context, {
-    title: 'Approvals',
+    title: t`Approvals`,
     active: path,
     actions:
       roleIn(user, company_id) === 'viewer'
@@ -78,9 +79,9 @@ async function newApprovalPage(
 ): Promise<Html> {
   const path = listPath(context.company_id);
   return companyPage(context, {
-    title: 'Ask for an approval',
+    title: t`Ask for an approval`,
     active: path,
-    trail: [{ label: 'Approvals', path }],
+    trail: [{ label: t`Approvals`, path }],
     body: newApprovalBody(context.company_id, error, form),
   });
 }
@@ -111,7 +112,7 @@ async function approvalPage(
   return companyPage(context, {
     title: context.subject.title,
     active: path,
-    trail: [{ label: 'Approvals', path }],
+    trail: [{ label: t`Approvals`, path }],
     body: approvalBody(await loadApproval(context, refused)),
   });
 }

@@ -1,6 +1,7 @@
 /** What an approval would have done, as people read it: fields by name, long texts as they are. */
 import { words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 
 /** Deeper than this it is shown as JSON. */
 const DEPTH = 3;
@@ -33,7 +34,7 @@ function shown(value: unknown, depth: number): Html {
     return value.includes('\n') ? html`<pre class="wrapped">${value}</pre>` : html`${value}`;
   if (typeof value !== 'object') return html`${JSON.stringify(value) ?? ''}`;
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
-    return html`${value.join(', ') || 'none'}`;
+    return html`${value.join(', ') || t`none`}`;
   if (Array.isArray(value) || depth <= 0)
     return html`<pre class="wrapped">${JSON.stringify(value, null, 2)}</pre>`;
   if (Object.keys(value).length === 0) return html`<span class="soft">none</span>`;

@@ -3,6 +3,7 @@ import type { Backup } from '@acp/contract';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
 import { count, duration, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -18,7 +19,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   ]);
   const body = html`<div class="card">
       <p>
-        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : 'No backup was made yet'}.
+        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : t`No backup was made yet`}.
       </p>
       <p class="soft">
         They are made by a schedule in cron, in UTC:
@@ -32,7 +33,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
         ? emptyState('No backups', html`The first one is made within a minute of an instance’s first start.`)
         : html`<div class="card">!${table('Backups', columns, backups)}</div>`
     }`;
-  return shell({ title: 'Backups', user, company: null, active: PATH, body });
+  return shell({ title: t`Backups`, user, company: null, active: PATH, body });
 }
 
 const columns: Column<Backup>[] = [
@@ -44,7 +45,7 @@ const columns: Column<Backup>[] = [
   },
   { label: 'Took', cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}` },
   { label: 'Bytes', kind: 'number', cell: ({ bytes }) => html`${count(bytes)}` },
-  { label: 'Made by', cell: ({ trigger }) => html`${trigger === 'schedule' ? 'schedule' : 'hand'}` },
+  { label: 'Made by', cell: ({ trigger }) => html`${trigger === 'schedule' ? t`schedule` : t`hand`}` },
   { label: 'File', cell: ({ file }) => html`<span class="small wraps">${file ?? ''}</span>` },
 ];
 

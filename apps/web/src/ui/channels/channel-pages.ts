@@ -11,12 +11,13 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
-const kindNames: Record<Channel['kind'], string> = { slack: 'Slack', telegram: 'Telegram' };
+const kindNames: Record<Channel['kind'], string> = texts({ slack: 'Slack', telegram: 'Telegram' });
 
-const knowledgeNames: Record<ChannelKnowledge, string> = {
+const knowledgeNames: Record<ChannelKnowledge, string> = texts({
   note: 'Notes and memories',
   finding: 'Findings',
   document: 'Documents of issues',
@@ -24,13 +25,13 @@ const knowledgeNames: Record<ChannelKnowledge, string> = {
   issue: 'What came of closed issues',
   agent_file: 'Files of agents that are shared',
   index: 'The compiled index',
-};
+});
 
-const newsNames: Record<ChannelNews, string> = {
+const newsNames: Record<ChannelNews, string> = texts({
   approvals: 'Approvals to decide',
   attention: 'Issues that wait for a person',
   alerts: 'Alerts of the company (admins)',
-};
+});
 
 export const channelColumns: Column<Channel>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/channels/${id}">${name}</a>` },
@@ -50,14 +51,16 @@ function stateOf({ enabled, status: state, failing_since }: Channel): Html {
 export function channelState(channel: Channel): Html {
   const { enabled, status: state, last_error, bot_name, kind, last_seen_at } = channel;
   const said = !enabled
-    ? 'It is switched off.'
+    ? t`It is switched off.`
     : state === 'connected'
-      ? `It is connected${bot_name === null ? '' : ` as @${bot_name}`}.`
+      ? bot_name === null
+        ? t`It is connected.`
+        : t`It is connected as @${bot_name}.`
       : state === 'refused'
-        ? `${kindNames[kind]} does not take it like this: mend what is said below. It is tried again every two minutes.`
+        ? t`${kindNames[kind]} does not take it like this: mend what is said below. It is tried again every two minutes.`
         : state === 'failing'
-          ? 'It can’t be kept connected: it is tried again, after a minute at most.'
-          : 'A scheduler connects it within seconds.';
+          ? t`It can’t be kept connected: it is tried again, after a minute at most.`
+          : t`A scheduler connects it within seconds.`;
   return html`<section class="card">
     <h2>State</h2>
     <p>!${stateOf(channel)} ${said}</p>
@@ -94,19 +97,19 @@ export function channelForm(
   ];
   const kind = channel?.kind ?? form?.text('kind') ?? 'telegram';
   return html`<form class="card" method="post" action="${path}">
-    <h2>${channel === null ? 'New channel' : 'What it is'}</h2>
+    <h2>${channel === null ? t`New channel` : t`What it is`}</h2>
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
       !${when(channel === null, () => select({ name: 'kind', label: 'App', value: kind, choices: channelKinds.map((value) => ({ value, label: kindNames[value] })), error: errors.of('kind') }))}
-      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: 'whom each person chooses' }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
+      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`whom each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
     </div>
     <div class="row">
-      !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices('choose a secret'), error: errors.of('bot_token') })}
+      !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
       !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices('none'), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
     </div>
     !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Ids of the groups and channels in which it answers, with commas between them. In private it always does.', error: errors.of('groups') })}
-    <button>${channel === null ? 'Add' : 'Save'}</button>
+    <button>${channel === null ? t`Add` : t`Save`}</button>
   </form>`;
 }
 
@@ -166,7 +169,7 @@ export const personColumns: Column<ChannelPerson>[] = [
     cell: ({ channel_id, user_id, user_name }) =>
       postButton(`/channels/${channel_id}/people/${user_id}/remove`, 'Unpair', {
         class: 'quiet small',
-        confirm: `End the pairing of ${user_name}?`,
+        confirm: t`End the pairing of ${user_name}?`,
       }),
   },
 ];
@@ -175,7 +178,7 @@ export function deletion({ id, name }: Channel): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>For good, with its pairings and what waits to be sent. Chats stay with their people.</p>
-    !${postButton(`/channels/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the channel ${name}?` })}
+    !${postButton(`/channels/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the channel ${name}?` })}
   </section>`;
 }
 

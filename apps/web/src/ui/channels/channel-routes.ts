@@ -13,6 +13,7 @@ import { Type } from 'typebox';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -32,12 +33,12 @@ const byChannel = { by: 'channel', param: 'channelId' } as const;
 
 const listPath = (company_id: string): string => `/companies/${company_id}/channels`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved.',
   sent: 'A message is on its way to you.',
   unpaired: 'The pairing has ended.',
   deleted: 'The channel is deleted.',
-};
+});
 
 const MOST_SECRETS = 200;
 
@@ -69,7 +70,7 @@ async function channelsPage(
             as a <a href="/companies/${company_id}/secrets">secret</a>, and name it here.`,
         );
   return companyPage(context, {
-    title: 'Channels',
+    title: t`Channels`,
     active: path,
     body: html`!${notice(done[query.done ?? ''])}!${list}!${channelForm(path, null, choices, error, form)}`,
   });
@@ -98,7 +99,7 @@ async function channelPage(
   return companyPage(context, {
     title: channel.name,
     active: path,
-    trail: [{ label: 'Channels', path }],
+    trail: [{ label: t`Channels`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${formError(isEdit ? null : error)}!${channelState(channel)}
       <section class="card">
         <h2>People</h2>

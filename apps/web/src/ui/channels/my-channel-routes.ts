@@ -3,6 +3,7 @@ import { channelEndpoints as rows, channelNews, type MyChannel, type PairingCode
 import { myChannels } from '@acp/core';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -10,7 +11,7 @@ import { newsBoxes } from './channel-pages.ts';
 
 const OWN = '/profile/channels';
 
-const done: Record<string, string> = { saved: 'Saved.', unpaired: 'The pairing has ended.' };
+const done: Record<string, string> = texts({ saved: 'Saved.', unpaired: 'The pairing has ended.' });
 
 async function myChannelsPage(
   { tx, user, query }: UiContext<'none'>,
@@ -23,11 +24,11 @@ async function myChannelsPage(
       ? emptyState('No channel', html`Admins of your companies can connect Slack and Telegram.`)
       : each(channels, (channel) => channelCard(channel, code?.channel_id === channel.id ? code : null));
   return shell({
-    title: 'Slack and Telegram',
+    title: t`Slack and Telegram`,
     user,
     company: null,
     active: '/profile',
-    trail: [{ label: 'Profile', path: '/profile' }],
+    trail: [{ label: t`Profile`, path: '/profile' }],
     body: html`!${notice(done[query.done ?? ''])}!${formError(error)}!${list}`,
   });
 }
@@ -36,8 +37,8 @@ function channelCard(
   { id, company_name, name, kind, bot_name, pairing }: MyChannel,
   code: PairingCode | null,
 ): Html {
-  const app = kind === 'slack' ? 'Slack' : 'Telegram';
-  const bot = bot_name === null ? `the bot in ${app}` : `@${bot_name} in ${app}`;
+  const app = kind === 'slack' ? t`Slack` : t`Telegram`;
+  const bot = bot_name === null ? t`the bot in ${app}` : t`@${bot_name} in ${app}`;
   return html`<section class="card">
     <h2>${company_name}: ${name}</h2>
     !${when(code, (given) => codeShown(given, bot))}

@@ -1,12 +1,13 @@
 import type { Agent, Chat } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
 import { lastingAgents } from '../subagents/working-agents.ts';
 import { thread, type ThreadView } from './thread.ts';
 
-export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? 'New chat';
+export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? t`New chat`;
 
 export interface ChatList {
   company_id: string;
@@ -53,7 +54,7 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
           <a href="/chats/${chat.id}" !${attributes({ 'aria-current': chat.id === current ? 'page' : null })}>
             <span class="chat-title">${titleOf(chat)}</span>
             <span class="soft small"
-              >${names.get(chat.agent_id) ?? 'an agent'} · !${timeAgo(chat.updated_at)}</span
+              >${names.get(chat.agent_id) ?? t`an agent`} · !${timeAgo(chat.updated_at)}</span
             >
           </a>
         </li>`,

@@ -13,6 +13,7 @@ import { isUuid, notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -44,7 +45,7 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
     agent_id,
     error,
   });
-  return companyPage(context, { title: 'Chats', active: listPath(company_id), body });
+  return companyPage(context, { title: t`Chats`, active: listPath(company_id), body });
 }
 
 interface Conversation extends ThreadView {
@@ -59,7 +60,7 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
   const agent = await findAgent(tx, subject.agent_id);
   return {
     chat_id: subject.id,
-    agent_name: agent?.name ?? 'The agent',
+    agent_name: agent?.name ?? t`The agent`,
     rows: shown,
     work: await workOfReplies(tx, shown),
     earlier: earlier ? (shown[0]?.position ?? null) : null,
@@ -76,14 +77,14 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
-  const closed = agent === undefined ? 'The agent of this chat is gone: it can be read, not written.' : null;
+  const closed = agent === undefined ? t`The agent of this chat is gone: it can be read, not written.` : null;
   const chat = presentChat(subject);
   const list = listPath(company_id);
   return companyPage(context, {
     title: titleOf(chat),
     active: list,
     trail: [
-      { label: 'Chats', path: list },
+      { label: t`Chats`, path: list },
       ...(agent ? [{ label: agent.name, path: `/agents/${agent.id}` }] : []),
     ],
     actions: mayWrite(context) ? chatSettings(chat) : '',
@@ -109,10 +110,10 @@ async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
   const form = new FormValues({ title, body_markdown: message.body_markdown, assignee_agent_id });
   const list = listPath(company_id);
   return companyPage(context, {
-    title: 'New issue',
+    title: t`New issue`,
     active: `/companies/${company_id}/board`,
     trail: [
-      { label: 'Chats', path: list },
+      { label: t`Chats`, path: list },
       { label: titleOf(subject), path: `/chats/${subject.id}` },
     ],
     body: newIssueBody({ company_id, agents, projects, error: null, form }),

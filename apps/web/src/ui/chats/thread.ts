@@ -3,6 +3,7 @@ import { verbLine } from '@acp/contract';
 import { type ChatMessageRow, presentMessage, type ReplyWork } from '@acp/core';
 import { count, fileSize, money, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { plural, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, postButton } from '../kit/parts.ts';
 
@@ -71,13 +72,12 @@ function files(row: ChatMessageRow): Html {
 
 function stateOf({ role, status }: ChatMessageRow): string {
   if (role === 'assistant') return status === 'stopped' ? 'stopped' : '';
-  return { waiting: 'waits for its turn', stopped: 'stopped' }[status] ?? '';
+  return { waiting: t`waits for its turn`, stopped: 'stopped' }[status] ?? '';
 }
 
 /** What was done besides writing, and what it cost. */
 function did({ actions, cost_usd, tokens, model }: ReplyWork, run_id: string): Html {
-  const number =
-    actions.length === 0 ? '' : `${actions.length} ${actions.length === 1 ? 'action' : 'actions'} · `;
+  const number = actions.length === 0 ? '' : `${plural(actions.length, '# action', '# actions')} · `;
   return html`<details class="did" data-fold="${run_id}">
     <summary>${number}!${money(cost_usd)}</summary>
     <ul>
@@ -104,7 +104,7 @@ function acts({ chat_id, user_id, can_ask }: ThreadView, row: ChatMessageRow, mi
   if (!own || !again || !can_ask) return mine ? '' : issue;
   const api = attributes({ 'data-api': `/api${path}/resend` });
   return html`<form method="post" action="${path}/resend" class="inline" !${api}>
-      <button class="quiet small">${row.status === 'answered' ? 'Ask again' : 'Try again'}</button>
+      <button class="quiet small">${row.status === 'answered' ? t`Ask again` : t`Try again`}</button>
     </form>
     <details class="edit-said" data-fold="edit ${row.id}">
       <summary class="small">Edit</summary>

@@ -3,6 +3,7 @@ import type { DayFigures } from '@acp/contract';
 import { columnChart } from '../costs/figures.ts';
 import { count, money, usd } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { type Column, table } from '../kit/table.ts';
 
 interface Chart {
@@ -16,28 +17,28 @@ interface Chart {
 const sum = (days: readonly DayFigures[], of: (day: DayFigures) => number): number =>
   days.reduce((all, day) => all + of(day), 0);
 
-const charts: readonly Chart[] = [
+const charts: readonly Chart[] = texts([
   {
     title: 'Runs',
     value: ({ runs }) => runs,
     bad: ({ failed }) => failed,
-    told: ({ runs, failed }) => `${runs} runs, ${failed} failed`,
+    told: ({ runs, failed }) => t`${runs} runs, ${failed} failed`,
     total: (days) =>
-      `${count(sum(days, ({ runs }) => runs))} in 14 days, ${count(sum(days, ({ failed }) => failed))} failed`,
+      t`${count(sum(days, ({ runs }) => runs))} in 14 days, ${count(sum(days, ({ failed }) => failed))} failed`,
   },
   {
     title: 'Issues done',
     value: ({ issues_done }) => issues_done,
-    told: ({ issues_done }) => `${issues_done} done`,
-    total: (days) => `${count(sum(days, ({ issues_done }) => issues_done))} in 14 days`,
+    told: ({ issues_done }) => t`${issues_done} done`,
+    total: (days) => t`${count(sum(days, ({ issues_done }) => issues_done))} in 14 days`,
   },
   {
     title: 'Spending',
     value: ({ cost_usd }) => cost_usd,
     told: ({ cost_usd }) => usd(cost_usd),
-    total: (days) => `${usd(sum(days, ({ cost_usd }) => cost_usd))} in 14 days`,
+    total: (days) => t`${usd(sum(days, ({ cost_usd }) => cost_usd))} in 14 days`,
   },
-];
+]);
 
 const columns: Column<DayFigures>[] = [
   { label: 'Day', cell: ({ day }) => html`${day}` },
@@ -60,7 +61,7 @@ export function chartsPart(days: readonly DayFigures[]): Html {
     return html`<figure class="chart">
       <h3>${title}</h3>
       <p class="soft small">${total(days)}</p>
-      !${columnChart(`${title} by day: ${total(days)}`, bars)}
+      !${columnChart(t`${title} by day: ${total(days)}`, bars)}
       <figcaption class="soft small"><span>${days[0]?.day ?? ''}</span><span>today</span></figcaption>
     </figure>`;
   };

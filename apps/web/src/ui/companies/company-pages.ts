@@ -7,6 +7,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
 
@@ -98,7 +99,7 @@ function failures(
   if (agents.length <= 3)
     return agents.map(({ id, name }) => ({ path: `/agents/${id}`, what: 'failed', title: name }));
   const path = `/companies/${company_id}/agents?state=error&sort=last_run`;
-  return [{ path, what: 'failed', title: `${agents.length} agents` }];
+  return [{ path, what: 'failed', title: t`${agents.length} agents` }];
 }
 
 /** What failed comes first; of the rest so much is seen without scrolling. */
@@ -112,17 +113,17 @@ export function dashboardParts(view: DashboardView): Html {
     ...failures(company_id, failing),
     ...inbox.awaiting_input.map((issue) => ({
       path: `/issues/${issue.id}`,
-      what: 'asks for input',
+      what: t`asks for input`,
       title: issue.title,
     })),
     ...inbox.needs_attention.map((issue) => ({
       path: `/issues/${issue.id}`,
-      what: 'needs a person',
+      what: t`needs a person`,
       title: issue.title,
     })),
     ...inbox.approvals.map((approval) => ({
       path: `/approvals/${approval.id}`,
-      what: 'asks for approval',
+      what: t`asks for approval`,
       title: approval.title,
     })),
     ...budgets.map(({ path, title }) => ({ path, what: 'budget', title })),
@@ -135,7 +136,7 @@ export function dashboardParts(view: DashboardView): Html {
           live.length === 0
             ? html`<p class="soft">No agent is running.</p>`
             : html`<ul class="list">
-                !${each(live, (run) => html`<li>!${status(run.status)}<a class="grow" href="/runs/${run.id}">${names.get(run.agent_id) ?? 'an agent'}</a><span class="soft small">!${timeAgo(run.created_at)}</span></li>`)}
+                !${each(live, (run) => html`<li>!${status(run.status)}<a class="grow" href="/runs/${run.id}">${names.get(run.agent_id) ?? t`an agent`}</a><span class="soft small">!${timeAgo(run.created_at)}</span></li>`)}
               </ul>`
         }
       </section>

@@ -17,6 +17,7 @@ import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -27,17 +28,17 @@ import type { FirstSteps } from './first-steps.ts';
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const everywhere = { by: 'none' } as const;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   deleted: 'The company is in the trash.',
   asked: 'You have asked to join. An administrator of the company decides.',
-};
+});
 
-const doneHere: Record<string, string> = {
+const doneHere: Record<string, string> = texts({
   connected: 'The model is connected.',
   hired: 'The agent is hired.',
   team: 'The team is here. Give one of them an issue.',
   imported: 'The company is made. Heartbeats, schedules and webhooks are switched off.',
-};
+});
 
 export async function companiesPage(
   context: UiContext<'none'>,
@@ -50,7 +51,7 @@ export async function companiesPage(
   const said = done[context.query.done ?? ''] ?? null;
   const templates = admin ? await listTemplates(context.services.portability.templates) : [];
   return shell({
-    title: 'Companies',
+    title: t`Companies`,
     user,
     company: null,
     active: '/companies',
@@ -113,7 +114,7 @@ async function dashboardPage(
   const view = await loadDashboard(context, error !== null && form ? { error, form } : null);
   if (context.fragment) return dashboardParts(view);
   const body = html`!${notice(doneHere[context.query.done ?? ''])}!${dashboardBody(view)}`;
-  return companyPage(context, { title: 'Dashboard', active: path, body });
+  return companyPage(context, { title: t`Dashboard`, active: path, body });
 }
 
 export const companyRoutes: UiRoute[] = [

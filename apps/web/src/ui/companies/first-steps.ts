@@ -3,6 +3,7 @@ import type { Agent, AgentRole, CompanyTemplate, Issue } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, input, select, status } from '../kit/parts.ts';
 
 export interface FirstSteps {
@@ -21,11 +22,26 @@ export interface FirstSteps {
   refused: { error: string; form: FormValues } | null;
 }
 
-const cards: readonly { role: AgentRole; name: string; does: string }[] = [
-  { role: 'general', name: 'Generalist', does: 'takes on whatever comes' },
-  { role: 'engineer', name: 'Engineer', does: 'designs, writes and mends software' },
-  { role: 'researcher', name: 'Researcher', does: 'finds things out and names its sources' },
-  { role: 'pm', name: 'Project manager', does: 'cuts work into issues and follows them' },
+const cards = (): { role: AgentRole; name: string; hire: string; does: string }[] => [
+  { role: 'general', name: t`Generalist`, hire: t`Hire the generalist`, does: t`takes on whatever comes` },
+  {
+    role: 'engineer',
+    name: t`Engineer`,
+    hire: t`Hire the engineer`,
+    does: t`designs, writes and mends software`,
+  },
+  {
+    role: 'researcher',
+    name: t`Researcher`,
+    hire: t`Hire the researcher`,
+    does: t`finds things out and names its sources`,
+  },
+  {
+    role: 'pm',
+    name: t`Project manager`,
+    hire: t`Hire the project manager`,
+    does: t`cuts work into issues and follows them`,
+  },
 ];
 
 type StepName = 'model' | 'agent' | 'issue' | 'work';
@@ -36,24 +52,26 @@ function currentStep({ has_model, agents, issue }: FirstSteps): StepName {
   return issue === null ? 'issue' : 'work';
 }
 
-const titles: readonly (readonly [StepName, string])[] = [
-  ['model', 'Connect a model'],
-  ['agent', 'Hire an agent'],
-  ['issue', 'Give it an issue'],
-  ['work', 'See it done'],
-];
+/** In their order. */
+const titles: Record<StepName, string> = texts({
+  model: 'Connect a model',
+  agent: 'Hire an agent',
+  issue: 'Give it an issue',
+  work: 'See it done',
+});
+const stepNames: readonly StepName[] = ['model', 'agent', 'issue', 'work'];
 
 /** Whether something is typed into the step: such a step is not replaced while the page is open. */
 export const hasForm = (view: FirstSteps): boolean => currentStep(view) !== 'work';
 
 export function firstSteps(view: FirstSteps): Html {
   const current = currentStep(view);
-  const place = titles.findIndex(([name]) => name === current);
+  const place = stepNames.indexOf(current);
   return html`<section class="card first-steps" aria-label="First steps">
     <h2>First steps</h2>
     <ol class="steps">
       !${each(
-        titles.map(([name, title], index) => ({ name, title, index })),
+        stepNames.map((name, index) => ({ name, title: titles[name], index })),
         ({ name, title, index }) =>
           html`<li !${index < place ? 'class="done"' : ''}>
             <p !${name === current ? 'aria-current="step"' : ''}>
@@ -75,8 +93,8 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
     html`!${formError(refused?.error ?? null)}
       <div class="tiles">
         !${each(
-          cards,
-          ({ role, name, does }) =>
+          cards(),
+          ({ role, name, hire, does }) =>
             html`<form class="card" method="post" action="/companies/${company_id}/first-agent">
               <h3>${name}</h3>
               <p class="soft">It ${does}.</p>
@@ -85,7 +103,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
                 name="role"
                 value="${role}"
               />
-              <button>Hire the ${name.toLowerCase()}</button>
+              <button>${hire}</button>
             </form>`,
         )}
       </div>

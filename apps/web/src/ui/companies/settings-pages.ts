@@ -11,6 +11,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, formError, input, notice, postButton, select, textarea } from '../kit/parts.ts';
 
 export type Section = 'general' | 'logo' | 'agents' | 'delete';
@@ -93,7 +94,7 @@ function logoPart(view: SettingsView): Html {
     !${formError(errors.general)}!${now}
     <form method="post" action="${base}" enctype="multipart/form-data" class="row">
       <div class="field!${file ? ' has-error' : ''}">
-        <label for="f-file">${logo ? 'Another image' : 'Image'}</label>
+        <label for="f-file">${logo ? t`Another image` : t`Image`}</label>
         <input
           id="f-file"
           name="file"
@@ -105,8 +106,8 @@ function logoPart(view: SettingsView): Html {
         <p class="hint" id="h-file">PNG, JPEG, GIF or WebP; 1 MB and 2000 × 2000 pixels at most</p>
         !${when(file, (text) => html`<p class="error" role="alert">${text}</p>`)}
       </div>
-      !${select({ name: 'theme', label: 'Made for', value: form?.text('theme') || logo?.theme, choices: logoThemes.map((theme) => ({ value: theme, label: `${theme} backgrounds` })) })}
-      <button>${logo ? 'Replace' : 'Upload'}</button>
+      !${select({ name: 'theme', label: 'Made for', value: form?.text('theme') || logo?.theme, choices: logoThemes.map((theme) => ({ value: theme, label: t`${theme} backgrounds` })) })}
+      <button>${logo ? t`Replace` : t`Upload`}</button>
     </form>
     !${when(logo, () => postButton(`${base}/delete`, 'Remove the logo', { class: 'danger small', confirm: 'Remove the logo?' }))}
   </section>`;
@@ -145,7 +146,7 @@ function deletePart(view: SettingsView): Html {
       the trash for a while.
     </p>
     <div class="row">
-      !${input({ name: 'slug', id: 'confirm-slug', label: `Type ${company.slug} to confirm`, required: true, error })}
+      !${input({ name: 'slug', id: 'confirm-slug', label: t`Type ${company.slug} to confirm`, required: true, error })}
       <button class="danger">Delete</button>
     </div>
   </form>`;

@@ -4,6 +4,7 @@ import { invalid } from '@acp/kernel';
 import { companyPage, logoOf, requireCompany } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { type Refused, type Section, settingsBody } from './settings-pages.ts';
 
@@ -11,12 +12,12 @@ type CompanyContext = UiContext<'company'>;
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const settingsPath = (company_id: string): string => `/companies/${company_id}/settings`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   general: 'Saved.',
   agents: 'Saved. Agents from now on start with this.',
   logo: 'The logo is set.',
   'no-logo': 'The logo is removed.',
-};
+});
 
 async function settingsPage(context: CompanyContext, refused: Refused | null): Promise<Html> {
   const { tx, company_id, query } = context;
@@ -28,7 +29,7 @@ async function settingsPage(context: CompanyContext, refused: Refused | null): P
     done: done[query.done ?? ''] ?? null,
     refused,
   });
-  return companyPage(context, { title: 'Settings', active: settingsPath(company_id), body });
+  return companyPage(context, { title: t`Settings`, active: settingsPath(company_id), body });
 }
 
 const refusedIn = (section: Section) => (context: CompanyContext, error: string, form: FormValues) =>

@@ -2,6 +2,7 @@
 import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { plural, t } from '../kit/language.ts';
 import { emptyState, input, postButton, select, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
@@ -68,7 +69,7 @@ function underWay({ company_id, index, is_admin }: IndexView): Html {
   if (compiling === null)
     return html`<section class="card" aria-label="State">
       <p>
-        ${unread === 0 ? 'All that is known has been read.' : `New, or changed since they were read: ${unread} ${unread === 1 ? 'source' : 'sources'}.`}
+        ${unread === 0 ? t`All that is known has been read.` : plural(unread, 'New, or changed since it was read: # source.', 'New, or changed since they were read: # sources.')}
       </p>
       !${when(is_admin, () => postButton(`${here}/compile`, 'Compile now'))}
     </section>`;
@@ -97,8 +98,8 @@ function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIn
       is_admin,
       () =>
         html`<div class="row">
-          !${act('promote', 'Promote it')}
-          !${act('discard', 'Discard it', { class: 'quiet', confirm: 'Throw the draft away? Its sources are read again by the next compilation.' })}
+          !${act('promote', t`Promote it`)}
+          !${act('discard', t`Discard it`, { class: 'quiet', confirm: 'Throw the draft away? Its sources are read again by the next compilation.' })}
         </div>`,
     )}
     !${
@@ -144,7 +145,7 @@ function statement({ text, sources }: CompiledStatement): Html {
   return html`<li>
     ${text}
     <span class="soft small"
-      >!${each(sources, ({ title, url }) => when(url, (to) => html`<a href="${to}">${title ?? 'source'}</a> `))}</span
+      >!${each(sources, ({ title, url }) => when(url, (to) => html`<a href="${to}">${title ?? t`source`}</a> `))}</span
     >
     !${when(gone, () => html`<span class="status" data-status="blocked">a source is gone: agents are not told</span>`)}
     !${when(stale && !gone, () => html`<span class="status" data-status="waiting">its source has changed</span>`)}
@@ -158,7 +159,7 @@ function settingsForm({ company_id, index, agents }: IndexView): Html {
     <h2>How it is compiled</h2>
     <form method="post" action="${indexPath(company_id)}/settings">
       <div class="row">
-        !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: 'nobody' }, ...choices] })}
+        !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: t`nobody` }, ...choices] })}
         !${input({ name: 'every_hours', label: 'Every so many hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
       </div>
       <button>Save</button>

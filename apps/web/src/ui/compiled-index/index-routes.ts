@@ -3,6 +3,7 @@ import { discardIndex, listAgents, promoteIndex, readCompiledIndex } from '@acp/
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { workingAgents } from '../subagents/working-agents.ts';
@@ -14,13 +15,13 @@ type CompanyContext = UiContext<'company'>;
 /** Promotion is an act of people on this page; no endpoint of the API does it (specification, Companies). */
 const chooseRow = { ...rows.cancel, auth: ['user'], body: ChooseDraft } as const;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   settings: 'Saved.',
   compile: 'It is being compiled.',
   cancel: 'The compilation was ended.',
   promote: 'Agents read it from now on.',
   discard: 'The draft was thrown away.',
-};
+});
 
 async function loadView({ tx, user, company_id }: CompanyContext): Promise<IndexView> {
   const { agents } = await listAgents(tx, user, { company_id });
@@ -36,9 +37,9 @@ async function indexPage(context: CompanyContext, error: string | null = null): 
   context.services.instance.requireFeature(rows.get);
   const { company_id, query } = context;
   return companyPage(context, {
-    title: 'Index',
+    title: t`Index`,
     active: indexPath(company_id),
-    trail: [{ label: 'Knowledge', path: `/companies/${company_id}/knowledge` }],
+    trail: [{ label: t`Knowledge`, path: `/companies/${company_id}/knowledge` }],
     body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${indexBody(await loadView(context))}`,
   });
 }

@@ -4,6 +4,7 @@ import type { BudgetUsage } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, type Choice, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import {
@@ -132,6 +133,6 @@ export function budgetBody(usage: BudgetUsage, error: string | null, form: FormV
         For good, with its incidents.
         !${when(policy.action === 'pause', () => html`What only it held back goes on.`)}
       </p>
-      !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the budget ${budgetName(usage)}?` })}
+      !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the budget ${budgetName(usage)}?` })}
     </section>`;
 }

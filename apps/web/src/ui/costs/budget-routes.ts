@@ -12,6 +12,7 @@ import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import type { Choice } from '../kit/parts.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -48,9 +49,9 @@ async function scopesOf({ tx, user, company_id }: UiContext): Promise<Choice[]> 
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return [
-    { value: 'company', label: 'The whole company' },
-    ...agents.map(({ id, name }) => ({ value: `agent:${id}`, label: `Agent ${name}` })),
-    ...projects.map(({ id, name }) => ({ value: `project:${id}`, label: `Project ${name}` })),
+    { value: 'company', label: t`The whole company` },
+    ...agents.map(({ id, name }) => ({ value: `agent:${id}`, label: t`Agent ${name}` })),
+    ...projects.map(({ id, name }) => ({ value: `project:${id}`, label: t`Project ${name}` })),
   ];
 }
 
@@ -68,7 +69,7 @@ async function budgetsPage(
       !${budgetsParts(view)}
     </div>
     !${fresh}`;
-  return costsPage(context, { title: 'Budgets', here, body });
+  return costsPage(context, { title: t`Budgets`, here, body });
 }
 
 async function usageOf({ tx, company_id }: UiContext, policy_id: string): Promise<BudgetUsage> {
@@ -93,7 +94,7 @@ async function pastIncidentsPage(context: UiContext<'company'>): Promise<Html> {
   const { items, next_cursor } = await listBudgetIncidents(tx, company_id, filter);
   const here = incidentsPath(company_id);
   const body = pastIncidentsBody(here, await withBudgets(tx, company_id, items), next_cursor);
-  return costsPage(context, { title: 'Past incidents', here, body });
+  return costsPage(context, { title: t`Past incidents`, here, body });
 }
 
 async function incidentPage(

@@ -3,29 +3,30 @@ import type { BudgetIncident, BudgetPolicy } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { money, timeLeft, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { status } from '../kit/parts.ts';
 import { limitMeter } from './figures.ts';
 
-export const windowNames: Record<BudgetPolicy['window'], string> = {
+export const windowNames: Record<BudgetPolicy['window'], string> = texts({
   day: 'a day',
   week: 'a week',
   month: 'a month',
   lifetime: 'in all',
-};
+});
 
-export const actionNames: Record<BudgetPolicy['action'], string> = {
+export const actionNames: Record<BudgetPolicy['action'], string> = texts({
   pause: 'stops what it bounds',
   notify: 'tells the admins',
-};
+});
 
-const kinds: Record<BudgetPolicy['scope_type'], string> = {
+const kinds: Record<BudgetPolicy['scope_type'], string> = texts({
   company: 'the company',
   project: 'project',
   agent: 'agent',
-};
+});
 
 export function scopeOf({ policy, scope_name }: BudgetUsage): string {
-  return scope_name ?? `${kinds[policy.scope_type]} that is gone`;
+  return scope_name ?? t`${kinds[policy.scope_type]} that is gone`;
 }
 
 /** `Ada, a month`. */
@@ -48,7 +49,7 @@ export function usagePart(usage: BudgetUsage): Html {
   const { limit_usd, enabled, warn_percent } = policy;
   if (!enabled) return html`<span class="soft">nothing is counted of !${money(limit_usd)}</span>`;
   const share = (amount: number): number => (limit_usd > 0 ? (amount / limit_usd) * 100 : 100);
-  const label = `${usd(spent_usd)} of ${usd(limit_usd)} spent`;
+  const label = t`${usd(spent_usd)} of ${usd(limit_usd)} spent`;
   const spent = share(spent_usd);
   const meter = { label, spent, reserved: share(reserved_usd), warn: warn_percent, level: levelOf(usage) };
   return html`<span class="usage"
@@ -67,13 +68,13 @@ export function windowPart({ policy, window_end }: BudgetUsage): Html {
 
 /** `Used up: Ada, a month`. */
 export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>, usage: BudgetUsage): string {
-  return `${kind === 'breach' ? 'Used up' : 'Nearly used up'}: ${budgetName(usage)}`;
+  return `${kind === 'breach' ? t`Used up` : t`Nearly used up`}: ${budgetName(usage)}`;
 }
 
 /** What stands of an incident once it is over. */
 export function outcomePart(incident: BudgetIncident, by: string | null): Html {
   const { waived, note, resolved_by_user_id } = incident;
   const how = waived ? 'waived' : 'ended';
-  const who = resolved_by_user_id === null ? '' : ` by ${by ?? 'somebody'}`;
+  const who = resolved_by_user_id === null ? '' : t` by ${by ?? t`somebody`}`;
   return html`<span class="prose">${how}${who}${note === null ? '' : `: ${note}`}</span>`;
 }

@@ -1,6 +1,7 @@
 /** What the pages of money have in common: one entry of the navigation, and tabs below it. */
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { notice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -10,14 +11,14 @@ export const budgetsPath = (company_id: string): string => `/companies/${company
 export const incidentsPath = (company_id: string): string => `${budgetsPath(company_id)}/incidents`;
 
 /** What an act said on its way here. */
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   reported: 'The spending is noted, and counts towards the budgets.',
   created: 'The budget is there. What its window has spent already counts.',
   changed: 'Saved.',
   deleted: 'The budget is gone; what it had paused goes on.',
   raised: 'The limit is raised.',
   waived: 'Done. Nothing more is said of it before the window is over.',
-};
+});
 
 export async function costsPage(
   context: UiContext,
@@ -25,10 +26,10 @@ export async function costsPage(
 ): Promise<Html> {
   const { company_id, query } = context;
   const items = [
-    { label: 'Spending', path: costsPath(company_id) },
-    { label: 'Entries', path: entriesPath(company_id) },
-    { label: 'Budgets', path: budgetsPath(company_id) },
-    { label: 'Past incidents', path: incidentsPath(company_id) },
+    { label: t`Spending`, path: costsPath(company_id) },
+    { label: t`Entries`, path: entriesPath(company_id) },
+    { label: t`Budgets`, path: budgetsPath(company_id) },
+    { label: t`Past incidents`, path: incidentsPath(company_id) },
   ];
   return companyPage(context, {
     title,

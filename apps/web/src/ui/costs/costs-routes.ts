@@ -2,6 +2,7 @@ import { budgetEndpoints as rows } from '@acp/contract';
 import { listAgents, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -42,7 +43,7 @@ async function spendingPage(context: UiContext<'company'>): Promise<Html> {
   const link = ({ key, name }: Month): Html =>
     html`<a class="button quiet small" href="${path}?month=${key}">${name}</a>`;
   return costsPage(context, {
-    title: 'Costs',
+    title: t`Costs`,
     here: path,
     actions: html`!${link(before)}!${when(month.key < monthOf(undefined, now).key, () => link(after))}`,
     body: spendingBody(await loadSpending(context, month)),
@@ -59,7 +60,7 @@ async function entriesPage(
   const { agents } = await listAgents(tx, user, { company_id });
   const can_write = mayWrite(context);
   return costsPage(context, {
-    title: 'Entries',
+    title: t`Entries`,
     here: entriesPath(company_id),
     body: entriesBody({ company_id, entries, next_cursor, agents, can_write, error, form }),
   });

@@ -4,6 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { count, money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { entriesPath } from './costs-frame.ts';
@@ -60,7 +61,7 @@ function reportForm(path: string, { agents, error, form }: EntriesView): Html {
   const errors = new FieldErrors(error, fields);
   const typed = (name: string): string => form?.text(name) ?? '';
   const choices = [
-    { value: '', label: 'no agent' },
+    { value: '', label: t`no agent` },
     ...agents.map(({ id, name }) => ({ value: id, label: name })),
   ];
   return html`<form class="card" method="post" action="${path}">

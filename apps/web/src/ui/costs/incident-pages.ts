@@ -3,6 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { budgetName, outcomePart, usagePart, windowPart } from './budget-words.ts';
@@ -16,7 +17,7 @@ const figures = ({ incident }: Incident): Html =>
 
 /** A breach that stops something is let go on; everything else is only taken note of. */
 const waiveLabel = ({ incident, usage }: Incident): string =>
-  incident.kind === 'breach' && usage.policy.action === 'pause' ? 'Let it go on' : 'Take note';
+  incident.kind === 'breach' && usage.policy.action === 'pause' ? t`Let it go on` : t`Take note`;
 
 export function openIncidentsPart(open: readonly Incident[], is_admin: boolean): Html {
   const acts = (of: Incident): Html =>
@@ -102,19 +103,20 @@ export function incidentBody(
 }
 
 function consequence({ incident, usage: { policy } }: Incident): string {
-  if (incident.kind === 'warning') return 'Everything goes on: this is a warning before the limit.';
-  if (policy.action === 'notify') return 'Everything goes on: the budget only tells.';
-  if (policy.scope_type === 'project') return 'No run begins on issues of the project until this is decided.';
+  if (incident.kind === 'warning') return t`Everything goes on: this is a warning before the limit.`;
+  if (policy.action === 'notify') return t`Everything goes on: the budget only tells.`;
+  if (policy.scope_type === 'project')
+    return t`No run begins on issues of the project until this is decided.`;
   return policy.scope_type === 'company'
-    ? 'All agents of the company are paused until this is decided.'
-    : 'The agent is paused until this is decided.';
+    ? t`All agents of the company are paused until this is decided.`
+    : t`The agent is paused until this is decided.`;
 }
 
 /** Two acts of one form: what the second one needs no limit for, a browser must not ask for. */
 function resolveForm(of: Incident, errors: FieldErrors, form: FormValues | null): Html {
   const { window_end } = of.usage;
   const hint =
-    window_end === null ? 'for good, at this limit' : 'until the window is over, or the limit changes';
+    window_end === null ? t`for good, at this limit` : t`until the window is over, or the limit changes`;
   return html`<form class="card" method="post" action="${resolvePath(of)}">
     <h2>Decide</h2>
     !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the present one; where that is spent already too, the next incident opens at once' })}

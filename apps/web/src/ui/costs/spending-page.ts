@@ -2,6 +2,7 @@
 import type { CostSummary } from '@acp/contract';
 import { count, money, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { columnChart, shareBar } from './figures.ts';
@@ -25,20 +26,20 @@ export function spendingBody(view: SpendingView): Html {
   const { month, by_day, by_agent, by_project, by_model, present } = view;
   if (by_day.groups.length === 0)
     return emptyState(
-      `Nothing was spent in ${month.name}`,
+      t`Nothing was spent in ${month.name}`,
       html`What runs cost, and what is reported from elsewhere, is summed up here.`,
     );
   const named =
     (path: string, nobody: string) =>
     ({ key, label }: Group): Html => {
       if (key === null) return html`<span class="soft">${nobody}</span>`;
-      const name = label ?? 'gone for good';
+      const name = label ?? t`gone for good`;
       return present.has(key) ? html`<a href="${path}/${key}">${name}</a>` : html`${name}`;
     };
   return html`!${totals(view)}!${dayPart(view)}
-  !${groupPart('By agent', 'Agent', by_agent, named('/agents', 'no agent'))}
-  !${groupPart('By project', 'Project', by_project, named('/projects', 'no project'))}
-  !${groupPart('By model', 'Model', by_model, ({ label }) => html`<code>${label ?? ''}</code>`)}`;
+  !${groupPart(t`By agent`, t`Agent`, by_agent, named('/agents', t`no agent`))}
+  !${groupPart(t`By project`, t`Project`, by_project, named('/projects', t`no project`))}
+  !${groupPart(t`By model`, t`Model`, by_model, ({ label }) => html`<code>${label ?? ''}</code>`)}`;
 }
 
 const sumOf = ({ groups }: CostSummary, field: 'input_tokens' | 'output_tokens' | 'runs'): number =>
@@ -82,7 +83,7 @@ function dayPart({ month, today, by_day }: SpendingView): Html {
     return { title: `${day}: ${usd(value)}`, value, current: day === today };
   });
   const [most] = by_day.groups.toSorted((a, b) => b.cost_usd - a.cost_usd);
-  const label = `Spending by day in ${month.name}; the most on ${most?.key}: ${usd(most?.cost_usd ?? 0)}`;
+  const label = t`Spending by day in ${month.name}; the most on ${most?.key ?? '–'}: ${usd(most?.cost_usd ?? 0)}`;
   return html`<section class="card">
     <h2>By day</h2>
     <figure class="chart">

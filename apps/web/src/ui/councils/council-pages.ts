@@ -1,15 +1,16 @@
 import type { Agent, CouncilSession, CouncilTurn } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, formError, input, postButton, status, textarea } from '../kit/parts.ts';
 
 type Participant = CouncilSession['participants'][number];
 
 const phases = {
-  answer: (session: CouncilSession) => `round ${session.round} of at most ${session.rounds}`,
-  ranking: () => 'the ranking',
-  conclusion: () => 'the conclusion',
+  answer: (session: CouncilSession) => t`round ${session.round} of at most ${session.rounds}`,
+  ranking: () => t`the ranking`,
+  conclusion: () => t`the conclusion`,
 } as const;
 
 /** The councils of an issue, and the form that convenes one. */
@@ -102,7 +103,7 @@ export function councilPart(session: CouncilSession, can_write: boolean): Html {
 function participant({ agent_id, name, role, is_chair, left_out_reason: reason }: Participant): Html {
   return html`<li>
     !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
-    <span class="soft">${role}${is_chair ? ', has the chair' : ''}</span>
+    <span class="soft">${role}${is_chair ? t`, has the chair` : ''}</span>
     !${when(reason, (why) => html`<span class="grow soft small">left out: ${why}</span>`)}
   </li>`;
 }
@@ -121,8 +122,8 @@ function roundSection(session: CouncilSession, round: number): Html {
     ({ agent_id, left_out_reason: reason }) =>
       turns.some((turn) => turn.agent_id === agent_id) || (waits && reason === null),
   );
-  return html`<section aria-label="${ranks ? 'Ranking' : `Round ${round}`}">
-    <h2>${ranks ? 'Ranking' : `Round ${round}`}</h2>
+  return html`<section aria-label="${ranks ? t`Ranking` : t`Round ${round}`}">
+    <h2>${ranks ? t`Ranking` : t`Round ${round}`}</h2>
     !${when(ranks && session.ranking, (order) => html`<p>${namesOf(session, order)}</p>`)}
     <div class="side-by-side scroll-x" tabindex="0">
       !${each(shown, (who) =>

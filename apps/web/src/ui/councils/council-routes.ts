@@ -3,6 +3,7 @@ import { findIssue, presentCouncil } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { councilBody, councilPart } from './council-pages.ts';
@@ -15,9 +16,9 @@ async function councilPage(context: CouncilContext, error: string | null = null)
   services.instance.requireFeature(rows.get);
   const issue = await findIssue(tx, subject.issue_id);
   if (issue === undefined) throw notFound();
-  const board = { label: 'Board', path: `/companies/${issue.company_id}/board` };
+  const board = { label: t`Board`, path: `/companies/${issue.company_id}/board` };
   return companyPage(context, {
-    title: `Council on ${issue.identifier}`,
+    title: t`Council on ${issue.identifier}`,
     active: board.path,
     trail: [board, { label: issue.identifier, path: `/issues/${issue.id}` }],
     wide: true,

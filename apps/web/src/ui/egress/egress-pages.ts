@@ -6,6 +6,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { count, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, textarea } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import type { NeededHost } from './needed-hosts.ts';
@@ -42,19 +43,19 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
   const { hosts, version } = egress;
   const typed = form?.text('hosts') ?? (hosts ?? needed.map(({ host }) => host)).join('\n');
   return html`<form class="card" method="post" action="${path}">
-      <h2>${hosts === null ? 'No list yet' : 'Hosts that are let out to'}</h2>
+      <h2>${hosts === null ? t`No list yet` : t`Hosts that are let out to`}</h2>
       <p class="soft">
         ${
           hosts === null
-            ? 'Whatever the instance reaches is reached for this company too. With a list nothing goes out but to what stands on it, and to this service.'
-            : `Version ${version}. Nothing goes out but to these, and to this service.`
+            ? t`Whatever the instance reaches is reached for this company too. With a list nothing goes out but to what stands on it, and to this service.`
+            : t`Version ${version}. Nothing goes out but to these, and to this service.`
         }
         It holds for agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
         repositories, from the next connection on.
       </p>
       !${formError(errors.general)}<input type="hidden" name="version" value="${version}" />
       !${textarea({ name: 'hosts', label: 'One on each line', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
-      <button>${hosts === null ? 'Let out to these alone' : 'Save'}</button>
+      <button>${hosts === null ? t`Let out to these alone` : t`Save`}</button>
     </form>
     !${when(
       hosts !== null,

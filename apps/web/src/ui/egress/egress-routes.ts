@@ -3,6 +3,7 @@ import { addEgressHost, listRefusals, readEgress, setEgress } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { egressBody, egressPath, refusedPart } from './egress-pages.ts';
 import { neededHosts } from './needed-hosts.ts';
@@ -16,11 +17,11 @@ const people = { ...companyEndpoints.update, auth: ['user'], response: CompanyEg
 const setRow = { ...people, body: SetEgress } as const;
 const addRow = { ...people, body: AddEgressHost } as const;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved. It holds from the next connection on.',
   added: 'The host is on the list.',
   removed: 'There is no list any more.',
-};
+});
 
 async function egressPage(
   context: CompanyContext,
@@ -30,7 +31,7 @@ async function egressPage(
   const { tx, company_id, query } = context;
   const egress = await readEgress(tx, company_id);
   return companyPage(context, {
-    title: 'Egress',
+    title: t`Egress`,
     active: egressPath(company_id),
     body: egressBody({
       company_id,

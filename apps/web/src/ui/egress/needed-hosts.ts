@@ -2,6 +2,7 @@ import { vendorBaseUrls } from '@acp/contract';
 import { listMcpServers, listPeers, listProjects, listProviders, listWebhooks } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { HostList, parseRepositoryUrl, portOf, writeHostRule } from '@acp/kernel';
+import { t } from '../kit/language.ts';
 
 /** A host that settings of the company name. */
 export interface NeededHost {
@@ -28,13 +29,13 @@ export async function neededHosts(
   const projects = await listProjects(tx, company_id, page);
   const named = [
     ...providers.items.map(({ id, name, adapter_type, base_url }) =>
-      byUrl(base_url ?? vendorBaseUrls[adapter_type], `provider ${name}`, `/providers/${id}`),
+      byUrl(base_url ?? vendorBaseUrls[adapter_type], t`provider ${name}`, `/providers/${id}`),
     ),
-    ...webhooks.items.map(({ id, url }) => byUrl(url, 'a webhook', `/webhooks/${id}`)),
-    ...servers.items.map(({ id, name, url }) => byUrl(url, `tools of ${name}`, `/mcp-servers/${id}`)),
-    ...peers.items.map(({ id, label, url }) => byUrl(url, `peer ${label}`, `/peers/${id}`)),
+    ...webhooks.items.map(({ id, url }) => byUrl(url, t`a webhook`, `/webhooks/${id}`)),
+    ...servers.items.map(({ id, name, url }) => byUrl(url, t`tools of ${name}`, `/mcp-servers/${id}`)),
+    ...peers.items.map(({ id, label, url }) => byUrl(url, t`peer ${label}`, `/peers/${id}`)),
     ...projects.items.map(({ id, name, repo_url }) =>
-      byRepository(repo_url, `repository of ${name}`, `/projects/${id}`),
+      byRepository(repo_url, t`repository of ${name}`, `/projects/${id}`),
     ),
   ].filter((each) => each !== undefined);
   const first = new Map(named.map((each) => [each.host, each] as const).toReversed());

@@ -3,6 +3,7 @@ import type { EvolutionCandidate, EvolutionInstance, PromptEvolution } from '@ac
 import { columnChart, limitMeter } from '../costs/figures.ts';
 import { timeAgo, usd } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { textDiff } from '../kit/text-diff.ts';
@@ -56,13 +57,13 @@ function curve({ candidates, winner_number: winner }: PromptEvolution): Html {
   const scored = candidates.filter(({ score }) => score !== null);
   if (scored.length === 0) return '';
   const bars = scored.map(({ number, score }) => ({
-    title: `Candidate ${number}: ${score!.toFixed(2)}`,
+    title: t`Candidate ${number}: ${score!.toFixed(2)}`,
     value: score!,
     current: number === winner,
   }));
   return html`<figure class="card chart">
     <h2>Scores on held-out issues</h2>
-    !${columnChart(`Scores: ${scored.map(({ number, score }) => `candidate ${number} ${score!.toFixed(2)}`).join(', ')}`, bars)}
+    !${columnChart(t`Scores: ${scored.map(({ number, score }) => t`candidate ${number} ${score!.toFixed(2)}`).join(', ')}`, bars)}
     <figcaption class="soft small">
       <span>candidate ${scored[0]!.number}: ${scored[0]!.score!.toFixed(2)}</span>
       <span>candidate ${scored.at(-1)!.number}: ${scored.at(-1)!.score!.toFixed(2)}</span>
@@ -76,12 +77,12 @@ function candidateFold(
 ): Html {
   const { number, parent_number: parent, score, cost_usd: cost, reason, system_prompt: prompt } = candidate;
   const before = candidates.find(({ number: other }) => other === parent)?.system_prompt ?? null;
-  const figures = score === null ? '' : `score ${score.toFixed(2)}, ${usd(cost ?? 0)} a rollout`;
+  const figures = score === null ? '' : t`score ${score.toFixed(2)}, ${usd(cost ?? 0)} a rollout`;
   return html`<details data-fold="candidate-${number}">
     <summary>
-      ${number === 0 ? 'The prompt it began with' : `Candidate ${number}`} !${status(candidate.status)}
+      ${number === 0 ? t`The prompt it began with` : t`Candidate ${number}`} !${status(candidate.status)}
       <span class="soft"
-        >${figures}${candidate.on_front ? ', on the front' : ''}${number === winner ? ', the winner' : ''}</span
+        >${figures}${candidate.on_front ? t`, on the front` : ''}${number === winner ? t`, the winner` : ''}</span
       >
     </summary>
     !${when(reason, (text) => html`<p>${text}</p>`)}
@@ -91,7 +92,8 @@ function candidateFold(
         : before === null
           ? html`<pre>${prompt}</pre>`
           : html`<p class="soft small">
-                What is different from ${parent === 0 ? 'the prompt it began with' : `candidate ${parent!}`}:
+                What is different from
+                ${parent === 0 ? t`the prompt it began with` : t`candidate ${parent!}`}:
               </p>
               !${textDiff(before, prompt)}`
     }
@@ -109,9 +111,9 @@ function issueTable({ instances, candidates }: PromptEvolution): Html {
       cell: ({ issue_id, identifier, title }) =>
         html`<a href="/issues/${issue_id}">${identifier}</a> ${title}`,
     },
-    { label: 'Used for', cell: ({ split }) => html`${split === 'held_out' ? 'scores' : 'learning'}` },
+    { label: 'Used for', cell: ({ split }) => html`${split === 'held_out' ? t`scores` : t`learning`}` },
     ...shown.map(({ number }): Column<EvolutionInstance> => ({
-      label: number === 0 ? 'Beginning' : `No. ${number}`,
+      label: number === 0 ? t`Beginning` : t`No. ${number}`,
       kind: 'number',
       cell: ({ scores }) =>
         when(

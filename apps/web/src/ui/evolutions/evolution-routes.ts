@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -18,10 +19,10 @@ type EvolutionContext = UiContext<'prompt_evolution'>;
 const SHOWN = 50;
 const EVOLUTIONS = 20;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   prompt: 'That is the prompt now.',
   settings: 'Saved.',
-};
+});
 
 async function promptsPage(context: AgentContext, error: string | null = null): Promise<Html> {
   const { tx, subject, services, query } = context;
@@ -36,7 +37,7 @@ async function promptsPage(context: AgentContext, error: string | null = null): 
   return companyPage(context, {
     title: subject.name,
     active: list,
-    trail: [{ label: 'Agents', path: list }],
+    trail: [{ label: t`Agents`, path: list }],
     actions: chatButton(context, subject),
     body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${body}`,
   });
@@ -49,10 +50,10 @@ async function evolutionPage(context: EvolutionContext, error: string | null = n
   if (agent === undefined) throw notFound();
   const list = `/companies/${company_id}/agents`;
   return companyPage(context, {
-    title: `Evolution of ${agent.name}’s prompt`,
+    title: t`Evolution of ${agent.name}’s prompt`,
     active: list,
     trail: [
-      { label: 'Agents', path: list },
+      { label: t`Agents`, path: list },
       { label: agent.name, path: `/agents/${agent.id}/prompts` },
     ],
     body: evolutionBody(await presentEvolution(tx, subject), mayWrite(context), error),

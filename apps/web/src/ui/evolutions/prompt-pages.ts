@@ -9,6 +9,7 @@ import {
 import { agentTabs } from '../agents/settings-pages.ts';
 import { timeAgo, usd } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, input, postButton, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 import { promotionWords } from './evolution-words.ts';
@@ -50,7 +51,7 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
       <summary>
         Version ${number}
         <span class="soft"
-          >${source === 'gepa' ? 'evolved' : 'by hand'}${score === null ? '' : `, score ${score.toFixed(2)}`}
+          >${source === 'gepa' ? t`evolved` : t`by hand`}${score === null ? '' : t`, score ${score.toFixed(2)}`}
           · !${timeAgo(created_at)}</span
         >
         !${when(current, () => status('active'))}
@@ -81,12 +82,12 @@ function line(evolution: PromptEvolutionSummary): Html {
   const scores = evolution.candidates.flatMap(({ score }) => (score === null ? [] : [score]));
   const [base] = scores;
   const best = Math.max(...scores);
-  const outcome = base === undefined ? 'not scored yet' : `score ${base.toFixed(2)} to ${best.toFixed(2)}`;
+  const outcome = base === undefined ? t`not scored yet` : t`score ${base.toFixed(2)} to ${best.toFixed(2)}`;
   const { version_number: version, spent_usd: spent } = evolution;
   return html`<li>
     !${status(evolution.status)}
     <a class="grow" href="/evolutions/${evolution.id}"
-      >${outcome}${version === null ? '' : `, version ${version}`}${promotionWords(evolution)}</a
+      >${outcome}${version === null ? '' : t`, version ${version}`}${promotionWords(evolution)}</a
     >
     <span class="soft small">${usd(spent)} · !${timeAgo(evolution.created_at)}</span>
   </li>`;

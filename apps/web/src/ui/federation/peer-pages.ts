@@ -3,6 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -68,7 +69,7 @@ export function peerForm(
     </div>
     <div class="row">!${fields[0]}!${fields[1]}!${fields[2]}!${fields[3]}</div>
     !${when(peer, ({ enabled }) => checkbox({ name: 'enabled', label: 'Agents may call it', checked: form?.checked('enabled') ?? enabled }))}
-    <button>${peer ? 'Save' : 'Add'}</button>
+    <button>${peer ? t`Save` : t`Add`}</button>
   </form>`;
 }
 
@@ -89,6 +90,6 @@ export function deletePeerPart({ id, label }: Peer): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>What was delegated to it is followed no more.</p>
-    !${postButton(`/peers/${id}/delete`, 'Delete', { class: 'danger', confirm: `Delete the peer ${label}?` })}
+    !${postButton(`/peers/${id}/delete`, 'Delete', { class: 'danger', confirm: t`Delete the peer ${label}?` })}
   </section>`;
 }

@@ -4,6 +4,7 @@ import { listDelegations, listPeerCalls, presentPeer } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { count, money, timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -20,7 +21,7 @@ export async function peerFrame(context: PeerContext, rest: string, body: Html):
   return companyPage(context, {
     title: peer.label,
     active: path,
-    trail: [{ label: 'Peers', path }],
+    trail: [{ label: t`Peers`, path }],
     body: html`!${peerTabs(peer, rest)}!${body}`,
   });
 }
@@ -28,9 +29,9 @@ export async function peerFrame(context: PeerContext, rest: string, body: Html):
 function peerTabs({ id }: Peer, rest: string): Html {
   const own = `/peers/${id}`;
   const pages = [
-    { label: 'Peer', path: own },
-    { label: 'Work given', path: `${own}/delegations` },
-    { label: 'Calls', path: `${own}/calls` },
+    { label: t`Peer`, path: own },
+    { label: t`Work given`, path: `${own}/delegations` },
+    { label: t`Calls`, path: `${own}/calls` },
   ];
   return tabs('Peer', pages, own + rest);
 }

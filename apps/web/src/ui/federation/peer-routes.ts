@@ -3,6 +3,7 @@ import { listPeers, presentPeer } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -15,12 +16,12 @@ const byPeer = { by: 'peer', param: 'peerId' } as const;
 
 const listPath = (company_id: string): string => `/companies/${company_id}/peers`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   added: 'The peer is there. Its card is fetched within seconds.',
   saved: 'Saved.',
   fetched: 'The card was asked for.',
   deleted: 'The peer is deleted.',
-};
+});
 
 async function peersPage(
   context: UiContext<'company'>,
@@ -40,7 +41,7 @@ async function peersPage(
           html`Agents of other companies and systems can be given work, by the agent-to-agent protocol.`,
         );
   const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
-  return companyPage(context, { title: 'Peers', active: path, body });
+  return companyPage(context, { title: t`Peers`, active: path, body });
 }
 
 async function peerPage(

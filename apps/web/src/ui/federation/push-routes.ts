@@ -3,6 +3,7 @@ import { listPushDeliveries } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -16,8 +17,8 @@ export const peerTabs = (company_id: string, active: string): Html =>
   tabs(
     'Peers',
     [
-      { label: 'Peers', path: peersPath(company_id) },
-      { label: 'Push notifications', path: ownPath(company_id) },
+      { label: t`Peers`, path: peersPath(company_id) },
+      { label: t`Push notifications`, path: ownPath(company_id) },
     ],
     active,
   );
@@ -59,9 +60,9 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
     ? html`<p><a href="${path}">All of them</a></p>`
     : html`<p><a href="${path}?status=failed">Only those that were given up</a></p>`;
   return companyPage(context, {
-    title: 'Push notifications',
+    title: t`Push notifications`,
     active: peersPath(company_id),
-    trail: [{ label: 'Peers', path: peersPath(company_id) }],
+    trail: [{ label: t`Peers`, path: peersPath(company_id) }],
     body: html`!${peerTabs(company_id, path)}!${notice(query.done === 'queued' ? 'It is sent again.' : null)}!${formError(error)}!${filter}!${list}`,
   });
 }

@@ -5,6 +5,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -18,11 +19,11 @@ const listPath = (company_id: string): string => `/companies/${company_id}/goals
 /** More of them than anybody keeps in view; what lies beyond is reached by its parent. */
 const MOST = 200;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The goal is set.',
   changed: 'Saved.',
   deleted: 'The goal is in the trash.',
-};
+});
 
 /** Below their parents, oldest first; what has its parent elsewhere stands at the top. */
 function tree(goals: readonly Goal[]): Html {
@@ -67,9 +68,9 @@ async function goalsPage(
           'No goal yet',
           html`Say what the company wants. Agents read the goals above an issue with every run on it.`,
         );
-  const fresh = mayWrite(context) ? await goalForm(context, path, 'New goal', goals, error, form, null) : '';
+  const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, goals, error, form, null) : '';
   return companyPage(context, {
-    title: 'Goals',
+    title: t`Goals`,
     active: path,
     body: html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`,
   });
@@ -89,7 +90,7 @@ async function goalForm(
   const typed = (name: keyof Goal): string =>
     form?.has(name) ? form.text(name) : String(goal?.[name] ?? '');
   const { agents } = await listAgents(tx, user, { company_id });
-  const none: Choice = { value: '', label: 'none' };
+  const none: Choice = { value: '', label: t`none` };
   const parents = goals
     .filter(({ id }) => id !== goal?.id)
     .map(({ id, title }) => ({ value: id, label: title }));
@@ -133,7 +134,7 @@ async function goalPage(
   const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
   const parent = goals.find(({ id }) => id === goal.parent_goal_id);
   const edit = mayWrite(context)
-    ? html`!${await goalForm(context, here, 'Edit', goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, 'An admin can bring it back from the trash for a while.')}`
+    ? html`!${await goalForm(context, here, t`Edit`, goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, t`An admin can bring it back from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
@@ -150,7 +151,7 @@ async function goalPage(
     </article>
     !${edit}`;
   const trail = [
-    { label: 'Goals', path },
+    { label: t`Goals`, path },
     ...(parent ? [{ label: parent.title, path: `/goals/${parent.id}` }] : []),
   ];
   return companyPage(context, { title: goal.title, active: path, trail, body });

@@ -2,9 +2,12 @@
 import { densities, identityEndpoints, type Preferences, themes } from '@acp/contract';
 import { readPreferences } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
+import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { formError, input, notice, select } from '../kit/parts.ts';
+import { t } from '../kit/language.ts';
+import { languages } from '../kit/languages.ts';
+import { type Choice, formError, input, notice, select } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { ZONES, zoneList } from '../kit/zone-list.ts';
@@ -19,22 +22,22 @@ async function appearancePage(
   const { tx, user, query } = context;
   const preferences = await readPreferences(tx, user);
   return shell({
-    title: 'Appearance',
+    title: t`Appearance`,
     // The answer to a change shows it at once, also where the session is known from before.
     user: { ...user, preferences },
     company: null,
     active: '/profile',
-    trail: [{ label: 'Profile', path: '/profile' }],
+    trail: [{ label: t`Profile`, path: '/profile' }],
     body: html`!${notice(query.saved === '1' ? 'Saved.' : null)}!${appearanceForm(preferences, error, form)}`,
   });
 }
 
 function appearanceForm(preferences: Preferences, error: string | null, form: FormValues | null): Html {
-  const errors = new FieldErrors(error, ['theme', 'density', 'time_zone']);
+  const errors = new FieldErrors(error, ['theme', 'density', 'time_zone', 'language']);
   const value = (name: keyof Preferences): string => form?.sent(name) ?? preferences[name] ?? '';
   const listed = (values: readonly string[], otherwise: string) => [
     { value: '', label: otherwise },
-    ...values.map((each) => ({ value: each, label: each })),
+    ...values.map((each) => ({ value: each, label: words(each) })),
   ];
   const time_zone = {
     name: 'time_zone',
@@ -46,14 +49,24 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
   };
   return html`<form class="card" method="post" action="${PATH}">
     !${formError(errors.general)}
-    !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, 'as the system has it'), error: errors.of('theme') })}
-    !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, 'comfortable'), error: errors.of('density') })}
+    !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, t`as the system has it`), error: errors.of('theme') })}
+    !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, t`comfortable`), error: errors.of('density') })}
+    !${select({ name: 'language', label: 'Language', value: value('language'), choices: languageChoices(), error: errors.of('language') })}
     !${input(time_zone)}
     <p class="soft small">Times are shown in it where you point at them, and new schedules begin with it.</p>
     <button>Save</button>
     !${zoneList()}
   </form>`;
 }
+
+/** Each by its own name, for who reads no other. */
+const languageChoices = (): Choice[] => [
+  { value: '', label: t`as the browser has it` },
+  ...languages.map((tag) => ({
+    value: tag,
+    label: new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag,
+  })),
+];
 
 export const appearanceRoutes: UiRoute[] = [
   page(PATH, { scope: { by: 'none' }, role: 'none' }, (c) => appearancePage(c)),
@@ -62,6 +75,7 @@ export const appearanceRoutes: UiRoute[] = [
       theme: form.cleared('theme') ?? null,
       density: form.cleared('density') ?? null,
       time_zone: form.cleared('time_zone') ?? null,
+      language: form.cleared('language') ?? null,
     }),
     next: () => `${PATH}?saved=1`,
     failed: appearancePage,

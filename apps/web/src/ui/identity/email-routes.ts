@@ -2,6 +2,7 @@
 import { accountMailEndpoints as rows } from '@acp/contract';
 import { previewConfirmation } from '@acp/core';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -19,7 +20,7 @@ async function confirmPage(context: UiContext<'none'>, token: string, error: str
         !${formError(error)}
         <p>
           Is <strong>${found.email}</strong> your address?
-          ${found.email === found.former ? 'It stays' : `It takes the place of ${found.former} as`} that of
+          ${found.email === found.former ? t`It stays` : t`It takes the place of ${found.former} as`} that of
           the account of ${user.name}.
         </p>
         <form method="post" action="${PAGE}">
@@ -31,11 +32,11 @@ async function confirmPage(context: UiContext<'none'>, token: string, error: str
         <p><a href="/profile">Your profile</a> says what waits to be confirmed, and sends a new link.</p>
       </section>`;
   return shell({
-    title: found ? 'Confirm your address' : 'This link is not valid',
+    title: found ? t`Confirm your address` : t`This link is not valid`,
     user,
     company: null,
     active: '/profile',
-    trail: [{ label: 'Profile', path: '/profile' }],
+    trail: [{ label: t`Profile`, path: '/profile' }],
     body,
   });
 }

@@ -4,18 +4,19 @@ import { unauthenticated } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeLeft } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved.',
   pending: 'Saved. A link is on its way to the new address; it holds once you have opened that.',
   sent: 'A new link is on its way.',
   cancelled: 'The change is taken back.',
   confirmed: 'Your address is confirmed.',
-};
+});
 
 export async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
   const { tx, user, query, services } = context;
@@ -25,7 +26,7 @@ export async function profilePage(context: UiContext<'none'>, error: string | nu
   const address = await readOwnEmail(tx, user.user_id, services.mailing);
   const said = done[query.done ?? ''] ?? null;
   const body = html`!${profileBody(presentMe(row), address, error, said)}!${knownBody(known)}`;
-  return shell({ title: 'Profile', user, company: null, active: '/profile', body });
+  return shell({ title: t`Profile`, user, company: null, active: '/profile', body });
 }
 
 function profileBody(me: Me, address: OwnEmail, error: string | null, said: string | null): Html {
@@ -61,9 +62,9 @@ function profileBody(me: Me, address: OwnEmail, error: string | null, said: stri
 }
 
 function addressHint({ by_mail, verified_at }: OwnEmail): string {
-  if (!by_mail) return 'A new address ends your other sessions.';
-  const state = verified_at === null ? 'Not confirmed yet.' : 'Confirmed.';
-  return `${state} A new one gets a link, and takes its place once you have opened that.`;
+  if (!by_mail) return t`A new address ends your other sessions.`;
+  const state = verified_at === null ? t`Not confirmed yet.` : t`Confirmed.`;
+  return t`${state} A new one gets a link, and takes its place once you have opened that.`;
 }
 
 /** What is still to be confirmed; nothing where no mail is sent. */
@@ -72,7 +73,7 @@ function addressBody({ by_mail, email, verified_at, pending_email, link_expires_
   if (!by_mail || waits === null) return html``;
   const until = link_expires_at && new Date(link_expires_at);
   return html`<section class="card" aria-labelledby="confirm-address">
-    <h2 id="confirm-address">Confirm ${pending_email === null ? 'your address' : 'your new address'}</h2>
+    <h2 id="confirm-address">Confirm ${pending_email === null ? t`your address` : t`your new address`}</h2>
     <p>
       !${until && until > new Date() ? html`A link was sent to <strong>${waits}</strong> (!${timeLeft(until)}).` : html`<strong>${waits}</strong> is not confirmed.`}
       !${when(pending_email, () => html`Until then your address is ${email}.`)}
@@ -98,7 +99,7 @@ function knownBody(known: readonly UserModel[]): Html {
           ({ company_name, body_markdown, agent_name, updated_at }) =>
             html`<h3>${company_name}</h3>
               <div class="prose">!${markdown(body_markdown)}</div>
-              <p class="soft small">${agent_name ?? 'an agent'}, !${timeAgo(updated_at)}</p>`,
+              <p class="soft small">${agent_name ?? t`an agent`}, !${timeAgo(updated_at)}</p>`,
         )}
       </section>`,
   );

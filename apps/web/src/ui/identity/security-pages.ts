@@ -4,6 +4,7 @@ import { renderSVG } from 'uqr';
 import { assetPath } from '../kit/assets.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -30,10 +31,11 @@ export function securityBody(view: SecurityView): Html {
     <script src="${assetPath('passkeys.js')}" type="module"></script>`;
 }
 
-const again = html`<p class="soft small">
-  Changes need a sign-in of the last 15 minutes:
-  <a href="/login?next=!${encodeURIComponent(SECURITY_PAGE)}">sign in again</a> if they are refused.
-</p>`;
+const again = (): Html =>
+  html`<p class="soft small">
+    Changes need a sign-in of the last 15 minutes:
+    <a href="/login?next=!${encodeURIComponent(SECURITY_PAGE)}">sign in again</a> if they are refused.
+  </p>`;
 
 /** Filled by the script where a passkey brought them. */
 function codesPart({ recovery_codes: codes }: SecurityView): Html {
@@ -62,7 +64,7 @@ function appPart({ factors: { totp }, pending }: SecurityView): Html {
           : html`<p>A code of an app on your phone, asked for at each sign-in.</p>
               !${begin}`
     }
-    !${again}
+    !${again()}
   </section>`;
 }
 
@@ -82,7 +84,7 @@ const passkeyColumns: Column<Passkey>[] = [
   { label: 'Name', cell: ({ name }) => html`${name}` },
   {
     label: 'Kept',
-    cell: ({ backed_up }) => html`${backed_up ? 'by its maker, on your devices' : 'on one device'}`,
+    cell: ({ backed_up }) => html`${backed_up ? t`by its maker, on your devices` : t`on one device`}`,
   },
   { label: 'Added', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
@@ -92,7 +94,7 @@ const passkeyColumns: Column<Passkey>[] = [
     cell: ({ id, name }) =>
       postButton(`${SECURITY_PAGE}/passkeys/${id}/remove`, 'Remove', {
         class: 'danger small',
-        confirm: `Remove the passkey ${name}?`,
+        confirm: t`Remove the passkey ${name}?`,
       }),
   },
 ];
@@ -119,7 +121,7 @@ function recoveryPart({ factors: { recovery_codes_left: left, totp, passkeys } }
     () =>
       html`<section class="card">
         <h2>Recovery codes</h2>
-        <p>${left === 0 ? 'None is left.' : `${left} are left.`} New ones end the former.</p>
+        <p>${left === 0 ? t`None is left.` : t`${left} are left.`} New ones end the former.</p>
         !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Make new codes', { class: 'quiet', confirm: 'Make new recovery codes? The former ones end.' })}
       </section>`,
   );

@@ -2,18 +2,19 @@ import { secondFactorEndpoints as rows } from '@acp/contract';
 import { listSessions, pendingTotp, readSecondFactors } from '@acp/core';
 import { passkeysPossible } from '../../passkeys/relying-party.ts';
 import type { Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { SECURITY_PAGE, securityBody } from './security-pages.ts';
 
 type Context = UiContext<'none'>;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   app: 'The app is removed.',
   passkey: 'The passkey is added.',
   removed: 'The passkey is removed.',
   ended: 'Signed out there.',
-};
+});
 
 async function securityPage(
   context: Context,
@@ -32,11 +33,11 @@ async function securityPage(
     done: done[query.done ?? ''] ?? null,
   };
   return shell({
-    title: 'Sign-in and security',
+    title: t`Sign-in and security`,
     user,
     company: null,
     active: '/profile',
-    trail: [{ label: 'Profile', path: '/profile' }],
+    trail: [{ label: t`Profile`, path: '/profile' }],
     body: securityBody(view),
   });
 }

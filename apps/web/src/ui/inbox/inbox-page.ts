@@ -5,6 +5,7 @@ import { type Names, requester } from '../approvals/approval-pages.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, postButton, status } from '../kit/parts.ts';
 
 export interface InboxView {
@@ -16,13 +17,13 @@ export interface InboxView {
   reasons: ReadonlyMap<string, Reason>;
 }
 
-const wishes: Record<Approval['type'], string> = {
+const wishes: Record<Approval['type'], string> = texts({
   hire_agent: 'wants to hire an agent',
   plan: 'asks you to agree to a plan',
   action: 'asks for leave to act',
   budget_override: 'asks for more budget',
   install: 'wants to install something',
-};
+});
 
 /** Of each section; more is folded. */
 const SHOWN = 12;
@@ -32,7 +33,7 @@ export function inboxParts(view: InboxView): Html {
   const line = (issue: IssueSummary): Html => issueLine(issue, view.reasons.get(issue.id));
   const parts = [
     section(
-      'Waits for your decision',
+      t`Waits for your decision`,
       inbox.approvals.map(
         (approval) =>
           html`<li>
@@ -47,10 +48,10 @@ export function inboxParts(view: InboxView): Html {
           </li>`,
       ),
     ),
-    section('Asks for input', inbox.awaiting_input.map(line)),
-    section('Needs a person', inbox.needs_attention.map(line)),
+    section(t`Asks for input`, inbox.awaiting_input.map(line)),
+    section(t`Needs a person`, inbox.needs_attention.map(line)),
     section(
-      'Budgets',
+      t`Budgets`,
       budgets.map(
         ({ path, title, incident }) =>
           html`<li>
@@ -61,11 +62,11 @@ export function inboxParts(view: InboxView): Html {
       ),
     ),
     section(
-      'Unread',
+      t`Unread`,
       inbox.unread_issues.map(line),
       postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
     ),
-    section('Put off', inbox.snoozed_issues.map(snoozedLine)),
+    section(t`Put off`, inbox.snoozed_issues.map(snoozedLine)),
   ].join('');
   return (
     parts ||
@@ -124,18 +125,18 @@ function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
   if (reason === undefined) return '';
   const { assignee_name: worker, author, said, blocked_reason } = reason;
   if (issue.needs_human_attention)
-    return `${worker ?? 'Its agent'} went round in circles: several runs in a row changed nothing.`;
-  if (issue.status === 'blocked' && blocked_reason) return `Blocked: ${firstWords(blocked_reason, 200)}`;
-  if (said !== null) return `${author ?? 'Somebody'}: ${firstWords(said, 200)}`;
-  return worker === null ? 'Nobody works on it.' : `${worker} works on it.`;
+    return t`${worker ?? t`Its agent`} went round in circles: several runs in a row changed nothing.`;
+  if (issue.status === 'blocked' && blocked_reason) return t`Blocked: ${firstWords(blocked_reason, 200)}`;
+  if (said !== null) return `${author ?? t`Somebody`}: ${firstWords(said, 200)}`;
+  return worker === null ? t`Nobody works on it.` : t`${worker} works on it.`;
 }
 
-const SPANS: readonly [minutes: number, label: string][] = [
+const SPANS: readonly [minutes: number, label: string][] = texts([
   [60, 'an hour'],
   [4 * 60, '4 hours'],
   [24 * 60, 'a day'],
   [7 * 24 * 60, 'a week'],
-];
+]);
 
 const laterMenu = ({ id, identifier }: IssueSummary): Html =>
   html`<details class="later" data-fold="later-${id}">

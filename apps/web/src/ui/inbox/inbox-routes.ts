@@ -5,6 +5,7 @@ import { namesIn } from '../approvals/approval-routes.ts';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { postButton } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { inboxParts } from './inbox-page.ts';
@@ -33,7 +34,7 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
     <p class="soft small" data-notices hidden>
       <button type="button" class="link small" data-ask-notices></button>
     </p>`;
-  return companyPage(context, { title: 'Inbox', active: path, body });
+  return companyPage(context, { title: t`Inbox`, active: path, body });
 }
 
 /** Of what was just marked, with the way back. */
@@ -42,7 +43,7 @@ async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Ht
   const issue = id && isUuid(id) ? await findIssue(tx, id) : undefined;
   if (issue?.company_id !== company_id) return '';
   return html`<div class="notice good" role="status">
-    ${issue.identifier} is ${query.later ? 'put off' : 'marked as read'}.
+    ${query.later ? t`${issue.identifier} is put off.` : t`${issue.identifier} is marked as read.`}
     !${postButton(`/issues/${issue.id}/unread`, 'Undo', { class: 'link' })}
   </div>`;
 }

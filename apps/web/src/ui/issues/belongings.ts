@@ -11,6 +11,7 @@ import {
 import type { RelatedIssue, Relative } from '@acp/core';
 import { fileSize, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { input, postButton, select, status } from '../kit/parts.ts';
 import { documentPath, resultLink } from './material-page.ts';
 
@@ -112,7 +113,7 @@ export function labelsPart({ issue, other_labels, can_write }: LabelsView): Html
     html`<form method="post" action="/issues/${id}/labels/${label.id}/${act}" class="inline" data-quiet>
       <button
         class="label"
-        !${attributes({ 'aria-label': `${act === 'add' ? 'Add' : 'Remove'} the label ${label.name}` })}
+        !${attributes({ 'aria-label': act === 'add' ? t`Add the label ${label.name}` : t`Remove the label ${label.name}` })}
       >
         !${colour(label)}${label.name} <span aria-hidden="true">${act === 'add' ? '+' : '×'}</span>
       </button>
@@ -150,11 +151,11 @@ const colour = ({ color }: Label): Html =>
   );
 
 /** What this issue has to do with others, as the other end is told of it. */
-const relationNames: Record<RelationType, Record<RelatedIssue['direction'], string>> = {
+const relationNames: Record<RelationType, Record<RelatedIssue['direction'], string>> = texts({
   blocks: { out: 'blocks', in: 'is blocked by' },
   depends_on: { out: 'depends on', in: 'is needed by' },
   relates_to: { out: 'relates to', in: 'relates to' },
-};
+});
 
 /** What lies beside it. A form of its own for each kind: what is typed in one stays while the others change. */
 export function besidePart(view: Omit<BelongingsView, 'products'>): Html {
@@ -207,7 +208,7 @@ function filesPart({ issue, attachments, can_write }: Omit<BelongingsView, 'prod
       !${when(can_write, () =>
         postButton(`/attachments/${file.id}/delete`, 'Delete', {
           class: 'link small',
-          confirm: `Delete ${file.filename} for good?`,
+          confirm: t`Delete ${file.filename} for good?`,
         }),
       )}
     </li>`;

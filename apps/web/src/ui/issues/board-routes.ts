@@ -8,6 +8,7 @@ import { boardActions, boardBody, columnCards } from './board-page.ts';
 import { card } from './card.ts';
 import { filterOf, rememberedFilter, toBoardFilter } from './issue-filter.ts';
 import { choicesOf } from './list-routes.ts';
+import { t } from '../kit/language.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -19,7 +20,7 @@ export const boardRoutes: UiRoute[] = [
     const columns = await readBoard(tx, company_id, toBoardFilter(filter));
     const { choices } = await choicesOf(context);
     return companyPage(context, {
-      title: 'Board',
+      title: t`Board`,
       active: `/companies/${company_id}/board`,
       wide: true,
       actions: boardActions(company_id),

@@ -1,5 +1,6 @@
 import type { BoardCard } from '@acp/core';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { plural } from '../kit/language.ts';
 import { avatar, priority } from '../kit/parts.ts';
 import { flagsOf } from './flags.ts';
 
@@ -24,7 +25,7 @@ export function card(issue: BoardCard): Html {
       !${issue.assignee_name ? html`!${avatar(issue.assignee_name)}<span class="soft small">${issue.assignee_name}</span>` : html`<span class="soft small">unassigned</span>`}
       <span class="grow"></span>
       !${each(flags, (flag) => html`<span class="flag" data-flag="${flag}">${flag}</span>`)}
-      !${when(issue.comment_count, (n) => html`<span class="soft small" title="comments">${n} ${n === 1 ? 'comment' : 'comments'}</span>`)}
+      !${when(issue.comment_count, (n) => html`<span class="soft small" title="comments">${plural(n, '# comment', '# comments')}</span>`)}
     </span>
   </a>`;
 }

@@ -4,6 +4,7 @@ import { mayChangeComment, type OutlinedComment } from '@acp/core';
 import { foldedText } from '../kit/folded-text.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, postButton } from '../kit/parts.ts';
 
@@ -32,7 +33,7 @@ const signs: Record<ReactionName, string> = {
 export function commentEntry(comment: OutlinedComment, view: EntryView): Html {
   const { id } = comment;
   const name = comment.author_agent_id
-    ? (view.agents.get(comment.author_agent_id) ?? 'an agent')
+    ? (view.agents.get(comment.author_agent_id) ?? t`an agent`)
     : (comment.author_user_name ?? 'somebody');
   const path = `/issues/${view.issue_id}/comments/${id}`;
   const text = comment.body_markdown;

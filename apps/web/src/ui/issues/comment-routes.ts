@@ -4,6 +4,7 @@ import { findComment, listVersions, mayChangeComment } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, formError, textarea } from '../kit/parts.ts';
 import { moreLink, pageOf } from '../kit/table.ts';
@@ -23,7 +24,7 @@ const back = ({ subject, params }: IssueContext): string =>
 async function editPage(context: IssueContext, error: string | null = null): Promise<Html> {
   const { user, subject, company_id, fragment } = context;
   const comment = await commentOf(context);
-  const title = `Edit a comment on ${subject.identifier}`;
+  const title = t`Edit a comment on ${subject.identifier}`;
   if (!mayChangeComment(user, comment, company_id))
     return inFrame(
       context,
@@ -63,7 +64,7 @@ async function versionsPage(context: IssueContext): Promise<Html> {
               !${markdown(version.body_markdown)}
             </article>`,
         )}!${moreLink(`${pathOf(context)}/versions`, next_cursor, 'Older ones')}`;
-  return inFrame(context, 'What the comment said before', body);
+  return inFrame(context, t`What the comment said before`, body);
 }
 
 export const commentRoutes: UiRoute[] = [

@@ -9,6 +9,7 @@ import {
 } from '@acp/contract';
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, type Choice, input, postButton, select } from '../kit/parts.ts';
 import { narrows, pathWith, queryOf } from './issue-filter.ts';
 
@@ -23,29 +24,29 @@ const any = (label: string): Choice => ({ value: '', label });
 export const listed = (values: readonly string[]): Choice[] =>
   values.map((value) => ({ value, label: words(value) }));
 
-export const statusChoices: readonly Choice[] = [{ value: 'open', label: 'open' }, ...listed(issueStatuses)];
+export const statusChoices = (): Choice[] => [{ value: 'open', label: t`open` }, ...listed(issueStatuses)];
 
-const sortWords: Record<(typeof issueSorts)[number], string> = {
+const sortWords: Record<(typeof issueSorts)[number], string> = texts({
   created_at: 'newest',
   updated_at: 'changed last',
   priority: 'most urgent',
   title: 'title',
-};
+});
 
 /** @param layout the board has its statuses side by side and no order of its own */
 export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter, choices: Choices): Html {
   const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
   const chosen = new URLSearchParams(queryOf(filter)).get('status') ?? '';
   const several = (status?.length ?? 0) > 1 && chosen !== 'open';
-  const statuses = several ? [{ value: chosen, label: `${status!.length} of them` }] : [];
+  const statuses = several ? [{ value: chosen, label: t`${status!.length} of them` }] : [];
   const list = layout === 'list';
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Title or identifier', type: 'search', value: q ?? '' })}
-    !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any('any'), ...statuses, ...statusChoices] }))}
-    !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any('any'), ...listed(priorities)] })}
-    !${select({ name: 'assignee', label: 'Assignee', value: unassigned ? 'none' : (assignee_agent_id ?? ''), choices: [any('anybody'), { value: 'none', label: 'nobody' }, ...choices.agents] })}
-    !${select({ name: 'project', label: 'Project', value: project_id ?? '', choices: [any('any'), ...choices.projects] })}
-    !${select({ name: 'label', label: 'Label', value: label_id ?? '', choices: [any('any'), ...choices.labels] })}
+    !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any(t`any`), ...statuses, ...statusChoices()] }))}
+    !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any(t`any`), ...listed(priorities)] })}
+    !${select({ name: 'assignee', label: 'Assignee', value: unassigned ? 'none' : (assignee_agent_id ?? ''), choices: [any(t`anybody`), { value: 'none', label: t`nobody` }, ...choices.agents] })}
+    !${select({ name: 'project', label: 'Project', value: project_id ?? '', choices: [any(t`any`), ...choices.projects] })}
+    !${select({ name: 'label', label: 'Label', value: label_id ?? '', choices: [any(t`any`), ...choices.labels] })}
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
     !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
     <button class="quiet">Filter</button>
@@ -101,7 +102,7 @@ function changeForm({ id, name, shared }: SavedView): Html {
     <summary>This view</summary>
     <div class="row">
       !${postButton(`/views/${id}/shared`, shared ? 'Keep it to its owner' : 'Share it', { class: 'quiet small', fields: { shared: shared ? '' : 'on' } })}
-      !${postButton(`/views/${id}/delete`, 'Delete it', { class: 'danger small', confirm: `Delete the view ${name}?` })}
+      !${postButton(`/views/${id}/delete`, 'Delete it', { class: 'danger small', confirm: t`Delete the view ${name}?` })}
     </div>
   </details>`;
 }

@@ -1,4 +1,5 @@
 import type { Issue } from '@acp/contract';
+import { t } from '../kit/language.ts';
 
 /** What of an issue's state wants to be seen at a glance. */
 export const flagsOf = (
@@ -9,7 +10,7 @@ export const flagsOf = (
 ): string[] =>
   [
     issue.checked_out_by_agent_id ? 'working' : '',
-    issue.needs_human_attention ? 'needs a person' : '',
-    issue.awaiting_input ? 'awaits input' : '',
-    issue.needs_routing ? 'needs routing' : '',
+    issue.needs_human_attention ? t`needs a person` : '',
+    issue.awaiting_input ? t`awaits input` : '',
+    issue.needs_routing ? t`needs routing` : '',
   ].filter((flag) => flag !== '');

@@ -10,7 +10,7 @@ import type {
 } from '@acp/contract';
 import { councilsPart } from '../councils/council-pages.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
@@ -127,7 +127,7 @@ export function description({ issue, can_write }: { issue: Issue; can_write: boo
 }
 
 const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
-  agents.find(({ id }) => id === agent_id)?.name ?? 'an agent';
+  agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;
 
 export const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
   state === 'running' || state === 'queued';
@@ -152,7 +152,7 @@ export function runPart({ issue, runs, more_runs, events, agents }: RunsOfIssue)
       () =>
         html`<details data-fold="other-runs">
           <summary>
-            ${rest.length}${more_runs ? ' and more' : ''} other ${rest.length === 1 ? 'run' : 'runs'}
+            ${more_runs ? t`${rest.length} and more other runs` : plural(rest.length, '# other run', '# other runs')}
           </summary>
           <ul class="list">
             !${each(rest, (earlier) => runLine(earlier, agents))}

@@ -9,7 +9,7 @@ import {
 import { listAgents, listProjects } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import type { Html } from '../kit/html.ts';
+import { type Html, t } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { readPromotion } from '../routines/promote-form.ts';
 import { issueBody } from './issue-page.ts';
@@ -22,7 +22,7 @@ const byIssue = { by: 'issue', param: 'issueId' } as const;
 export async function issuePage(context: IssueContext, failure: Failure = {}): Promise<Html> {
   const view = await loadView(context, failure);
   const { issue } = view;
-  const board = { label: 'Board', path: `/companies/${issue.company_id}/board` };
+  const board = { label: t`Board`, path: `/companies/${issue.company_id}/board` };
   const ancestors = issue.ancestors
     .toReversed()
     .map(({ id, identifier }) => ({ label: identifier, path: `/issues/${id}` }));
@@ -56,9 +56,9 @@ async function newIssuePage(
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const board = `/companies/${company_id}/board`;
   return companyPage(context, {
-    title: 'New issue',
+    title: t`New issue`,
     active: board,
-    trail: [{ label: 'Board', path: board }],
+    trail: [{ label: t`Board`, path: board }],
     body: newIssueBody({ company_id, agents, projects, error, form }),
   });
 }

@@ -10,6 +10,7 @@ import {
 } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { plural, t } from '../kit/language.ts';
 import { avatar, type Choice, emptyState, formError, priority, select, status } from '../kit/parts.ts';
 import { type Column, moreLink, table, tableRow } from '../kit/table.ts';
 import { flagsOf } from './flags.ts';
@@ -65,8 +66,8 @@ export function listBody(view: ListView): Html {
 
 function totalWords({ count, more }: ListView['total']): string {
   const shown = count.toLocaleString('en-US');
-  if (more) return `more than ${shown} issues`;
-  return count === 1 ? '1 issue' : `${shown} issues`;
+  if (more) return t`more than ${shown} issues`;
+  return plural(count, '# issue', '# issues');
 }
 
 function nothing({ company_id, filter }: ListView): Html {
@@ -129,7 +130,7 @@ function columnsOf(view: RowView): Column<Issue>[] {
 const chooser: Column<Issue> = {
   label: 'Choose',
   kind: 'acts',
-  head: html`<input type="checkbox" aria-label="All of this page" data-choose-all />`,
+  head: () => html`<input type="checkbox" aria-label="All of this page" data-choose-all />`,
   cell: ({ id, identifier }) =>
     html`<input type="checkbox" name="issue" value="${id}" aria-label="Choose ${identifier}" />`,
 };
@@ -226,20 +227,20 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   };
 }
 
-const stays: Choice = { value: '', label: 'as it is' };
+const stays = (): Choice => ({ value: '', label: t`as it is` });
 const none = (label: string): Choice => ({ value: 'none', label });
 
 /** Acts on what is chosen. Without script it stands below the list; with it, it comes with the first choice. */
 function bulkBar({ choices, company_id, filter }: ListView): Html {
   const field = (name: string, label: string, options: readonly Choice[]): Html =>
-    select({ name, id: `bulk-${name}`, label, value: '', choices: [stays, ...options] });
+    select({ name, id: `bulk-${name}`, label, value: '', choices: [stays(), ...options] });
   return html`<fieldset class="bulk" data-bulk>
     <legend>Change the <span data-chosen>chosen</span></legend>
     <div class="row">
-      !${field('status', 'Status', listed(issueStatuses))}!${field('priority', 'Priority', listed(priorities))}
-      !${field('assignee_agent_id', 'Assignee', [none('nobody'), ...choices.agents])}
-      !${field('project_id', 'Project', [none('none'), ...choices.projects])}
-      !${field('add_label', 'Add label', choices.labels)}!${field('remove_label', 'Take off label', choices.labels)}
+      !${field('status', t`Status`, listed(issueStatuses))}!${field('priority', t`Priority`, listed(priorities))}
+      !${field('assignee_agent_id', t`Assignee`, [none('nobody'), ...choices.agents])}
+      !${field('project_id', t`Project`, [none('none'), ...choices.projects])}
+      !${field('add_label', t`Add label`, choices.labels)}!${field('remove_label', t`Take off label`, choices.labels)}
       <button>Change</button>
       <button
         class="danger"
@@ -262,6 +263,6 @@ function choiceTemplates({ agents, projects }: Choices): Html {
       </select></template
     >`;
   return html`!${template('status', listed(issueStatuses))}!${template('priority', listed(priorities))}
-  !${template('assignee_agent_id', [{ value: '', label: 'nobody' }, ...agents])}
-  !${template('project_id', [{ value: '', label: 'none' }, ...projects])}`;
+  !${template('assignee_agent_id', [{ value: '', label: t`nobody` }, ...agents])}
+  !${template('project_id', [{ value: '', label: t`none` }, ...projects])}`;
 }

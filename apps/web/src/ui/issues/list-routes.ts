@@ -14,7 +14,7 @@ import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { timeAgo } from '../kit/format.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { html, type Html, plural, t, when } from '../kit/html.ts';
 import { emptyState, postButton, toast } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -67,7 +67,7 @@ async function listPage(context: ListContext, filter: ViewFilter, told: Told = {
   );
   const here = listPath(company_id);
   return companyPage(context, {
-    title: 'Issues',
+    title: t`Issues`,
     active: here,
     wide: true,
     actions: html`<a class="button quiet" href="${here}/deleted">Deleted</a>
@@ -89,7 +89,7 @@ async function listPage(context: ListContext, filter: ViewFilter, told: Told = {
 }
 
 const said = (done: string | undefined): Html =>
-  when(done === 'kept' && 'The view is kept.', (text) => toast(text));
+  when(done === 'kept' && t`The view is kept.`, (text) => toast(text));
 
 /** What the bar below the list asks for, of each that is chosen. */
 function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChange[] } {
@@ -121,7 +121,7 @@ export function undoButton(
   company_id: string,
   filter: ViewFilter,
   undo: readonly IssueChange[],
-  label = 'Undo',
+  label = t`Undo`,
 ): Html {
   if (undo.length === 0) return '';
   const fields = { changes: JSON.stringify(undo) };
@@ -131,7 +131,7 @@ export function undoButton(
   });
 }
 
-const counted = (changed: number): string => (changed === 1 ? '1 issue' : `${changed} issues`);
+const counted = (changed: number): string => plural(changed, '# issue', '# issues');
 
 const deletedPage = async (context: ListContext): Promise<Html> => {
   const { tx, company_id, query } = context;
@@ -150,16 +150,16 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
                 label: 'Bring back',
                 kind: 'acts',
                 cell: ({ entity_id }) =>
-                  undoButton(company_id, {}, [{ issue_id: entity_id, deleted: false }], 'Bring it back'),
+                  undoButton(company_id, {}, [{ issue_id: entity_id, deleted: false }], t`Bring it back`),
               },
             ],
             items,
           )}!${moreLink(`${here}/deleted`, next_cursor, 'Older ones')}
         </div>`;
   return companyPage(context, {
-    title: 'Deleted issues',
+    title: t`Deleted issues`,
     active: here,
-    trail: [{ label: 'Issues', path: here }],
+    trail: [{ label: t`Issues`, path: here }],
     body,
   });
 };
@@ -182,8 +182,8 @@ export const issueListRoutes: UiRoute[] = [
     next: (context, { changed, undo }) => {
       const { company_id, query } = context;
       const filter = filterOf(query);
-      const done = query.delete === undefined ? 'changed' : 'moved to the trash';
-      const text = changed === 0 ? 'They were like that already.' : `${counted(changed)} ${done}.`;
+      const done = query.delete === undefined ? 'changed' : t`moved to the trash`;
+      const text = changed === 0 ? t`They were like that already.` : `${counted(changed)} ${done}.`;
       const address = pathWith(listPath(company_id), filter);
       return listPage(context, filter, {
         said: toast(text, { undo: undoButton(company_id, filter, undo), address }),
@@ -197,7 +197,7 @@ export const issueListRoutes: UiRoute[] = [
       const filter = filterOf(context.query);
       const address = pathWith(listPath(context.company_id), filter);
       return listPage(context, filter, {
-        said: toast(`${counted(changed)} as before again.`, { address }),
+        said: toast(t`${counted(changed)} as before again.`, { address }),
       });
     },
     failed: (context, error) => listPage(context, filterOf(context.query), { error }),
@@ -211,7 +211,7 @@ export const issueListRoutes: UiRoute[] = [
         { ...context, subject: undefined },
         {},
         {
-          said: toast(`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
+          said: toast(t`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
         },
       );
     },

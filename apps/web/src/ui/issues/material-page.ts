@@ -4,6 +4,7 @@ import type { RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
@@ -41,7 +42,7 @@ function filesPart({ id, attachments, can_write }: MaterialView): Html {
         can_write
           ? postButton(`/attachments/${file.id}/delete`, 'Delete', {
               class: 'link small',
-              confirm: `Delete ${file.filename} for good?`,
+              confirm: t`Delete ${file.filename} for good?`,
             })
           : '',
     },

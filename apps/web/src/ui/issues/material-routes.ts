@@ -13,6 +13,7 @@ import {
 import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -64,7 +65,7 @@ async function framed(
   body: Html,
   trail: { label: string; path: string }[] = [],
 ): Promise<Html> {
-  const board = { label: 'Board', path: `/companies/${context.company_id}/board` };
+  const board = { label: t`Board`, path: `/companies/${context.company_id}/board` };
   return companyPage(context, { title, active: board.path, trail: [board, ...trail], body });
 }
 

@@ -1,6 +1,7 @@
 import { type Agent, priorities, type Project } from '@acp/contract';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { workingAgents } from '../subagents/working-agents.ts';
 import { formError, input, select, textarea } from '../kit/parts.ts';
 
@@ -24,9 +25,9 @@ export function newIssueBody({ company_id, agents, projects, error, form }: NewI
     !${input({ name: 'title', label: 'Title', value: typed('title'), required: true, autofocus: true })}
     !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: typed('body_markdown'), rows: 8 })}
     <div class="row">
-      !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: 'nobody' }, ...assignees], hint: 'The assignee starts at once.' })}
+      !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: t`nobody` }, ...assignees], hint: 'The assignee starts at once.' })}
       !${select({ name: 'priority', label: 'Priority', value: typed('priority') || 'medium', choices: priorities.map((value) => ({ value, label: value })) })}
-      !${select({ name: 'project_id', label: 'Project', value: typed('project_id'), choices: [{ value: '', label: 'none' }, ...projects.map(({ id, name }) => ({ value: id, label: name }))] })}
+      !${select({ name: 'project_id', label: 'Project', value: typed('project_id'), choices: [{ value: '', label: t`none` }, ...projects.map(({ id, name }) => ({ value: id, label: name }))] })}
     </div>
     <p></p>
     <button>Create the issue</button>

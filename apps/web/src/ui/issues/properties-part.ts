@@ -2,6 +2,7 @@
 import { type Agent, issueStatuses, priorities } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { type Choice, postButton, select } from '../kit/parts.ts';
 import { workingAgents } from '../subagents/working-agents.ts';
 import { labelsPart, type LabelsView } from './belongings.ts';
@@ -16,7 +17,7 @@ const choices = (values: readonly string[]): Choice[] =>
 
 export function propertiesPart(view: PropertiesView): Html {
   const { issue, agents, projects, can_write } = view;
-  const nobody: Choice = { value: '', label: 'nobody' };
+  const nobody: Choice = { value: '', label: t`nobody` };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
   const assignees = [nobody, ...workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }))];
   const property = (field: Html): Html =>
@@ -28,11 +29,11 @@ export function propertiesPart(view: PropertiesView): Html {
   return html`!${property(select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) }))}
     !${property(select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) }))}
     !${property(select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees }))}
-    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: 'none' }, ...projects] }))}
+    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: t`none` }, ...projects] }))}
     !${labelsPart(view)}
     <dl class="facts">
       <dt>Checked out</dt>
-      <dd>${holder ? `by ${holder.name}` : 'no'} !${when(issue.checked_out_at, timeAgo)}</dd>
+      <dd>${holder ? t`by ${holder.name}` : t`no`} !${when(issue.checked_out_at, timeAgo)}</dd>
       !${when(
         issue.blocked_reason,
         (reason) =>

@@ -3,6 +3,7 @@ import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { plural, t, texts } from '../kit/language.ts';
 import { commentEntry } from './comment-entry.ts';
 
 export interface TimelineView {
@@ -43,7 +44,7 @@ export function timeline(view: TimelineView): Html {
       () =>
         html`<details class="old-activity" data-fold="old-activity">
           <summary>
-            ${comments} earlier ${comments === 1 ? 'comment' : 'comments'} and what happened then
+            ${plural(comments, '# earlier comment and what happened then', '# earlier comments and what happened then')}
           </summary>
           <ol class="timeline">
             !${each(old, stretch)}
@@ -106,7 +107,7 @@ function activityEntry(entry: ActivityEntry): Html {
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Happenings that are said often, as a person would say them. */
-const phrases: Record<string, string> = {
+const phrases: Record<string, string> = texts({
   'comment.created': 'commented',
   'issue.created': 'created the issue',
   'issue.checked_out': 'checked the issue out',
@@ -117,7 +118,7 @@ const phrases: Record<string, string> = {
   'run.failed': 'failed a run',
   'run.cancelled': 'cancelled a run',
   'agent.created': 'hired an agent',
-};
+});
 
 /** `changed status from todo to done`; what has no words of its own is named by its action. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
@@ -125,10 +126,10 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
   const changes = Object.entries(fields).flatMap(([field, change]) => {
     if (typeof change !== 'object' || change === null || !('to' in change)) return [];
     const { from, to } = change as { from?: unknown; to: unknown };
-    if (field === 'body_markdown') return ['rewrote the description'];
-    if (field.endsWith('_id')) return [`changed ${words(field.replace(/_id$/, ''))}`];
+    if (field === 'body_markdown') return [t`rewrote the description`];
+    if (field.endsWith('_id')) return [t`changed ${words(field.replace(/_id$/, ''))}`];
     return [
-      `changed ${words(field)}${from === null || from === undefined ? '' : ` from ${words(plain(from))}`} to ${words(plain(to))}`,
+      t`changed ${words(field)}${from === null || from === undefined ? '' : ` from ${words(plain(from))}`} to ${words(plain(to))}`,
     ];
   });
   if (changes.length > 0) return changes.join(', ');
@@ -136,10 +137,10 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
   if (phrase !== undefined) return phrase;
   const [entity = '', verb = action] = action.split('.');
   const what = words(entity);
-  if (entity === 'issue') return `${words(verb)} this issue`;
+  if (entity === 'issue') return t`${words(verb)} this issue`;
   // `created a skill`, `changed permissions of an agent`.
   const article = /^[aeiou]/.test(what) ? 'an' : 'a';
   const [first = '', ...rest] = words(verb).split(' ');
-  const act = rest.length === 0 ? first : `${rest.at(-1)!} ${[first, ...rest.slice(0, -1)].join(' ')} of`;
+  const act = rest.length === 0 ? first : t`${rest.at(-1)!} ${[first, ...rest.slice(0, -1)].join(' ')} of`;
   return `${act} ${article} ${what}`;
 }

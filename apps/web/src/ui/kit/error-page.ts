@@ -3,15 +3,18 @@ import { words } from './format.ts';
 import type { ErrorPlace } from './error-place.ts';
 import type { FormValues } from './form-values.ts';
 import { each, html, type Html, when } from './html.ts';
+import { say, texts } from './language.ts';
 import { textarea } from './parts.ts';
 import { shell } from './shell.ts';
 
-const titles: Record<number, string> = {
+const titles: Record<number, string> = texts({
   403: 'You may not do this',
   404: 'There is nothing here',
   409: 'That is not possible now',
   503: 'Not available at the moment',
-};
+  500: 'Something went wrong',
+  400: 'That did not work',
+});
 
 /** A form that was not taken, so that it can be sent again. */
 export interface Unsent {
@@ -22,12 +25,12 @@ export interface Unsent {
 }
 
 /** What the reader may do about it. */
-const ways: Record<number, string> = {
+const ways: Record<number, string> = texts({
   403: 'Somebody with a higher role can do it: admins of the company say who has which.',
   404: 'It may have been deleted, or belong to a company that you are not in.',
   409: 'Something has changed meanwhile: go back, look again, and try once more.',
   503: 'Something that the service needs is away. Trying again in a moment is mostly all that it takes.',
-};
+});
 
 /** What is missing and what is somebody else's look the same. @param place the company whose frame it stands in */
 export function errorPage(
@@ -37,10 +40,10 @@ export function errorPage(
   unsent: Unsent | null = null,
 ): Html {
   return shell({
-    title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'That did not work'),
+    title: titles[status] ?? titles[status >= 500 ? 500 : 400]!,
     user,
     ...(place ?? { company: null }),
-    body: html`<p class="lead">${message}</p>
+    body: html`<p class="lead">${say(message)}</p>
       !${when(ways[status], (way) => html`<p>${way}</p>`)} !${when(unsent, resendForm)}
       <p>
         !${place === null ? html`<a href="/companies">Back to the companies</a>` : waysOn(place.company.id)}

@@ -1,9 +1,13 @@
 /** How instants, money and numbers are read by people: short, and exact on hover. */
 import { html, type Html } from './html.ts';
+import { currentLocale, sayValue, t } from './language.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86_400;
+
+/** Below that nobody counts. */
+const NOW = 10;
 
 /** After so many days the date says more than their number. */
 const LONG_AGO = 30 * DAY;
@@ -21,70 +25,92 @@ const readable = (date: Date, seconds: number): string =>
   seconds < LONG_AGO ? ago(seconds) : date.toISOString().slice(0, 10);
 
 export function ago(seconds: number): string {
-  if (seconds < 10) return 'just now';
-  if (seconds < MINUTE) return `${Math.floor(seconds)} s ago`;
-  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
-  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
-  return `${Math.floor(seconds / DAY)} d ago`;
+  return seconds < NOW ? t`just now` : t`${span(seconds)} ago`;
 }
 
 /** `2 d left`, of an instant to come; exact on hover. No `datetime`: the script counts up from those that are past. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
-  const left = spanUntil(instant, now);
+  const seconds = secondsUntil(instant, now);
   return html`<span title="until ${utc(new Date(instant))}"
-    >${left === '' ? 'ends now' : `${left} left`}</span
+    >${seconds < NOW ? t`ends now` : t`${span(seconds)} left`}</span
   >`;
 }
 
 /** `in 3 h`, of what is going to happen; exact on hover. */
 export function timeTo(instant: Date | string, now = Date.now()): Html {
-  const left = spanUntil(instant, now);
-  return html`<span title="${utc(new Date(instant))}">${left === '' ? 'now' : `in ${left}`}</span>`;
+  const seconds = secondsUntil(instant, now);
+  return html`<span title="${utc(new Date(instant))}"
+    >${seconds < NOW ? t`now` : t`in ${span(seconds)}`}</span
+  >`;
 }
 
-const spanUntil = (instant: Date | string, now: number): string =>
-  span((new Date(instant).getTime() - now) / 1000);
+const secondsUntil = (instant: Date | string, now: number): number =>
+  (new Date(instant).getTime() - now) / 1000;
 
-/** `3 h`; nothing where it is next to nothing. */
-export const span = (seconds: number): string => ago(seconds).replace(/ ago$|^just now$/, '');
+/** `3 h`: in the largest unit that fits. */
+export function span(seconds: number): string {
+  if (seconds < MINUTE) return t`${Math.floor(seconds)} s`;
+  if (seconds < HOUR) return t`${Math.floor(seconds / MINUTE)} min`;
+  if (seconds < DAY) return t`${Math.floor(seconds / HOUR)} h`;
+  return t`${Math.floor(seconds / DAY)} d`;
+}
 
-const utc = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+const utc = (date: Date): string => t`${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
 /** `312 B`, `4.1 kB`, `2.0 MB`. */
 export function fileSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1000) return t`${bytes} B`;
+  return bytes < 1_000_000 ? t`${tenths(bytes / 1000)} kB` : t`${tenths(bytes / 1_000_000)} MB`;
 }
 
 /** `1.4 s`, `2 min 5 s`. */
 export function duration(from: Date | string | null, to: Date | string | null): string {
   if (from === null || to === null) return '';
   const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
-  if (seconds < MINUTE) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
+  if (seconds < MINUTE) return t`${tenths(seconds)} s`;
+  return t`${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
 }
 
 /** `$0.12`; small amounts keep two significant digits, all of them on hover. */
 export function money(amount: number): Html {
-  return html`<span class="number" title="$${amount.toFixed(8)}">${usd(amount)}</span>`;
+  const exact = { minimumFractionDigits: 8, maximumFractionDigits: 8, useGrouping: false };
+  return html`<span class="number" title="${inDollars(amount, exact)}">${usd(amount)}</span>`;
 }
 
 /** The same where there is only text. */
 export function usd(amount: number): string {
-  const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-  if (amount === 0 || amount >= 0.1) return `$${amount.toLocaleString('en-US', cents)}`;
-  // Below that it would be written with an exponent.
-  return `$${amount >= 0.000_001 ? amount.toPrecision(2) : amount.toFixed(8)}`;
+  if (amount === 0 || amount >= 0.1)
+    return inDollars(amount, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return amount >= 0.000_001
+    ? inDollars(amount, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 })
+    : inDollars(amount, { minimumFractionDigits: 8, maximumFractionDigits: 8 });
 }
 
 /** `12,345`; `1.2 M` from a million on. */
 export function count(value: number): string {
-  return value >= 1_000_000 ? `${(value / 1_000_000).toFixed(1)} M` : value.toLocaleString('en-US');
+  return value >= 1_000_000 ? t`${tenths(value / 1_000_000)} M` : written(value, {});
 }
 
 /** `in_progress` as people read it. */
-export function words(value: string): string {
-  return value.replaceAll('_', ' ');
+export const words = sayValue;
+
+const tenths = (value: number): string =>
+  written(value, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const inDollars = (amount: number, digits: Intl.NumberFormatOptions): string =>
+  written(amount, { style: 'currency', currency: 'USD', ...digits });
+
+/** Making a format takes longer than using it a thousand times. */
+const formats = new Map<string, Intl.NumberFormat>();
+
+function written(value: number, options: Intl.NumberFormatOptions): string {
+  const locale = currentLocale();
+  const key = `${locale} ${JSON.stringify(options)}`;
+  let format = formats.get(key);
+  if (format === undefined) {
+    format = new Intl.NumberFormat(locale, options);
+    formats.set(key, format);
+  }
+  return format.format(value);
 }
 
 /** Of Markdown, as one line of plain words. */

@@ -9,6 +9,7 @@ import type { Services } from '../../http/services.ts';
 import { contextOf, type MountedRoute } from './context.ts';
 import { Endpoints } from './endpoints.ts';
 import { type PageDependencies, performAction } from './perform-action.ts';
+import { speak } from './languages.ts';
 import { answerError } from './refusal.ts';
 import { sendPage } from './send-page.ts';
 import { redirectToLogin } from './signed-out-page.ts';
@@ -39,7 +40,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     response.locals.operation = `page ${match.target.route.path}`;
     const user = await sessionUser(deps.credentials, request);
     response.setHeader('Cache-Control', 'no-store');
-    response.setHeader('Vary', 'HX-Request');
+    response.vary('HX-Request');
     const { route } = match.target;
     if (!user)
       return redirectToLogin(
@@ -49,15 +50,17 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
       );
     if (user.must_enrol && !route.path.startsWith(ENROLMENT_PAGES))
       return response.redirect(303, ENROLMENT_PAGES);
-    try {
-      await serve(
-        route,
-        await contextOf(match.target, match.values, { user, request, response }, deps),
-        deps,
-      );
-    } catch (error) {
-      await answerError(error, user, { request, response }, deps);
-    }
+    return speak(request, response, user, async () => {
+      try {
+        await serve(
+          route,
+          await contextOf(match.target, match.values, { user, request, response }, deps),
+          deps,
+        );
+      } catch (error) {
+        await answerError(error, user, { request, response }, deps);
+      }
+    });
   };
 }
 

@@ -1,6 +1,7 @@
 /** Where one can go, as data: a slice with a page of its own adds its line; tests/ui checks that the page exists. */
 import type { CompanyRole, UserActor } from '@acp/contract';
 import { isInstanceAdmin, roleIn } from '../../http/roles.ts';
+import { say, t } from './language.ts';
 
 export interface NavItem {
   label: string;
@@ -81,21 +82,18 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
   },
 ];
 
-const instanceSection: NavGroup = {
-  label: 'Instance',
-  items: [
-    { label: 'Users', path: '/admin/users' },
-    { label: 'Security', path: '/admin/security' },
-    { label: 'Workers', path: '/admin/workers' },
-    { label: 'Alerts', path: '/admin/alerts' },
-    { label: 'Health', path: '/admin/health' },
-    { label: 'Backups', path: '/admin/backups' },
-    { label: 'Plugins', path: '/admin/plugins' },
-    { label: 'Settings', path: '/admin/settings' },
-    { label: 'License', path: '/admin/license' },
-    { label: 'Trash', path: '/admin/trash' },
-  ],
-};
+const instanceItems: readonly NavItem[] = [
+  { label: 'Users', path: '/admin/users' },
+  { label: 'Security', path: '/admin/security' },
+  { label: 'Workers', path: '/admin/workers' },
+  { label: 'Alerts', path: '/admin/alerts' },
+  { label: 'Health', path: '/admin/health' },
+  { label: 'Backups', path: '/admin/backups' },
+  { label: 'Plugins', path: '/admin/plugins' },
+  { label: 'Settings', path: '/admin/settings' },
+  { label: 'License', path: '/admin/license' },
+  { label: 'Trash', path: '/admin/trash' },
+];
 
 /** What waits, by topic. */
 export type Counts = Readonly<Record<string, number>>;
@@ -105,7 +103,7 @@ export function companyNav(user: UserActor, company_id: string, counts: Counts =
   const base = `/companies/${company_id}`;
   const admin = roleIn(user, company_id) === 'admin';
   return companySections.map(({ label, entries }) => ({
-    label,
+    label: label && say(label),
     items: entries
       .filter(({ role }) => role !== 'admin' || admin)
       .map((entry) => itemOf(entry, base, counts)),
@@ -113,7 +111,7 @@ export function companyNav(user: UserActor, company_id: string, counts: Counts =
 }
 
 function itemOf({ label, path, live }: Entry, base: string, counts: Counts): NavItem {
-  const item = { label, path: base + path };
+  const item = { label: say(label), path: base + path };
   if (!live) return item;
   const source = `${item.path}/part/${live.part}`;
   return { ...item, count: { value: counts[live.topic] ?? 0, topic: live.topic, source } };
@@ -124,9 +122,11 @@ export function instanceNav(user: UserActor): NavGroup[] {
   const own: NavGroup = {
     label: null,
     items: [
-      { label: 'Companies', path: '/companies' },
-      { label: 'Profile', path: '/profile' },
+      { label: t`Companies`, path: '/companies' },
+      { label: t`Profile`, path: '/profile' },
     ],
   };
-  return isInstanceAdmin(user) ? [own, instanceSection] : [own];
+  if (!isInstanceAdmin(user)) return [own];
+  const items = instanceItems.map(({ label, path }) => ({ label: say(label), path }));
+  return [own, { label: t`Instance`, items }];
 }

@@ -1,6 +1,7 @@
 /** The small parts that pages are put together from. */
 import { words } from './format.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
+import { say, t } from './language.ts';
 
 /** A status as a coloured word; its colour is the style sheet's affair. */
 export function status(value: string): Html {
@@ -8,7 +9,9 @@ export function status(value: string): Html {
 }
 
 export function priority(value: string): Html {
-  return html`<span class="priority" data-priority="${value}" title="priority: ${value}">${value}</span>`;
+  return html`<span class="priority" data-priority="${value}" title="priority: ${words(value)}"
+    >${words(value)}</span
+  >`;
 }
 
 /** Initials in a disc, with the name for readers that see none. */
@@ -34,7 +37,7 @@ function tone(name: string): number {
 /** Nothing here yet, and what to do about it. */
 export function emptyState(title: string, hint: Html): Html {
   return html`<div class="empty">
-    <p class="empty-title">${title}</p>
+    <p class="empty-title">${say(title)}</p>
     <p>!${hint}</p>
   </div>`;
 }
@@ -102,7 +105,7 @@ export function select(options: FieldOptions & { choices: readonly Choice[] }): 
   const chosen = String(value ?? '');
   const known = chosen === '' || choices.some((choice) => choice.value === chosen);
   const items = each(
-    known ? choices : [{ value: chosen, label: 'as it is now' }, ...choices],
+    known ? choices : [{ value: chosen, label: t`as it is now` }, ...choices],
     (choice) =>
       html`<option value="${choice.value}" !${attributes({ selected: choice.value === chosen })}>
         ${choice.label}
@@ -126,14 +129,14 @@ export function checkbox({ name, label, checked }: { name: string; label: string
       value="on"
       !${attributes({ checked })}
     />
-    <span>${label}</span></label
+    <span>${say(label)}</span></label
   >`;
 }
 
 function labelled({ name, id = name, label, hint, error }: FieldOptions, control: Html): Html {
   return html`<div class="field!${error ? ' has-error' : ''}">
-    <label for="f-${id}">${label}</label>
-    !${control}!${when(hint, (text) => html`<p class="hint" id="h-${id}">${text}</p>`)}!${when(
+    <label for="f-${id}">${say(label)}</label>
+    !${control}!${when(hint, (text) => html`<p class="hint" id="h-${id}">${say(text)}</p>`)}!${when(
       error,
       (text) => html`<p class="error" id="e-${id}" role="alert">${text}</p>`,
     )}
@@ -152,7 +155,7 @@ export function formError(message: string | null): Html {
 
 /** That something was done. */
 export function notice(text: string | null | undefined): Html {
-  return when(text, (said) => html`<p class="notice good" role="status">${said}</p>`);
+  return when(text, (said) => html`<p class="notice good" role="status">${say(said)}</p>`);
 }
 
 /**
@@ -161,7 +164,7 @@ export function notice(text: string | null | undefined): Html {
  */
 export function toast(text: string, { undo, address }: { undo?: Html; address?: string } = {}): Html {
   return html`<div class="toast" role="status" data-toast !${attributes({ 'data-address': address })}>
-    <span>${text}</span>
+    <span>${say(text)}</span>
     !${undo ?? ''}
     <button type="button" class="link small" data-close-toast>Close</button>
   </div>`;
@@ -170,15 +173,15 @@ export function toast(text: string, { undo, address }: { undo?: Html; address?: 
 /** What is never shown again, ready to be copied. */
 export function shownOnce(label: string, value: string): Html {
   return html`<div class="notice once" role="status">
-    <p>${label}</p>
+    <p>${say(label)}</p>
     <code>${value}</code>
   </div>`;
 }
 
 /** Pages that belong together, under one entry of the navigation. */
 export function tabs(label: string, items: readonly { label: string; path: string }[], active: string): Html {
-  return html`<nav class="tabs" aria-label="${label}">
-    !${each(items, (item) => html`<a href="${item.path}" !${attributes({ 'aria-current': item.path === active ? 'page' : null })}>${item.label}</a>`)}
+  return html`<nav class="tabs" aria-label="${say(label)}">
+    !${each(items, (item) => html`<a href="${item.path}" !${attributes({ 'aria-current': item.path === active ? 'page' : null })}>${say(item.label)}</a>`)}
   </nav>`;
 }
 
@@ -192,8 +195,8 @@ export function postButton(
     Object.entries(options.fields ?? {}),
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
-  const confirm = attributes({ 'data-confirm': options.confirm });
+  const confirm = attributes({ 'data-confirm': options.confirm && say(options.confirm) });
   return html`<form method="post" action="${path}" class="inline" !${confirm}>
-    !${fields}<button class="${options.class ?? 'quiet'}">${label}</button>
+    !${fields}<button class="${options.class ?? 'quiet'}">${say(label)}</button>
   </form>`;
 }

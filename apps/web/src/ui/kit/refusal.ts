@@ -8,6 +8,7 @@ import { errorPage, type Unsent } from './error-page.ts';
 import { errorPlace } from './error-place.ts';
 import { giveBack } from './give-back.ts';
 import type { Html } from './html.ts';
+import { t } from './language.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
 /** Null where the action has none, or where it can't be made either: then an error page keeps what was typed. */
@@ -34,7 +35,7 @@ export function userFacingError(
   const known = publicError(error);
   if (known) return { status: httpStatusOf(known.kind), message: known.message };
   logger.error('a page failed', { method, path, error });
-  return { status: 500, message: 'internal error' };
+  return { status: 500, message: t`internal error` };
 }
 
 export async function answerError(

@@ -3,6 +3,7 @@ import type { Logo, Preferences, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { assetPath } from './assets.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
+import { currentLanguage, t } from './language.ts';
 import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
 
 export interface ShellOptions {
@@ -37,7 +38,7 @@ export function shell(options: ShellOptions): Html {
         <nav class="account" aria-label="Account">
           !${when(company, findLink)}
           !${when(company, ({ id }) => navLink(inboxLink(id, options.counts), active))}
-          !${when(company && isInstanceAdmin(user), () => navLink({ label: 'Instance', path: '/admin/users' }, active))}
+          !${when(company && isInstanceAdmin(user), () => navLink({ label: t`Instance`, path: '/admin/users' }, active))}
           !${navLink({ label: user.name, path: '/profile' }, active)}
           <form method="post" action="/logout" class="inline">
             <button class="quiet small">Sign out</button>
@@ -45,7 +46,7 @@ export function shell(options: ShellOptions): Html {
         </nav>
       </header>
       <div class="frame">
-        !${sideNav(groups, active, company ? company.name : 'Instance')}
+        !${sideNav(groups, active, company ? company.name : t`Instance`)}
         <main id="main" class="!${wide ? 'wide' : 'page'}">
           <div class="heading">
             <div>
@@ -108,7 +109,7 @@ function inboxLink(id: string, counts: Counts = {}): NavItem {
   const path = `/companies/${id}/inbox`;
   const topic = 'issues approvals budget_incident inbox_changed';
   const count = { value: counts.inbox ?? 0, topic, source: `${path}/part/waiting`, pace: 5000 };
-  return { label: 'Inbox', path, count };
+  return { label: t`Inbox`, path, count };
 }
 
 const trailLink = ({ label, path }: NavItem): Html =>
@@ -137,7 +138,7 @@ export function documentPage(
   { theme, density, time_zone }: Preferences = {},
 ): Html {
   return html`<!doctype html>
-    <html lang="en"!${attributes({ 'data-scheme': theme, 'data-density': density, 'data-zone': time_zone })}>
+    <html lang="${currentLanguage()}"!${attributes({ 'data-scheme': theme, 'data-density': density, 'data-zone': time_zone })}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

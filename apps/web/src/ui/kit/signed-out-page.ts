@@ -3,6 +3,7 @@ import { sendToLogin } from '../../http/to-login.ts';
 import { resendForm } from './error-page.ts';
 import { FormValues } from './form-values.ts';
 import { html } from './html.ts';
+import { t } from './language.ts';
 import { readUrlencoded } from './sent-form.ts';
 import { documentPage } from './shell.ts';
 
@@ -39,6 +40,6 @@ async function keepForLater(
   response
     .status(401)
     .type('html')
-    .send(documentPage('Signed out', body, null));
+    .send(documentPage(t`Signed out`, body, null));
   return true;
 }

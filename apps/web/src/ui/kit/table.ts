@@ -1,5 +1,6 @@
 /** Tables by columns: each cell knows its heading, so that rows stand as cards of their own on a phone. */
 import { attributes, each, html, type Html, when } from './html.ts';
+import { say } from './language.ts';
 
 export interface Column<T> {
   label: string;
@@ -9,7 +10,7 @@ export interface Column<T> {
   /** Where the list is sorted by it; `order` where it is already. */
   sort?: { href: string; order: 'ascending' | 'descending' | null };
   /** In the place of the label in the heading. */
-  head?: Html;
+  head?: () => Html;
 }
 
 /**
@@ -22,7 +23,7 @@ export function table<T>(
   rows: readonly T[],
   { narrow = false, row: rowAttributes }: { narrow?: boolean; row?: (row: T) => Html } = {},
 ): Html {
-  return html`<table !${attributes({ class: narrow ? null : 'stacks' })} aria-label="${label}">
+  return html`<table !${attributes({ class: narrow ? null : 'stacks' })} aria-label="${say(label)}">
     <thead>
       <tr>
         !${each(columns, heading)}
@@ -42,17 +43,17 @@ export function tableRow<T>(columns: readonly Column<T>[], row: T, attributesOf?
 }
 
 function heading<T>({ label, kind, sort, head }: Column<T>): Html {
-  if (head !== undefined) return html`<th>!${head}</th>`;
+  if (head !== undefined) return html`<th>!${head()}</th>`;
   if (sort !== undefined)
     return html`<th !${attributes({ class: kind ?? null, 'aria-sort': sort.order })}>
-      <a class="sort" href="${sort.href}">${label}</a>
+      <a class="sort" href="${sort.href}">${say(label)}</a>
     </th>`;
-  if (kind === 'acts') return html`<th><span class="sr-only">${label}</span></th>`;
-  return html`<th !${attributes({ class: kind ?? null })}>${label}</th>`;
+  if (kind === 'acts') return html`<th><span class="sr-only">${say(label)}</span></th>`;
+  return html`<th !${attributes({ class: kind ?? null })}>${say(label)}</th>`;
 }
 
 function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
-  const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : label });
+  const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : say(label) });
   return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${content}</div>`)}</td>`;
 }
 
@@ -68,6 +69,6 @@ export function moreLink(path: string, cursor: string | null, label: string): Ht
   if (cursor === null) return '';
   const mark = path.includes('?') ? '&' : '?';
   return html`<p class="more">
-    <a href="${`${path}${mark}cursor=${encodeURIComponent(cursor)}`}">${label}</a>
+    <a href="${`${path}${mark}cursor=${encodeURIComponent(cursor)}`}">${say(label)}</a>
   </p>`;
 }

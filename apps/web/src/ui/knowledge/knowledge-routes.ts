@@ -5,20 +5,21 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, input } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const SHOWN = 20;
 
-const label: Record<KnowledgePassage['source_type'], string> = {
+const label: Record<KnowledgePassage['source_type'], string> = texts({
   note: 'note',
   finding: 'finding',
   document: 'document',
   attachment: 'file',
   issue: 'closed issue',
   agent_file: 'file of an agent',
-};
+});
 
 async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
   const { tx, company_id, query } = context;
@@ -32,7 +33,7 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
     </form>
     !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`No passage fits that. Other words may help.`)}
     !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Passages are found by their words alone until embeddings are computed again: ${error}.</p>`)}`;
-  return companyPage(context, { title: 'Search', active: path, body });
+  return companyPage(context, { title: t`Search`, active: path, body });
 }
 
 function result({ source_type, title, text, url }: KnowledgePassage): Html {

@@ -2,6 +2,7 @@ import { mcpServerEndpoints } from '@acp/contract';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { notice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -16,11 +17,11 @@ export const serversPath = (company_id: string): string => `/companies/${company
 export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
   roleIn(user, company_id) === 'admin';
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   added: 'The server is there. Its tools are listed within seconds.',
   saved: 'Saved.',
   deleted: 'The server is deleted.',
-};
+});
 
 /** One of the pages below "Connect". Without the flag there are none, on pages as in the API. */
 export async function connectPage(
@@ -35,8 +36,8 @@ export async function connectPage(
   context.services.instance.requireFeature(mcpServerEndpoints.list);
   const { company_id, query } = context;
   const pages = [
-    { label: 'Clients', path: connectPath(company_id) },
-    ...(isAdmin(context) ? [{ label: 'MCP servers', path: serversPath(company_id) }] : []),
+    { label: t`Clients`, path: connectPath(company_id) },
+    ...(isAdmin(context) ? [{ label: t`MCP servers`, path: serversPath(company_id) }] : []),
   ];
   return companyPage(context, {
     title,

@@ -4,6 +4,7 @@ import { requireCompany } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, select, shownOnce, textarea } from '../kit/parts.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { roleChoices } from '../access/access-frame.ts';
@@ -49,7 +50,7 @@ async function clientsPage(
           <pre class="copy" tabindex="0" aria-label="${title}">${text}</pre>
         </section>`,
     )}`;
-  return connectPage(context, { title: 'Connect', tab, body });
+  return connectPage(context, { title: t`Connect`, tab, body });
 }
 
 /** By the page's script, with the key alone, as any client does it: without script there is no form. */

@@ -2,6 +2,7 @@ import type { McpCommandOffer, McpServer, McpServerTool } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, select, textarea } from '../kit/parts.ts';
 
 const fields = ['name', 'url', 'headers', 'command', 'env', 'timeout_seconds', 'refresh_interval_seconds'];
@@ -22,7 +23,7 @@ interface ServerForm {
 
 /** For a new server and for one that exists, reached by HTTP. */
 export const serverForm = (about: ServerForm): Html =>
-  formOf(about, 'New server', '', ({ value, errors, server }) => [
+  formOf(about, t`New server`, '', ({ value, errors, server }) => [
     input({
       name: 'url',
       label: 'URL',
@@ -51,7 +52,7 @@ export function programForm(about: ServerForm, offers: readonly McpCommandOffer[
     label: description === null ? name : `${name}: ${description}`,
   }));
   const variables = [...new Set(offers.flatMap(({ env }) => env))];
-  return formOf(about, 'New program', 'program-', ({ value, errors, server }) => [
+  return formOf(about, t`New program`, 'program-', ({ value, errors, server }) => [
     select({
       name: 'command',
       label: 'Program',
@@ -90,7 +91,7 @@ function formOf(
   const value: Filled['value'] = (name, known) => form?.text(name) ?? String(known ?? '');
   const [short, long] = place({ value, errors, server });
   return html`<form class="card" method="post" action="${path}">
-    <h2>${server ? 'Server' : title}</h2>
+    <h2>${server ? t`Server` : title}</h2>
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'name', id: `${prefix}name`, label: 'Name', required: true, value: value('name', server?.name), hint: 'Its tools are called name__tool: small letters, digits, hyphens', error: errors.of('name') })}
@@ -101,7 +102,7 @@ function formOf(
       !${input({ name: 'timeout_seconds', id: `${prefix}timeout_seconds`, label: 'Seconds for a call', type: 'number', min: 1, value: value('timeout_seconds', server?.timeout_seconds ?? 30), error: errors.of('timeout_seconds') })}
       !${input({ name: 'refresh_interval_seconds', id: `${prefix}refresh_interval_seconds`, label: 'Seconds between listings', type: 'number', min: 60, value: value('refresh_interval_seconds', server?.refresh_interval_seconds ?? 900), error: errors.of('refresh_interval_seconds') })}
     </div>
-    <button>${server ? 'Save' : 'Add'}</button>
+    <button>${server ? t`Save` : t`Add`}</button>
   </form>`;
 }
 

@@ -1,6 +1,7 @@
 import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
 import { count, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
@@ -10,7 +11,8 @@ export const serverColumns: Column<McpServer>[] = [
   { label: 'Server', cell: ({ id, name }) => html`<a href="/mcp-servers/${id}">${name}</a>` },
   {
     label: 'Address',
-    cell: ({ url, command }) => html`<code>${url === null ? `program ${command}` : new URL(url).host}</code>`,
+    cell: ({ url, command }) =>
+      html`<code>${url === null ? t`program ${command ?? ''}` : new URL(url).host}</code>`,
   },
   { label: 'State', cell: stateOf },
   { label: 'Tools', kind: 'number', cell: ({ tool_count }) => html`${count(tool_count)}` },
@@ -42,9 +44,9 @@ export function healthPart(server: McpServer): Html {
       <dt>Listed</dt>
       <dd>!${last_listed_at === null ? html`never` : timeAgo(last_listed_at)}</dd>
       <dt>Calls itself</dt>
-      <dd>${server_info ?? 'nothing yet'}</dd>
+      <dd>${server_info ?? t`nothing yet`}</dd>
       <dt>Protocol</dt>
-      <dd>${protocol_version ?? 'not agreed on yet'}</dd>
+      <dd>${protocol_version ?? t`not agreed on yet`}</dd>
       <dt>Calls</dt>
       <dd>${count(server.call_count)}, of which ${count(server.failed_call_count)} failed</dd>
     </dl>
@@ -108,6 +110,6 @@ export function deletePart({ id, name }: McpServer): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>For good, with the record of its calls.</p>
-    !${postButton(`/mcp-servers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the server ${name}?` })}
+    !${postButton(`/mcp-servers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the server ${name}?` })}
   </section>`;
 }

@@ -10,6 +10,7 @@ import {
 import { invalid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -47,7 +48,7 @@ async function serversPage(
   const blank = { path, server: null, error: null, form: null };
   const sent = { ...blank, error, form };
   const body = html`!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
-  return connectPage(context, { title: 'MCP servers', tab: path, body });
+  return connectPage(context, { title: t`MCP servers`, tab: path, body });
 }
 
 async function serverPage(
@@ -73,7 +74,7 @@ async function serverPage(
   return connectPage(context, {
     title: server.name,
     tab: path,
-    trail: { label: 'MCP servers', path },
+    trail: { label: t`MCP servers`, path },
     body: html`!${healthPart(server)}!${ownForm}!${toolsForm(server, tools)}!${agentsForm(server, agents)}!${tryForm(server, tools, tried)}
       <section class="card">
         <h2>Calls</h2>
@@ -89,7 +90,7 @@ async function refused(context: ServerContext, error: string): Promise<Html> {
   const path = serversPath(context.company_id);
   const body = html`!${formError(error)}
     <p><a href="/mcp-servers/${id}">Back to the server</a></p>`;
-  return connectPage(context, { title: name, tab: path, trail: { label: 'MCP servers', path }, body });
+  return connectPage(context, { title: name, tab: path, trail: { label: t`MCP servers`, path }, body });
 }
 
 /** Lines of a name, the mark between and a value. @throws invalid */
@@ -112,7 +113,7 @@ const readServer = (form: FormValues) => ({
   name: form.text('name').trim(),
   ...(form.has('command')
     ? { command: form.text('command'), env: readLines(form, 'env', '=', 'NAME=value') }
-    : { url: form.text('url').trim(), headers: readLines(form, 'headers', ':', 'Name: value') }),
+    : { url: form.text('url').trim(), headers: readLines(form, 'headers', ':', t`Name: value`) }),
   timeout_seconds: form.number('timeout_seconds'),
   refresh_interval_seconds: form.number('refresh_interval_seconds'),
 });

@@ -5,8 +5,19 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
-import { emptyState, formError, input, notice, postButton, select, tabs, textarea } from '../kit/parts.ts';
+import {
+  type Choice,
+  emptyState,
+  formError,
+  input,
+  notice,
+  postButton,
+  select,
+  tabs,
+  textarea,
+} from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
@@ -14,15 +25,15 @@ import { mayWrite, trashCard } from '../kit/write-access.ts';
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byNote = { by: 'note', param: 'noteId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/notes`;
-const kinds = noteKinds.map((value) => ({ value, label: words(value) }));
+const kinds = (): Choice[] => noteKinds.map((value) => ({ value, label: words(value) }));
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The note is written.',
   changed: 'Saved.',
   archived: 'The note is archived: lists and agents leave it out.',
   unarchived: 'The note is back.',
   deleted: 'The note is in the trash.',
-};
+});
 
 const tagsOf = (tags: readonly string[]): Html =>
   each(tags, (tag) => html`<span class="label">${tag}</span> `);
@@ -61,12 +72,12 @@ async function notesPage(
     <button class="quiet">Search</button>
   </form>`;
   const views = [
-    { label: 'Current', path },
-    { label: 'Archived', path: `${path}?archived=yes` },
+    { label: t`Current`, path },
+    { label: t`Archived`, path: `${path}?archived=yes` },
   ];
   const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, archived ? `${path}?archived=yes` : path)}
-  !${search}!${list}!${when(mayWrite(context), () => noteForm(path, 'New note', error, form, null))}`;
-  return companyPage(context, { title: 'Notes', active: path, body });
+  !${search}!${list}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
+  return companyPage(context, { title: t`Notes`, active: path, body });
 }
 
 /** For a new note and for one that is there. */
@@ -84,7 +95,7 @@ function noteForm(
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'title', label: 'Title', required: true, value: typed('title', note?.title ?? ''), error: errors.of('title') })}
-      !${select({ name: 'kind', label: 'Kind', value: typed('kind', note?.kind ?? 'note'), choices: kinds, error: errors.of('kind') })}
+      !${select({ name: 'kind', label: 'Kind', value: typed('kind', note?.kind ?? 'note'), choices: kinds(), error: errors.of('kind') })}
       !${input({ name: 'tags', label: 'Tags', value: typed('tags', note?.tags.join(', ') ?? ''), hint: 'Separated by commas', error: errors.of('tags') })}
     </div>
     !${textarea({ name: 'body_markdown', label: 'Text', rows: 10, value: typed('body_markdown', note?.body_markdown ?? ''), hint: 'Markdown', error: errors.of('body_markdown') })}
@@ -127,12 +138,12 @@ async function notePage(
     !${when(
       mayWrite(context),
       () =>
-        html`!${noteForm(here, 'Edit', error, form, note)}!${trashCard(`${here}/delete`, note.title, 'An admin can bring it back from the trash for a while.')}`,
+        html`!${noteForm(here, t`Edit`, error, form, note)}!${trashCard(`${here}/delete`, note.title, t`An admin can bring it back from the trash for a while.`)}`,
     )}`;
   return companyPage(context, {
     title: note.title,
     active: path,
-    trail: [{ label: 'Notes', path }],
+    trail: [{ label: t`Notes`, path }],
     actions: mayWrite(context) ? shelve : '',
     body,
   });

@@ -10,6 +10,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, input, status, textarea } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -53,7 +54,7 @@ async function pluginsPage(
   const body = html`!${doneNotice(context)}
     <div data-live="plugins" data-source="${path}/part/list">!${await listPart(context)}</div>
     !${when(isAdmin(context), forAdmins)}`;
-  return companyPage(context, { title: 'Plugins', active: path, body });
+  return companyPage(context, { title: t`Plugins`, active: path, body });
 }
 
 const fields = ['name', 'slug', 'description', 'version', 'binary_path', 'binary_hash', 'config'];
@@ -66,13 +67,13 @@ function createForm(path: string, error: string | null, form: FormValues | null)
     <h2>New plugin</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${field('name', 'Name', { required: true })}
-      !${field('slug', 'Slug', { required: true, hint: 'Small letters, digits, hyphens' })}
-      !${field('version', 'Version')}
+      !${field('name', t`Name`, { required: true })}
+      !${field('slug', t`Slug`, { required: true, hint: 'Small letters, digits, hyphens' })}
+      !${field('version', t`Version`)}
     </div>
-    !${field('description', 'Description')}
+    !${field('description', t`Description`)}
     <div class="row">
-      !${field('binary_path', 'Binary', { hint: 'Path of the file on the schedulers’ machine: /opt/plugins/github' })}
+      !${field('binary_path', t`Binary`, { hint: 'Path of the file on the schedulers’ machine: /opt/plugins/github' })}
       !${field('binary_hash', 'SHA-256', { hint: 'As its author published it: another file is then not allowed' })}
     </div>
     !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 4, value: form?.text('config') ?? '', hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}
@@ -115,7 +116,12 @@ async function auditPage(context: CompanyContext): Promise<Html> {
           'Nothing has happened',
           html`Approvals, denied attempts and changes of state are listed here.`,
         );
-  return companyPage(context, { title: 'Audit', active, trail: [{ label: 'Plugins', path: active }], body });
+  return companyPage(context, {
+    title: t`Audit`,
+    active,
+    trail: [{ label: t`Plugins`, path: active }],
+    body,
+  });
 }
 
 const INSTANCE = '/admin/plugins';
@@ -140,7 +146,7 @@ async function instancePage(context: UiContext<'none'>): Promise<Html> {
           !${table('Plugins', all, items)}!${moreLink(INSTANCE, next_cursor, 'Older plugins')}
         </section>`
       : emptyState('No plugin', html`Plugins of all companies are listed here.`);
-  return shell({ title: 'Plugins', user, company: null, active: INSTANCE, body });
+  return shell({ title: t`Plugins`, user, company: null, active: INSTANCE, body });
 }
 
 export const pluginListRoutes: UiRoute[] = [

@@ -2,6 +2,7 @@ import type { PluginEvent, PluginJob, PluginJobRun, PluginWebhook } from '@acp/c
 import { listPluginEvents, listPluginJobs, manifestOf, webhooksOf } from '@acp/core';
 import { duration, timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { page, type UiRoute } from '../kit/ui-routes.ts';
@@ -63,7 +64,7 @@ const jobCard = ({ name, schedule, next_run_at, runs }: PluginJob): Html =>
       <code>${schedule}</code> UTC
       <span class="soft">!${when(next_run_at, (at) => html`next !${timeTo(at)}`)}</span>
     </p>
-    !${runs.length > 0 ? table(`Runs of ${name}`, runColumns, runs) : html`<p class="soft">It has not run yet.</p>`}
+    !${runs.length > 0 ? table(t`Runs of ${name}`, runColumns, runs) : html`<p class="soft">It has not run yet.</p>`}
   </section>`;
 
 const webhookColumns: Column<PluginWebhook>[] = [

@@ -3,6 +3,7 @@ import { presentPlugin } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, notice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -20,7 +21,7 @@ export function requirePlugins({ services }: Pick<UiContext, 'services'>): void 
   services.instance.requireFeature(pluginEndpoints.list);
 }
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The plugin is registered. Nothing of it runs before its binary is allowed.',
   allowed: 'Allowed: that copy of the binary is what runs from now on.',
   banned: 'Banned. It can’t be started.',
@@ -32,7 +33,7 @@ const done: Record<string, string> = {
   disabled: 'Switched off.',
   saved: 'Saved. A running plugin takes it in at its next start.',
   deleted: 'The plugin is deleted.',
-};
+});
 
 export const doneNotice = ({ query }: Pick<UiContext, 'query'>): Html => notice(done[query.done ?? '']);
 
@@ -48,16 +49,16 @@ export async function pluginPage(
   const own = `/plugins/${id}`;
   const active = listPath(context.company_id);
   const pages = [
-    { label: 'Plugin', path: own },
-    { label: 'Tools', path: `${own}/tools` },
-    { label: 'Work', path: `${own}/work` },
-    { label: 'Log', path: `${own}/log` },
-    ...(isAdmin(context) ? [{ label: 'Settings', path: `${own}/settings` }] : []),
+    { label: t`Plugin`, path: own },
+    { label: t`Tools`, path: `${own}/tools` },
+    { label: t`Work`, path: `${own}/work` },
+    { label: t`Log`, path: `${own}/log` },
+    ...(isAdmin(context) ? [{ label: t`Settings`, path: `${own}/settings` }] : []),
   ];
   return companyPage(context, {
     title: name,
     active,
-    trail: [{ label: 'Plugins', path: active }],
+    trail: [{ label: t`Plugins`, path: active }],
     body: html`!${tabs('Plugin', pages, own + tab)}!${formError(error)}!${doneNotice(context)}!${body}`,
   });
 }

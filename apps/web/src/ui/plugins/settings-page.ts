@@ -3,6 +3,7 @@ import { presentPlugin } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, textarea } from '../kit/parts.ts';
 import { type PluginContext, pluginPage } from './plugin-frame.ts';
 import { capabilityMeaning } from './state-parts.ts';
@@ -35,10 +36,10 @@ export async function settingsPage(
   const body = html`<form class="card" method="post" action="${path}">
       <h2>Settings</h2>
       !${formError(errors.general)}
-      <div class="row">!${field('name', 'Name')}!${field('version', 'Version')}</div>
-      !${field('description', 'Description')}
+      <div class="row">!${field('name', t`Name`)}!${field('version', t`Version`)}</div>
+      !${field('description', t`Description`)}
       <div class="row">
-        !${field('binary_path', 'Binary', 'Another file needs an allow of its own')}
+        !${field('binary_path', t`Binary`, 'Another file needs an allow of its own')}
         !${field('binary_hash', 'SHA-256', 'An allow of another file is then refused')}
       </div>
       !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 8, value: form?.text('config') ?? config, hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}
@@ -50,7 +51,7 @@ export async function settingsPage(
     <section class="card danger">
       <h2>Delete</h2>
       <p>For good, with its values, its log and its history. Its process ends.</p>
-      !${postButton(`/plugins/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete ${name}?` })}
+      !${postButton(`/plugins/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${name}?` })}
     </section>`;
   return pluginPage(context, '/settings', body);
 }

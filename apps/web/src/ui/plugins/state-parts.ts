@@ -3,22 +3,23 @@ import type { Plugin, PluginBound, PluginHealth } from '@acp/contract';
 import { boundWords } from '@acp/kernel';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
 /** What each capability lets a plugin do, for whoever is about to allow it. */
-const meanings: Readonly<Record<string, string>> = {
+const meanings: Readonly<Record<string, string>> = texts({
   http_fetch: 'fetch from public addresses, through the service',
   log: 'write into its log',
   kv: 'keep values of its own',
   'issues.read': 'read the issues and comments of the company',
   'issues.comment': 'comment on issues of the company',
   metrics: 'put figures on the metrics page',
-};
+});
 
 export const capabilityMeaning = (capability: string): string =>
   capability.startsWith('secret:')
-    ? `read the secret ${capability.slice('secret:'.length)}`
+    ? t`read the secret ${capability.slice('secret:'.length)}`
     : (meanings[capability] ?? capability);
 
 export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
@@ -110,7 +111,7 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
     <p>${explained[approval_state]}</p>
     <dl class="facts">
       <dt>File</dt>
-      <dd><code>${binary_path ?? 'none yet'}</code></dd>
+      <dd><code>${binary_path ?? t`none yet`}</code></dd>
       !${when(
         binary_hash,
         (hash) =>
@@ -132,21 +133,21 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
   </section>`;
 }
 
-const explained: Record<Plugin['approval_state'], string> = {
+const explained: Record<Plugin['approval_state'], string> = texts({
   pending: 'Nothing of it runs. An allow takes a copy of the file, and only that copy is ever run.',
   allowed:
     'The copy with this SHA-256 is what runs. Another file at the same place is refused at the next start.',
   banned: 'It can’t be started.',
-};
+});
 
 function approvalActs({ id, name, approval_state, binary_path }: Plugin): Html {
   const allow = postButton(`/plugins/${id}/allow`, 'Allow', {
     class: '',
-    confirm: `Run ${binary_path ?? name} in this company?`,
+    confirm: t`Run ${binary_path ?? name} in this company?`,
   });
   const ban = postButton(`/plugins/${id}/ban`, 'Ban', {
     class: 'danger',
-    confirm: `Ban ${name}? It ends at once.`,
+    confirm: t`Ban ${name}? It ends at once.`,
   });
   const rescind = postButton(`/plugins/${id}/rescind-ban`, 'Lift the ban');
   return html`<div class="row">
@@ -163,9 +164,9 @@ export function runActs({ id, name, state, approval_state, enabled }: Plugin): H
   const startable = ['installed', 'stopped'].includes(state) && approval_state === 'allowed';
   const restartable = (runs || state === 'errored') && approval_state === 'allowed';
   return html`<div class="row">
-    !${when(startable, () => act('start', 'Start', { class: '' }))}
-    !${when(restartable, () => act('restart', state === 'errored' ? 'Start again' : 'Restart'))}
-    !${when(runs, () => act('stop', 'Stop', { confirm: `Stop ${name}?` }))}
-    !${act('enabled', enabled ? 'Switch off' : 'Switch on', { fields: { enabled: enabled ? '' : 'on' } })}
+    !${when(startable, () => act('start', t`Start`, { class: '' }))}
+    !${when(restartable, () => act('restart', state === 'errored' ? t`Start again` : t`Restart`))}
+    !${when(runs, () => act('stop', t`Stop`, { confirm: t`Stop ${name}?` }))}
+    !${act('enabled', enabled ? t`Switch off` : t`Switch on`, { fields: { enabled: enabled ? '' : 'on' } })}
   </div>`;
 }

@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError } from '../kit/parts.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { byPlugin, isAdmin, type PluginContext, pluginPage } from './plugin-frame.ts';
@@ -60,7 +61,7 @@ function toolCard(tool: PluginTool, index: number, context: PluginContext, tried
 
 function shown(result: unknown): string {
   const text = typeof result === 'string' ? result : JSON.stringify(result, null, 2);
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} more characters` : text;
+  return text.length > SHOWN ? t`${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} more characters` : text;
 }
 
 const toolOf = ({ params, subject }: PluginContext): PluginTool => {

@@ -2,6 +2,7 @@
 import { bundleLists, type ImportedCompany } from '@acp/contract';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { table } from '../kit/table.ts';
 
 /** Of a merge of thousands the first ones are enough to see what it is. */
@@ -9,8 +10,8 @@ const MOST_SHOWN = 100;
 
 export function importOutcome({ created, skipped, warnings }: ImportedCompany, preview: boolean): Html {
   const made = bundleLists.filter((list) => created[list] > 0);
-  return html`<section class="card" aria-label="${preview ? 'Preview' : 'Result'}">
-    <h2>${preview ? 'This would be made' : 'This was made'}</h2>
+  return html`<section class="card" aria-label="${preview ? t`Preview` : t`Result`}">
+    <h2>${preview ? t`This would be made` : t`This was made`}</h2>
     !${when(preview, () => html`<p>Nothing is changed yet.</p>`)}
     !${
       made.length === 0

@@ -4,6 +4,7 @@ import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { companiesPage } from '../companies/company-routes.ts';
 import { portabilityBody, type PortabilityView } from './portability-pages.ts';
@@ -18,9 +19,9 @@ async function portabilityPage(
   const templates = await listTemplates(services.portability.templates);
   const settings = `/companies/${company_id}/settings`;
   return companyPage(context, {
-    title: 'Export and import',
+    title: t`Export and import`,
     active: settings,
-    trail: [{ label: 'Settings', path: settings }],
+    trail: [{ label: t`Settings`, path: settings }],
     body: portabilityBody({ company_id, templates, outcome, error }),
   });
 }

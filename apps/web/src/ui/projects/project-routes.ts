@@ -4,7 +4,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { html, type Html, t, texts, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, notice, status } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -20,12 +20,12 @@ const listPath = (company_id: string): string => `/companies/${company_id}/proje
 const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>): string =>
   `/companies/${company_id}/board?project=${id}`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The project is there: give it issues.',
   changed: 'Saved.',
   deleted: 'The project is in the trash.',
   unhooked: 'The webhook is gone.',
-};
+});
 
 const columns: Column<Project>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
@@ -38,7 +38,7 @@ const columns: Column<Project>[] = [
 async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
-  const none = { value: '', label: 'none' };
+  const none = { value: '', label: t`none` };
   return {
     goals: [none, ...goals.map(({ id, title }) => ({ value: id, label: title }))],
     agents: [none, ...agentChoices(agents, lead_agent_id)],
@@ -60,10 +60,10 @@ async function projectsPage(
         </div>`
       : emptyState('No project yet', html`A project gathers issues, and tells agents what they belong to.`);
   const fresh = mayWrite(context)
-    ? projectForm(path, 'New project', await choicesOf(context), error, form, null, isAdmin(context))
+    ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`;
-  return companyPage(context, { title: 'Projects', active: path, body });
+  return companyPage(context, { title: t`Projects`, active: path, body });
 }
 
 const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';
@@ -79,7 +79,7 @@ async function projectPage(
   const here = `/projects/${subject.id}`;
   const project = presentProject(subject);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, 'Edit', await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, 'Its issues stay. An admin can bring the project back from the trash for a while.')}`
+    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can bring the project back from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
@@ -93,7 +93,7 @@ async function projectPage(
   return companyPage(context, {
     title: project.name,
     active: path,
-    trail: [{ label: 'Projects', path }],
+    trail: [{ label: t`Projects`, path }],
     actions: html`<a class="button" href="${boardOf(project)}">Its issues</a>`,
     body,
   });

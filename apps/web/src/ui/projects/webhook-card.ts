@@ -1,6 +1,7 @@
 import { type RepositoryWebhook, repositoryWebhookEndpoints as rows } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { postButton, shownOnce } from '../kit/parts.ts';
 
 export interface WebhookView {
@@ -38,8 +39,8 @@ export function webhookCard(project_id: string, { webhook, public_url, secret }:
             <p class="soft small">
               !${
                 webhook.received_at === null
-                  ? 'Nothing has come yet.'
-                  : html`The last that came: ${webhook.last_event ?? 'something'}
+                  ? t`Nothing has come yet.`
+                  : html`The last that came: ${webhook.last_event ?? t`something`}
                     !${timeAgo(webhook.received_at)}`
               }
             </p>

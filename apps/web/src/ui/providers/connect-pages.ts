@@ -2,6 +2,7 @@ import type { Provider, ProviderFamily, ProviderTest } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, notice, select } from '../kit/parts.ts';
 
 interface Vendor {
@@ -45,7 +46,7 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label }));
   const key_hint = stores_keys
-    ? 'Stored encrypted. Of Bedrock the credentials as JSON'
+    ? t`Stored encrypted. Of Bedrock the credentials as JSON`
     : 'Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY; endpoints without a key work';
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
@@ -90,9 +91,9 @@ export function modelPart(
       ? select({ ...common, choices: models.map((id) => ({ value: id, label: id })) })
       : input({ ...common, required: true, hint: 'As the vendor writes it' });
   const said = tested.ok
-    ? notice(`It answered in ${tested.latency_ms} ms with ${tested.model_count ?? 0} models.`)
+    ? notice(t`It answered in ${tested.latency_ms} ms with ${tested.model_count ?? 0} models.`)
     : html`<div class="error form-error" role="alert">
-        <p>${tested.error ?? 'It did not answer.'}</p>
+        <p>${tested.error ?? t`It did not answer.`}</p>
         <p>
           <a href="/providers/${provider.id}/connect">Try again</a>, or mend its address and key
           <a href="/providers/${provider.id}">on its page</a>.

@@ -6,6 +6,7 @@ import { testProvider } from '../../api/providers/test-provider.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { askingPart, connectForm, modelPart, readVendor } from './connect-pages.ts';
 
@@ -20,9 +21,9 @@ function connectPage(
   const list = `/companies/${context.company_id}/providers`;
   const path = `/companies/${context.company_id}/connect-model`;
   return companyPage(context, {
-    title: 'Connect a model',
+    title: t`Connect a model`,
     active: list,
-    trail: [{ label: 'Providers', path: list }],
+    trail: [{ label: t`Providers`, path: list }],
     body: html`<section class="card">
       !${connectForm({ path, stores_keys: context.services.vault.available, error, form })}
     </section>`,
@@ -49,10 +50,10 @@ async function modelPage(
   const list = `/companies/${company_id}/providers`;
   const provider = presentProvider(subject);
   return companyPage(context, {
-    title: `Connect ${provider.name}`,
+    title: t`Connect ${provider.name}`,
     active: list,
     trail: [
-      { label: 'Providers', path: list },
+      { label: t`Providers`, path: list },
       { label: provider.name, path: `/providers/${provider.id}` },
     ],
     // A scheduler asks the provider, which takes as long as that takes: the page is there before.

@@ -3,28 +3,29 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeLeft } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
-const familyNames: Record<Provider['adapter_type'], string> = {
+const familyNames: Record<Provider['adapter_type'], string> = texts({
   family_chat_a: 'chat',
   family_chat_b: 'chat',
   family_search: 'search',
   family_compat: 'an endpoint of your own',
   family_cloud: 'models of a cloud',
-};
+});
 
 export const providerColumns: Column<Provider>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/providers/${id}">${name}</a>` },
   { label: 'Family', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
   { label: 'State', cell: providerState },
-  { label: 'Key', cell: ({ has_api_key }) => html`${has_api_key ? 'stored' : 'none'}` },
+  { label: 'Key', cell: ({ has_api_key }) => html`${has_api_key ? t`stored` : t`none`}` },
   {
     label: 'Model',
     cell: ({ default_model, is_default }) =>
       html`${default_model ?? ''}!${when(is_default, () => html` !${status('default')}`)}`,
   },
-  { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? 'designated' : ''}` },
+  { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? t`designated` : ''}` },
 ];
 
 function providerState({ enabled, paused_until }: Provider): Html {
@@ -54,7 +55,7 @@ export function providerForm(
   const value = (name: 'name' | 'base_url' | 'default_model' | 'embedding_model'): string =>
     form?.text(name) ?? provider?.[name] ?? '';
   const kept = (has: boolean | undefined): string =>
-    has ? 'Empty: what is stored stays' : 'Never shown again';
+    has ? t`Empty: what is stored stays` : t`Never shown again`;
   const families = providerFamilies.map((family) => ({
     value: family,
     label: `${family}: ${familyNames[family]}`,
@@ -66,14 +67,14 @@ export function providerForm(
       !${select({ name: 'adapter_type', label: 'Family', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
       !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the family’s own; an endpoint of your own needs one', error: errors.of('base_url') })}
     </div>
-    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: `${kept(provider?.has_api_key)}. Of a cloud the credentials as JSON`, error: errors.of('api_key') })}
+    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. Of a cloud the credentials as JSON`, error: errors.of('api_key') })}
     !${textarea({ name: 'custom_headers', label: 'Further headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
     !${input({ name: 'default_model', label: 'Model', value: value('default_model'), hint: 'Of agents that name none', error: errors.of('default_model') })}
     !${checkbox({ name: 'is_default', label: 'Agents use it that name no provider', checked: form?.checked('is_default') ?? provider?.is_default ?? false })}
     !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}
     !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.checked('embeddings') ?? provider?.embeddings ?? false })}
     !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.checked('enabled') ?? provider?.enabled ?? true })}
-    <button>${provider ? 'Save' : 'Add'}</button>
+    <button>${provider ? t`Save` : t`Add`}</button>
   </form>`;
 }
 
@@ -81,9 +82,9 @@ export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | 
   const said = ({ ok, model_count, latency_ms, error }: ProviderTest): Html =>
     ok
       ? html`<p class="notice good" role="status">
-          It answered in ${latency_ms} ms${model_count === null ? '' : ` with ${model_count} models`}.
+          It answered in ${latency_ms} ms${model_count === null ? '' : t` with ${model_count} models`}.
         </p>`
-      : html`<p class="error form-error" role="alert">${error ?? 'It did not answer.'}</p>`;
+      : html`<p class="error form-error" role="alert">${error ?? t`It did not answer.`}</p>`;
   return html`<section class="card">
     <h2>Test</h2>
     !${when(pause_reason, (reason) => html`<p class="error">Paused: ${reason}</p>`)}!${when(tested, said)}
@@ -96,6 +97,6 @@ export function deletePart({ id, name }: Provider): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>For good, and only while no agent uses it.</p>
-    !${postButton(`/providers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete ${name}?` })}
+    !${postButton(`/providers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${name}?` })}
   </section>`;
 }

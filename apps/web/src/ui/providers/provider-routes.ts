@@ -3,6 +3,7 @@ import { listProviders, presentProvider } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -14,11 +15,11 @@ type ProviderContext = UiContext<'provider'>;
 
 const listPath = (company_id: string): string => `/companies/${company_id}/providers`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   added: 'The provider is there. Test it, then give it to an agent.',
   saved: 'Saved.',
   deleted: 'The provider is deleted.',
-};
+});
 
 async function providersPage(
   context: UiContext<'company'>,
@@ -40,7 +41,7 @@ async function providersPage(
         );
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${providerForm(path, null, error, form)}`;
   const actions = html`<a class="button" href="/companies/${company_id}/connect-model">Connect a model</a>`;
-  return companyPage(context, { title: 'Providers', active: path, actions, body });
+  return companyPage(context, { title: t`Providers`, active: path, actions, body });
 }
 
 async function providerPage(
@@ -55,7 +56,7 @@ async function providerPage(
   return companyPage(context, {
     title: provider.name,
     active: path,
-    trail: [{ label: 'Providers', path }],
+    trail: [{ label: t`Providers`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${providerForm(`/providers/${provider.id}`, provider, error, form)}
     !${testPart(provider, tested)}!${deletePart(provider)}`,
   });

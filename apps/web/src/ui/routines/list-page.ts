@@ -1,6 +1,7 @@
 import type { Routine } from '@acp/contract';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { avatar, emptyState, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -22,8 +23,8 @@ export function listBody(view: RoutineListView): Html {
   const shelf = `${current}?archived=yes`;
   const here = archived ? shelf : current;
   const views = [
-    { label: 'Current', path: current },
-    { label: 'Archived', path: shelf },
+    { label: t`Current`, path: current },
+    { label: t`Archived`, path: shelf },
   ];
   const list =
     routines.length > 0

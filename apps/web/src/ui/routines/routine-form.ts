@@ -4,6 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { type Choice, formError, input, select, textarea } from '../kit/parts.ts';
 
 /** What the issues of a routine can be tied to. */
@@ -27,11 +28,11 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-export const policyWords: Readonly<Record<Routine['concurrency_policy'], string>> = {
+export const policyWords: Readonly<Record<Routine['concurrency_policy'], string>> = texts({
   coalesce_if_active: 'comment on that issue',
   skip_if_active: 'do nothing',
   always_enqueue: 'make another issue',
-};
+});
 
 /** A form that came back, with what was typed. */
 export interface Refused {
@@ -61,42 +62,43 @@ export function routineForm(
   return html`<form class="card" method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">
-      !${input({ ...field('name', 'Name'), required: true })}
+      !${input({ ...field('name', t`Name`), required: true })}
       !${pick('status', 'State', plain(routineStatuses), 'active')}
     </div>
-    !${textarea({ ...field('description', 'What it is for', 'Markdown, for people; issues do not repeat it'), rows: 3 })}
+    !${textarea({ ...field('description', t`What it is for`, 'Markdown, for people; issues do not repeat it'), rows: 3 })}
     <h2>Its issues</h2>
-    !${input({ ...field('title_template', 'Title', titleHint(routine)), required: routine !== null })}
-    !${textarea({ ...field('body_template', 'Description', bodyHint), rows: 8 })}
+    !${input({ ...field('title_template', t`Title`, titleHint(routine)), required: routine !== null })}
+    !${textarea({ ...field('body_template', t`Description`, bodyHint()), rows: 8 })}
     <div class="row">
-      !${pick('assignee_agent_id', 'Agent', [{ value: '', label: 'nobody' }, ...choices.agents])}
+      !${pick('assignee_agent_id', 'Agent', [{ value: '', label: t`nobody` }, ...choices.agents])}
       !${pick('priority', 'Priority', plain(priorities), 'medium')}
     </div>
     <div class="row">
-      !${pick('project_id', 'Project', [none, ...choices.projects])}
-      !${pick('goal_id', 'Goal', [none, ...choices.goals])}
-      !${pick('concurrency_policy', 'Fired while its last issue is open', policies, 'coalesce_if_active')}
+      !${pick('project_id', 'Project', [none(), ...choices.projects])}
+      !${pick('goal_id', 'Goal', [none(), ...choices.goals])}
+      !${pick('concurrency_policy', 'Fired while its last issue is open', policies(), 'coalesce_if_active')}
     </div>
     <button>Save</button>
   </form>`;
 }
 
-const none: Choice = { value: '', label: 'none' };
+const none = (): Choice => ({ value: '', label: t`none` });
 const plain = (values: readonly string[]): Choice[] =>
   values.map((value) => ({ value, label: words(value) }));
-const policies = concurrencyPolicies.map((value) => ({ value, label: policyWords[value] }));
+const policies = (): Choice[] => concurrencyPolicies.map((value) => ({ value, label: policyWords[value] }));
 
-const bodyHint = 'Markdown. {{payload}}, {{payload.some.path}}, {{now}} and {{routine.name}} are filled in';
+const bodyHint = (): string =>
+  t`Markdown. {{payload}}, {{payload.some.path}}, {{now}} and {{routine.name}} are filled in`;
 const titleHint = (routine: Routine | null): string =>
   routine === null
-    ? 'Filled in like the description. Empty: the name of the routine'
-    : 'Filled in like the description';
+    ? t`Filled in like the description. Empty: the name of the routine`
+    : t`Filled in like the description`;
 
 /** A value that the choices lack must not become another one by being saved. */
 const withCurrent = (choices: readonly Choice[], value: string): readonly Choice[] =>
   choices.some((choice) => choice.value === value)
     ? choices
-    : [...choices, { value, label: 'not in this list' }];
+    : [...choices, { value, label: t`not in this list` }];
 
 /** From the form to the body of `routines.create` and `routines.update`. */
 export const readRoutine = (form: FormValues) => ({

@@ -3,6 +3,7 @@ import type { Routine } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
@@ -49,7 +50,7 @@ export function routineBody(view: RoutineView): Html {
       </div>
       <aside class="card">!${facts(view)}</aside>
     </div>
-    !${when(can_write, () => trashCard(`${here}/delete`, routine.name, 'Its triggers fire no more; the issues that it made stay. An admin can bring the routine back from the trash for a while.'))}`;
+    !${when(can_write, () => trashCard(`${here}/delete`, routine.name, t`Its triggers fire no more; the issues that it made stay. An admin can bring the routine back from the trash for a while.`))}`;
 }
 
 function template({ description, title_template, body_template }: Routine): Html {
@@ -103,7 +104,7 @@ function facts(view: RoutineView): Html {
 const named = (of: Named, none: string): Html =>
   of
     ? html`<a href="${of.path}">${of.name}</a>`
-    : html`<span class="soft">${of === null ? 'gone' : none}</span>`;
+    : html`<span class="soft">${of === null ? t`gone` : none}</span>`;
 
 function acts({ routine, refused }: RoutineView): Html {
   const turn = (state: Routine['status'], label: string): Html =>
@@ -111,8 +112,8 @@ function acts({ routine, refused }: RoutineView): Html {
   const active = routine.status === 'active';
   return html`!${when(active, () => fireForm(routine.id, refused?.at === 'fire' ? refused : null))}
     <div class="buttons">
-      !${active ? turn('paused', 'Pause') : turn('active', 'Activate')}
-      !${when(routine.status !== 'archived', () => turn('archived', 'Archive'))}
+      !${active ? turn('paused', t`Pause`) : turn('active', t`Activate`)}
+      !${when(routine.status !== 'archived', () => turn('archived', t`Archive`))}
     </div>`;
 }
 

@@ -3,6 +3,7 @@ import { listAgents, listGoals, listProjects, listRoutines, listTriggers, presen
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { notice } from '../kit/parts.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -34,7 +35,7 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
     can_write,
   });
   return companyPage(context, {
-    title: 'Routines',
+    title: t`Routines`,
     active: path,
     actions: can_write ? html`<a class="button" href="${path}/new">New routine</a>` : '',
     body: html`!${notice(query.done === 'deleted' ? 'The routine is in the trash.' : null)}!${list}`,
@@ -56,9 +57,9 @@ async function choicesOf({ tx, user, company_id }: UiContext, agent_id = ''): Pr
 async function newPage(context: UiContext<'company'>, refused: Refused | null): Promise<Html> {
   const path = listPath(context.company_id);
   return companyPage(context, {
-    title: 'New routine',
+    title: t`New routine`,
     active: path,
-    trail: [{ label: 'Routines', path }],
+    trail: [{ label: t`Routines`, path }],
     body: routineForm(`${path}/new`, await choicesOf(context), null, refused),
   });
 }
@@ -68,10 +69,10 @@ async function editPage(context: RoutineContext, refused: Refused | null): Promi
   const path = listPath(company_id);
   const here = placeOf(context);
   return companyPage(context, {
-    title: 'Edit',
+    title: t`Edit`,
     active: path,
     trail: [
-      { label: 'Routines', path },
+      { label: t`Routines`, path },
       { label: subject.name, path: here },
     ],
     body: routineForm(

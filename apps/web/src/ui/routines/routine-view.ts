@@ -15,6 +15,7 @@ import { databaseNow, type Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { postButton } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -31,7 +32,7 @@ const TRIGGERS = 200;
 /** What an act came to, beside the routine itself. */
 export type Outcome = Partial<Pick<RoutineView, 'error' | 'secret' | 'refused'>>;
 
-const done: Readonly<Record<string, string>> = {
+const done: Readonly<Record<string, string>> = texts({
   created: 'The routine is there. Give it a schedule or a webhook, or fire it by hand.',
   promoted: 'The issue has become a routine: see when it comes again.',
   changed: 'Saved.',
@@ -43,7 +44,7 @@ const done: Readonly<Record<string, string>> = {
   url: 'The webhook has a new URL; the old one stops at once.',
   signing: 'The webhook is signed as you said.',
   removed: 'The trigger is gone.',
-};
+});
 
 export async function routinePage(context: UiContext, row: RoutineRow, outcome: Outcome = {}): Promise<Html> {
   const { company_id, query } = context;
@@ -55,7 +56,7 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
   return companyPage(context, {
     title: row.name,
     active: path,
-    trail: [{ label: 'Routines', path }],
+    trail: [{ label: t`Routines`, path }],
     actions: can_write ? html`<a class="button quiet" href="/routines/${row.id}/edit">Edit</a> !${fire}` : '',
     body,
   });

@@ -4,6 +4,7 @@ import type { IssueOfRun } from '@acp/core';
 import { cutText } from '@acp/kernel';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -18,12 +19,12 @@ export interface RoutineRunsView {
 /** More of a payload is in the API. */
 const SHOWN_BYTES = 2000;
 
-const sourceWords: Readonly<Record<RoutineRun['source'], string>> = {
+const sourceWords: Readonly<Record<RoutineRun['source'], string>> = texts({
   manual: 'by hand',
   agent: 'an agent',
   schedule: 'schedule',
   webhook: 'webhook',
-};
+});
 
 export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Html {
   if (runs.length === 0)
@@ -64,7 +65,7 @@ function issueLink({ issue_id, status: outcome }: RoutineRun, issues: RoutineRun
   }
   // What lies in the trash reads as null too.
   const hadIssue = outcome === 'enqueued' || outcome === 'coalesced';
-  return html`<span class="soft">${hadIssue ? 'deleted' : 'none'}</span>`;
+  return html`<span class="soft">${hadIssue ? t`deleted` : t`none`}</span>`;
 }
 
 function payloadFold(payload: unknown): Html {

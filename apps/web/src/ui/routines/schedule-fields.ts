@@ -1,17 +1,18 @@
 /** The fields of a schedule, wherever one is made or changed. */
 import type { FieldErrors } from '../kit/field-errors.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { texts } from '../kit/language.ts';
 import { input } from '../kit/parts.ts';
 import { ZONES } from '../kit/zone-list.ts';
 import { SAID_PATH } from './schedule-words.ts';
 
-const usual: readonly [label: string, expression: string][] = [
+const usual: readonly [label: string, expression: string][] = texts([
   ['Every hour', '0 * * * *'],
   ['Every day', '0 9 * * *'],
   ['Weekdays', '0 9 * * 1-5'],
   ['Mondays', '0 9 * * 1'],
   ['Once a month', '0 9 1 * *'],
-];
+]);
 
 interface ScheduleFields {
   /** Tells the fields of several forms of a page apart. */

@@ -2,6 +2,7 @@
 import { type RoutineTrigger, type SigningMode, signingModes } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { formError, input, postButton, select, status } from '../kit/parts.ts';
 import type { Refused } from './routine-form.ts';
 import { scheduleFields } from './schedule-fields.ts';
@@ -29,17 +30,18 @@ export interface TriggerForms {
   refused: (Refused & { at: string }) | null;
 }
 
-const modeWords: Readonly<Record<SigningMode, string>> = {
+const modeWords: Readonly<Record<SigningMode, string>> = texts({
   none: 'not signed',
   hmac: 'signed (hmac)',
   hmac_ts: 'signed, with the time (hmac_ts)',
-};
+});
 
-const calls: Readonly<Record<SigningMode, Html>> = {
-  none: html`Not signed: whoever knows the URL fires it.`,
-  hmac: html`Signed: <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body.`,
-  hmac_ts: html`Signed: <code>X-Service-Timestamp</code> is the time in Unix seconds,
-    <code>X-Service-Signature</code> the hex HMAC-SHA256 of that time, a dot, and the body.`,
+const calls: Readonly<Record<SigningMode, () => Html>> = {
+  none: () => html`Not signed: whoever knows the URL fires it.`,
+  hmac: () => html`Signed: <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body.`,
+  hmac_ts: () =>
+    html`Signed: <code>X-Service-Timestamp</code> is the time in Unix seconds,
+      <code>X-Service-Signature</code> the hex HMAC-SHA256 of that time, a dot, and the body.`,
 };
 
 export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
@@ -49,7 +51,7 @@ export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
   return html`<article class="card" id="trigger-${trigger.id}">
     <div class="comment-head">
       !${status(enabled ? 'on' : 'off')}
-      <strong>${label ?? (kind === 'schedule' ? 'Schedule' : 'Webhook')}</strong>
+      <strong>${label ?? (kind === 'schedule' ? t`Schedule` : t`Webhook`)}</strong>
       <span class="grow"></span>
       !${when(forms.can_write, () => postButton(`${path}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet small', fields: { enabled: enabled ? '' : 'on' } }))}
     </div>
@@ -69,8 +71,8 @@ function webhookFacts({ trigger, url }: TriggerView): Html {
   const { signing_mode, replay_window_sec: window } = trigger;
   return html`!${when(url, (address) => html`<p><span class="soft">POST</span> <code class="address">${address}</code></p>`)}
     <p class="soft small">
-      !${calls[signing_mode]}
-      ${window === 0 ? 'The same body may come again at any time.' : `The same body again within ${window} s is refused.`}
+      !${calls[signing_mode]()}
+      ${window === 0 ? t`The same body may come again at any time.` : t`The same body again within ${window} s is refused.`}
     </p>`;
 }
 
@@ -177,7 +179,7 @@ export function newTriggers(routine_id: string, forms: TriggerForms, first: bool
   };
   const inviting = first && refused === null;
   return html`<div class="card adds">
-    !${add('schedule', 'Add a schedule', scheduleErrors, cron, inviting || schedule !== null)}
-    !${add('webhook', 'Add a webhook', webhookErrors, signature, webhook !== null)}
+    !${add('schedule', t`Add a schedule`, scheduleErrors, cron, inviting || schedule !== null)}
+    !${add('webhook', t`Add a webhook`, webhookErrors, signature, webhook !== null)}
   </div>`;
 }

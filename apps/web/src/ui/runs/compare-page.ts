@@ -2,6 +2,7 @@
 import type { Run } from '@acp/contract';
 import { count, duration, money, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
@@ -14,7 +15,7 @@ export interface Compared {
 
 type Fact = readonly [label: string, of: (run: Run) => Html];
 
-const facts: readonly Fact[] = [
+const facts: readonly Fact[] = texts([
   ['Status', (run) => status(run.status)],
   ['Why', (run) => html`${words(run.wake_reason)}`],
   ['Model', (run) => html`${run.model ?? '–'}`],
@@ -23,7 +24,7 @@ const facts: readonly Fact[] = [
   ['Tokens written', (run) => html`${count(run.output_tokens)}`],
   ['Cost', (run) => money(run.cost_usd)],
   ['Error', (run) => html`${run.error ?? '–'}`],
-];
+]);
 
 export function compareBody({ run, text, before }: Compared): Html {
   if (before === null)

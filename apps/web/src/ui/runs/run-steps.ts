@@ -3,6 +3,7 @@ import type { Run } from '@acp/contract';
 import type { RunStep } from '@acp/core';
 import { duration } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { plural, t } from '../kit/language.ts';
 
 interface Bar {
   label: string;
@@ -27,7 +28,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
     from: ms(run.created_at),
     to: started ?? ended,
     seq: null,
-    said: started === null ? 'for a free slot' : '',
+    said: started === null ? t`for a free slot` : '',
   });
   if (started === null) return bars;
   const turns = steps.filter(({ turn }) => turn > 0);
@@ -40,7 +41,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
     // Without verbs nothing parts the end of the answer from the end of the turn.
     const answered = step.verbs > 0 ? (step.last_output_at ?? last) : last;
     bars.push({
-      label: turns.length === 1 ? 'Answer' : `Turn ${step.turn}`,
+      label: turns.length === 1 ? t`Answer` : t`Turn ${step.turn}`,
       kind: 'model',
       from: step.began_at,
       to: answered,
@@ -54,7 +55,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
         from: answered,
         to: Math.max(answered, last),
         seq: step.seq,
-        said: `${step.verbs}${step.failed_verbs > 0 ? `, ${step.failed_verbs} refused` : ''}`,
+        said: `${step.verbs}${step.failed_verbs > 0 ? t`, ${step.failed_verbs} refused` : ''}`,
       });
   }
   return bars;
@@ -62,9 +63,9 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
 
 function saidOf({ began_at, first_output_at, tools, errors }: RunStep): string {
   const parts = [
-    first_output_at === null ? 'no words' : `first words after ${seconds(first_output_at - began_at)}`,
-    ...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool call' : 'tool calls'}`] : []),
-    ...(errors > 0 ? [`${errors} ${errors === 1 ? 'error' : 'errors'}`] : []),
+    first_output_at === null ? t`no words` : t`first words after ${seconds(first_output_at - began_at)}`,
+    ...(tools > 0 ? [plural(tools, '# tool call', '# tool calls')] : []),
+    ...(errors > 0 ? [plural(errors, '# error', '# errors')] : []),
   ];
   return parts.join(', ');
 }

@@ -1,6 +1,7 @@
 import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { clipped, count, duration, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import type { RunStep } from '@acp/core';
@@ -24,7 +25,7 @@ interface RunsView {
 export function runsBody(view: RunsView): Html {
   const { company_id, runs, agents, agent, status: state, issue, next_cursor } = view;
   const path = `/companies/${company_id}/runs`;
-  const all = { value: '', label: 'all' };
+  const all = { value: '', label: t`all` };
   const filter = new URLSearchParams({
     ...(agent ? { agent } : {}),
     ...(state ? { status: state } : {}),
@@ -97,7 +98,7 @@ function agentColumn(agents: readonly Agent[]): Column<Run> {
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     label: 'Agent',
-    cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? 'an agent'}</a>`,
+    cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? t`an agent`}</a>`,
   };
 }
 
@@ -161,18 +162,18 @@ export function runFacts({
           !${runAdvice(error_category, run)}`,
     )}
     <dl class="facts">
-      !${fact('Agent', agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : 'an agent')}
-      !${run.issue_id ? fact('Issue', html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
-      !${changes && run.issue_id ? fact('Changes', html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
-      !${fact('Why', html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
-      !${fact('Adapter', html`${run.adapter_type} ${run.model ?? ''}`)}
-      !${fact('Created', timeAgo(run.created_at))}
-      !${run.started_at ? fact('Took', html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
-      !${fact('Tokens read', html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
-      !${fact('Tokens written', html`${count(run.output_tokens)}`)} !${fact('Cost', money(run.cost_usd))}
-      !${fact('Transcript', html`<a href="/api/heartbeat-runs/${run.id}/transcript" download>download</a>`)}
-      !${live ? '' : fact('Before', html`<a href="/runs/${run.id}/compare">compare with the last run</a>`)}
-      !${run.retry_of_run_id ? fact('Retry of', html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
+      !${fact(t`Agent`, agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : t`an agent`)}
+      !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
+      !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
+      !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
+      !${fact(t`Adapter`, html`${run.adapter_type} ${run.model ?? ''}`)}
+      !${fact(t`Created`, timeAgo(run.created_at))}
+      !${run.started_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
+      !${fact(t`Tokens read`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
+      !${fact(t`Tokens written`, html`${count(run.output_tokens)}`)} !${fact(t`Cost`, money(run.cost_usd))}
+      !${fact(t`Transcript`, html`<a href="/api/heartbeat-runs/${run.id}/transcript" download>download</a>`)}
+      !${live ? '' : fact(t`Before`, html`<a href="/runs/${run.id}/compare">compare with the last run</a>`)}
+      !${run.retry_of_run_id ? fact(t`Retry of`, html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
     </dl>
     !${when(refused.length > 0, () => refusedHosts(run, refused))}
     !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}

@@ -14,6 +14,7 @@ import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { compareBody } from './compare-page.ts';
 import { runSteps } from './run-steps.ts';
@@ -54,9 +55,9 @@ async function runPage(context: UiContext<'run'>, error: string | null): Promise
   const steps = await listRunSteps(tx, user, subject.id);
   const list = `/companies/${company_id}/runs`;
   return companyPage(context, {
-    title: `Run of ${facts.agent?.name ?? 'an agent'}`,
+    title: t`Run of ${facts.agent?.name ?? t`an agent`}`,
     active: list,
-    trail: [{ label: 'Runs', path: list }],
+    trail: [{ label: t`Runs`, path: list }],
     body: runBody({ ...facts, events, steps, error }),
   });
 }
@@ -67,11 +68,11 @@ async function comparePage({ tx, user, subject, company_id, ...context }: UiCont
   return companyPage(
     { tx, user, subject, company_id, ...context },
     {
-      title: 'Compared with the run before',
+      title: t`Compared with the run before`,
       active: list,
       trail: [
-        { label: 'Runs', path: list },
-        { label: 'Run', path: `/runs/${subject.id}` },
+        { label: t`Runs`, path: list },
+        { label: t`Run`, path: `/runs/${subject.id}` },
       ],
       body: compareBody({
         run: presentRun(subject, user),
@@ -104,7 +105,7 @@ export const runsRoutes: UiRoute[] = [
       issue: filter.issueId ?? '',
       next_cursor,
     });
-    return companyPage(context, { title: 'Runs', active: path, body });
+    return companyPage(context, { title: t`Runs`, active: path, body });
   }),
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),

@@ -3,6 +3,7 @@ import type { Found } from '@acp/contract';
 import { find } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, input, status } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -10,12 +11,12 @@ const byCompany = { scope: { by: 'company', param: 'companyId' }, role: 'viewer'
 
 const LONGEST = 200;
 
-const headings: Record<Found['kind'], string> = {
+const headings: Record<Found['kind'], string> = texts({
   issue: 'Issues',
   agent: 'Agents',
   project: 'Projects',
   run: 'Runs',
-};
+});
 
 const line = ({ title, detail, status: state }: Found): Html =>
   html`<span class="identifier">${detail ?? ''}</span> <span class="grow">${title}</span> !${status(state)}`;
@@ -34,7 +35,7 @@ async function findPage(context: UiContext<'company'>): Promise<Html> {
       emptyState('Nothing found', html`Neither a title nor a text nor a name has “${q.trim()}”.`),
     )}
     !${each([...Map.groupBy(found, ({ kind }) => kind)], ([kind, of]) => section(headings[kind], of))}`;
-  return companyPage(context, { title: 'Find', active: path, body });
+  return companyPage(context, { title: t`Find`, active: path, body });
 }
 
 const section = (title: string, found: readonly Found[]): Html =>
@@ -56,25 +57,25 @@ const options = (found: readonly Found[]): Html =>
   );
 
 /** Each key with what it does; `g` and a letter go somewhere. */
-const keys: readonly [keys: string, does: string][] = [
-  ['Ctrl K, ⌘ K', 'find anything, go anywhere'],
-  ['/', 'to the filter of the page, or the search'],
-  ['c', 'write a new issue'],
-  ['?', 'this page'],
-  ['j, k', 'down and up in a list'],
-  ['x', 'choose the issue of the row'],
-  ['s, p, a', 'change status, priority or assignee of the row'],
-  ['Enter', 'open what has the focus'],
-  ['Arrow keys', 'from card to card on the board'],
-  ['Shift with ← or →', 'move the card to the next column'],
-  ['Ctrl Enter, ⌘ Enter', 'send what is being written'],
-  ['g d', 'to the dashboard'],
-  ['g b', 'to the board'],
-  ['g i', 'to the issues'],
-  ['g a', 'to the agents'],
-  ['g r', 'to the runs'],
-  ['g c', 'to the costs'],
-  ['g n', 'to the inbox'],
+const keys = (): [keys: string, does: string][] => [
+  [t`Ctrl K, ⌘ K`, t`find anything, go anywhere`],
+  ['/', t`to the filter of the page, or the search`],
+  ['c', t`write a new issue`],
+  ['?', t`this page`],
+  ['j, k', t`down and up in a list`],
+  ['x', t`choose the issue of the row`],
+  ['s, p, a', t`change status, priority or assignee of the row`],
+  [t`Enter`, t`open what has the focus`],
+  [t`Arrow keys`, t`from card to card on the board`],
+  [t`Shift with ← or →`, t`move the card to the next column`],
+  [t`Ctrl Enter, ⌘ Enter`, t`send what is being written`],
+  ['g d', t`to the dashboard`],
+  ['g b', t`to the board`],
+  ['g i', t`to the issues`],
+  ['g a', t`to the agents`],
+  ['g r', t`to the runs`],
+  ['g c', t`to the costs`],
+  ['g n', t`to the inbox`],
 ];
 
 const keyLine = ([names, does]: readonly [string, string]): Html =>
@@ -85,7 +86,7 @@ const keyLine = ([names, does]: readonly [string, string]): Html =>
 
 const keysPage = (context: UiContext<'company'>): Promise<Html> =>
   companyPage(context, {
-    title: 'Keys',
+    title: t`Keys`,
     body: html`<div class="card">
       <table aria-label="Keys" class="keys">
         <thead>
@@ -95,7 +96,7 @@ const keysPage = (context: UiContext<'company'>): Promise<Html> =>
           </tr>
         </thead>
         <tbody>
-          !${each(keys, keyLine)}
+          !${each(keys(), keyLine)}
         </tbody>
       </table>
       <p data-script-only>

@@ -5,6 +5,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -18,11 +19,11 @@ const listPath = (company_id: string): string => `/companies/${company_id}/secre
 /** As configurations name it. */
 const placeholder = (name: string): string => `\${secret:${name}}`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The secret is stored.',
   changed: 'Saved.',
   deleted: 'The secret is deleted; what names it fails from now on.',
-};
+});
 
 const columns: Column<Secret>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/secrets/${id}"><code>${name}</code></a>` },
@@ -51,13 +52,14 @@ async function secretsPage(
             agent’s configuration needs it.`,
         );
   const body = html`!${notice(done[query.done ?? ''])}!${list}
-  !${services.vault.available ? newForm(path, error, form) : noKey}`;
-  return companyPage(context, { title: 'Secrets', active: path, body });
+  !${services.vault.available ? newForm(path, error, form) : noKey()}`;
+  return companyPage(context, { title: t`Secrets`, active: path, body });
 }
 
-const noKey = html`<p class="notice">
-  This instance has no SERVICE_ENCRYPTION_KEY, so nothing can be stored. Its operator sets one.
-</p>`;
+const noKey = (): Html =>
+  html`<p class="notice">
+    This instance has no SERVICE_ENCRYPTION_KEY, so nothing can be stored. Its operator sets one.
+  </p>`;
 
 /** What was typed comes back but for the value: no page ever holds one. */
 function newForm(path: string, error: string | null, form: FormValues | null): Html {
@@ -87,7 +89,7 @@ async function secretPage(context: SecretContext, error: string | null = null): 
         hint: 'Empty: the value stays as it is. A new value is a new version, used from the next run on',
         error: errors.of('value'),
       })
-    : noKey;
+    : noKey();
   const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
     <form class="card" method="post" action="/secrets/${subject.id}">
       <dl class="facts">
@@ -107,12 +109,12 @@ async function secretPage(context: SecretContext, error: string | null = null): 
       <p>
         Whatever names <code>${placeholder(subject.name)}</code> fails from then on. A secret has no trash.
       </p>
-      !${postButton(`/secrets/${subject.id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete ${subject.name}?` })}
+      !${postButton(`/secrets/${subject.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${subject.name}?` })}
     </section>`;
   return companyPage(context, {
     title: subject.name,
     active: path,
-    trail: [{ label: 'Secrets', path }],
+    trail: [{ label: t`Secrets`, path }],
     body,
   });
 }

@@ -4,6 +4,7 @@ import { listSecurityEvents } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { emptyState, select } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -13,7 +14,7 @@ const INSTANCE = '/admin/security';
 
 async function instanceLog(context: UiContext<'none'>): Promise<Html> {
   const body = await logOf(context, null, INSTANCE, '/api/instance/security-events/export');
-  return shell({ title: 'Security', user: context.user, company: null, active: INSTANCE, body });
+  return shell({ title: t`Security`, user: context.user, company: null, active: INSTANCE, body });
 }
 
 async function companyLog(context: UiContext<'company'>): Promise<Html> {
@@ -26,7 +27,7 @@ async function companyLog(context: UiContext<'company'>): Promise<Html> {
       agents and integrations: uses from new addresses, keys that end.
     </p>
     !${log}`;
-  return companyPage(context, { title: 'Security', active: settings, body });
+  return companyPage(context, { title: t`Security`, active: settings, body });
 }
 
 /** @param company_id null: the whole instance's. @param download where it can be had as a file */
@@ -40,7 +41,7 @@ async function logOf(
   const filter = kind === undefined ? {} : { kind };
   const { items, next_cursor } = await listSecurityEvents(tx, company_id, { ...pageOf(query), ...filter });
   const choices = [
-    { value: '', label: 'everything' },
+    { value: '', label: t`everything` },
     ...securityEventKinds.map((value) => ({ value, label: kindInWords(value) })),
   ];
   const here = kind === undefined ? path : `${path}?kind=${kind}`;

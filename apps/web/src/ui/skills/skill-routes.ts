@@ -5,6 +5,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { checkbox, emptyState, formError, input, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -15,17 +16,17 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const bySkill = { by: 'skill', param: 'skillId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/skills`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   created: 'The skill is there.',
   changed: 'Saved: agents use the new version from their next run on.',
   deleted: 'The skill is in the trash.',
-};
+});
 
 const columns: Column<Skill>[] = [
   { label: 'Skill', cell: ({ id, name }) => html`<a href="/skills/${id}">${name}</a>` },
   { label: 'Slug', cell: ({ slug }) => html`<code>${slug}</code>` },
   { label: 'What for', cell: ({ description }) => html`<span class="prose">${description}</span>` },
-  { label: 'For', cell: ({ company_wide }) => html`${company_wide ? 'all agents' : 'those that have it'}` },
+  { label: 'For', cell: ({ company_wide }) => html`${company_wide ? t`all agents` : t`those that have it`}` },
   { label: 'State', cell: ({ enabled }) => status(enabled ? 'enabled' : 'disabled') },
   { label: 'Version', kind: 'number', cell: ({ version }) => html`${version}` },
 ];
@@ -66,7 +67,7 @@ async function skillsPage(
     <button>Add</button>
   </form>`;
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${mayWrite(context) ? fresh : ''}`;
-  return companyPage(context, { title: 'Skills', active: path, body });
+  return companyPage(context, { title: t`Skills`, active: path, body });
 }
 
 async function skillPage(
@@ -91,7 +92,7 @@ async function skillPage(
       !${checkbox({ name: 'enabled', label: 'Enabled', checked: skill.enabled })}
       <button>Save</button>
     </form>
-    !${trashCard(`${here}/delete`, skill.name, 'Agents do without it from then on. An admin can bring it back from the trash for a while.')}`;
+    !${trashCard(`${here}/delete`, skill.name, t`Agents do without it from then on. An admin can bring it back from the trash for a while.`)}`;
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
       <p class="soft small">
@@ -102,7 +103,7 @@ async function skillPage(
       !${markdown(skill.body_markdown)}
     </article>
     !${mayWrite(context) ? edit : ''}`;
-  return companyPage(context, { title: skill.name, active: path, trail: [{ label: 'Skills', path }], body });
+  return companyPage(context, { title: skill.name, active: path, trail: [{ label: t`Skills`, path }], body });
 }
 
 export const skillRoutes: UiRoute[] = [

@@ -2,6 +2,7 @@
 import { findApprovalComment, findComment, findRevision } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -27,7 +28,7 @@ export const textRoutes: UiRoute[] = [
   page('/issues/{issueId}/comments/{commentId}', byIssue, async (c) => {
     const { body_markdown: text } = await findComment(c.tx, c.subject, c.params.commentId!);
     const path = `/issues/${c.subject.id}`;
-    return textPage(c, { title: `Comment on ${c.subject.identifier}`, text, path });
+    return textPage(c, { title: t`Comment on ${c.subject.identifier}`, text, path });
   }),
   page('/issues/{issueId}/documents/{key}/revisions/{revisionId}', byIssue, async (c) => {
     const key = c.params.key!;
@@ -40,6 +41,6 @@ export const textRoutes: UiRoute[] = [
   }),
   page('/approvals/{approvalId}/comments/{approvalCommentId}', byApproval, async (c) => {
     const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.approvalCommentId!);
-    return textPage(c, { title: 'Comment', text, path: `/approvals/${c.subject.id}` });
+    return textPage(c, { title: t`Comment`, text, path: `/approvals/${c.subject.id}` });
   }),
 ];

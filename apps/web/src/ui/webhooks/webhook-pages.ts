@@ -3,6 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { formError, input, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
@@ -50,23 +51,23 @@ export function webhookForm(
       !${input({ name: 'events', label: 'Events', required: true, value: value('events'), hint: 'Patterns, with commas between them: issue.*, approval.created, *', error: errors.of('events') })}
       !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is made and shown once', error: errors.of('secret') })}
     </div>
-    <button>${webhook ? 'Save' : 'Add'}</button>
+    <button>${webhook ? t`Save` : t`Add`}</button>
   </form>`;
 }
 
 /** Switching and deleting. */
 export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Html {
   return html`<section class="card">
-      <h2>${enabled ? 'Switch off' : 'Switched off'}</h2>
+      <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
       !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
       <p class="soft">
-        ${enabled ? 'What waits is given up.' : 'Once it is on again it gets what happens from then on.'}
+        ${enabled ? t`What waits is given up.` : t`Once it is on again it gets what happens from then on.`}
       </p>
       !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
     </section>
     <section class="card danger">
       <h2>Delete</h2>
       <p>For good, with its deliveries.</p>
-      !${postButton(`/webhooks/${id}/delete`, 'Delete for good', { class: 'danger', confirm: `Delete the webhook to ${url}?` })}
+      !${postButton(`/webhooks/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
     </section>`;
 }

@@ -4,6 +4,7 @@ import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, shownOnce } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -14,11 +15,11 @@ const byWebhook = { by: 'webhook', param: 'webhookId' } as const;
 
 const listPath = (company_id: string): string => `/companies/${company_id}/webhooks`;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   saved: 'Saved.',
   queued: 'It is sent again.',
   deleted: 'The webhook is deleted.',
-};
+});
 
 async function webhooksPage(
   context: UiContext<'company'>,
@@ -37,7 +38,7 @@ async function webhooksPage(
       : emptyState('No webhook yet', html`Events of the company can be sent to a URL of yours, signed.`);
   const body = html`!${when(secret, (value) => shownOnce('The secret that deliveries are signed with, shown this once:', value))}
   !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
-  return companyPage(context, { title: 'Webhooks', active: path, body });
+  return companyPage(context, { title: t`Webhooks`, active: path, body });
 }
 
 async function webhookPage(
@@ -57,7 +58,7 @@ async function webhookPage(
   return companyPage(context, {
     title: new URL(webhook.url).host,
     active: path,
-    trail: [{ label: 'Webhooks', path }],
+    trail: [{ label: t`Webhooks`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${webhookForm(own, webhook, error, form)}
       <section class="card">
         <h2>Deliveries</h2>
@@ -82,10 +83,10 @@ async function redeliveryFailed(context: UiContext<'webhook_delivery'>, error: s
   const subject = await findWebhook(context.tx, context.subject.webhook_id);
   if (!subject) throw notFound();
   const active = listPath(context.company_id);
-  const trail = [{ label: 'Webhooks', path: active }];
+  const trail = [{ label: t`Webhooks`, path: active }];
   const body = html`!${formError(error)}
     <p><a href="/webhooks/${subject.id}">Back to the webhook</a></p>`;
-  return companyPage(context, { title: 'Not delivered', active, trail, body });
+  return companyPage(context, { title: t`Not delivered`, active, trail, body });
 }
 
 export const webhookRoutes: UiRoute[] = [

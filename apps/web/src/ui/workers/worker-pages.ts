@@ -3,6 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -27,7 +28,7 @@ export interface FleetSaid {
 
 const shownStatuses = ['pending_approval', 'approved', 'draining', 'disabled', 'rejected'] as const;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   approved: 'The worker may work now.',
   rejected: 'The worker is turned away.',
   disabled: 'The worker’s key opens nothing any more; what it had goes to others.',
@@ -36,7 +37,7 @@ const done: Record<string, string> = {
   undrained: 'The worker gets tasks again.',
   saved: 'Saved.',
   deleted: 'The worker and its key are gone.',
-};
+});
 
 export const fleetPath = (only: string | null): string =>
   only === null ? WORKERS : `${WORKERS}?status=${only}`;
@@ -46,7 +47,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
   const isNew = form?.has('new') ?? false;
   const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
   const filters = [null, ...shownStatuses].map((shown) => ({
-    label: shown === null ? 'all' : words(shown),
+    label: shown === null ? t`all` : words(shown),
     path: fleetPath(shown),
   }));
   const source = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
@@ -130,7 +131,7 @@ const columns: Column<AdminWorker>[] = [
 
 function nameCell({ name, version, prompt_version, shared_models: shared }: AdminWorker): Html {
   const served = shared.map(({ provider, models }) => `${provider}: ${models.join(', ')}`).join('; ');
-  const build = [version && `version ${version}`, prompt_version && `contract ${prompt_version}`, served]
+  const build = [version && t`version ${version}`, prompt_version && t`contract ${prompt_version}`, served]
     .filter((text) => text)
     .join(' · ');
   return html`<span class="wraps">${name}</span
@@ -139,7 +140,7 @@ function nameCell({ name, version, prompt_version, shared_models: shared }: Admi
 
 function stateCell({ status: state, online }: AdminWorker): Html {
   const mayWork = state === 'approved' || state === 'draining';
-  const presence = mayWork ? html`<span class="soft small">${online ? 'online' : 'offline'}</span>` : '';
+  const presence = mayWork ? html`<span class="soft small">${online ? t`online` : t`offline`}</span>` : '';
   return html`!${status(state)} !${presence}`;
 }
 
@@ -147,15 +148,15 @@ const moves: Record<WorkerStatus, readonly { act: string; label: string; ask?: (
   {
     pending_approval: [
       { act: 'approve', label: 'Approve' },
-      { act: 'reject', label: 'Reject', ask: (name) => `Turn ${name} away for good?` },
+      { act: 'reject', label: 'Reject', ask: (name) => t`Turn ${name} away for good?` },
     ],
     approved: [
       { act: 'drain', label: 'Drain' },
-      { act: 'disable', label: 'Disable', ask: (name) => `Disable ${name}? What it has goes to others.` },
+      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? What it has goes to others.` },
     ],
     draining: [
       { act: 'undrain', label: 'Undrain' },
-      { act: 'disable', label: 'Disable', ask: (name) => `Disable ${name}? What it has goes to others.` },
+      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? What it has goes to others.` },
     ],
     disabled: [{ act: 'enable', label: 'Enable' }],
     rejected: [],
@@ -174,6 +175,6 @@ function acts({ id, name, tags, status: state }: AdminWorker): Html {
         !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'With commas between them', value: tags.join(', ') })}
         <button class="small">Save</button>
       </form>
-      !${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: `Delete ${name} and its key?` })}
+      !${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: t`Delete ${name} and its key?` })}
     </details>`;
 }

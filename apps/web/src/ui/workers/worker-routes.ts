@@ -2,6 +2,7 @@ import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from 
 import { lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -29,7 +30,7 @@ async function fleetPage(
   // Before the rest is read: what happens from here on reaches the page by its stream.
   const cursor = await lastSequence(context.tx);
   const body = fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
-  return shell({ title: 'Workers', user, company: null, active: WORKERS, cursor, body });
+  return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, body });
 }
 
 /** With commas between them. */

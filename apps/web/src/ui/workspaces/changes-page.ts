@@ -2,6 +2,7 @@
 import type { ReviewComment, Workspace, WorkspaceCommit, WorkspaceDiff, WorkspaceFile } from '@acp/contract';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { plural, t } from '../kit/language.ts';
 import { emptyState, formError, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { actsPart, type ActsView } from './acts.ts';
@@ -77,15 +78,15 @@ export function workspaceState(
     html`<dt>${name}</dt>
       <dd>!${value}</dd>`;
   const isNewer = (workspace.last_run_id ?? '') !== shown;
-  const pushed = pushed_commit === null ? 'no' : pushed_commit === head_commit ? 'all of it' : 'in part';
+  const pushed = pushed_commit === null ? t`no` : pushed_commit === head_commit ? t`all of it` : t`in part`;
   return html`!${when(isNewer, () => html`<p class="notice"><a href="/issues/${workspace.issue_id}/changes">Another run has ended since: show its changes</a></p>`)}
     !${when(error, (text) => html`<p class="error">${text}</p>`)}
     <dl class="facts wide">
-      !${kind === 'repository' ? fact('Branch', html`<code>${branch ?? '–'}</code> from <code>${base_branch ?? '–'}</code>`) : fact('Folder', 'of plain files: the project names no repository')}
-      !${fact('Review', status(workspace.review_state))} !${fact('Check', checkPart(workspace))}
-      !${kind === 'repository' ? fact('Pushed', html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
-      !${when(workspace.has_uncommitted, () => fact('Not committed', 'some of it; a push commits it'))}
-      !${when(workspace.state === 'removed', () => fact('Folder', html`removed !${timeAgo(workspace.removed_at)}`))}
+      !${kind === 'repository' ? fact(t`Branch`, html`<code>${branch ?? '–'}</code> from <code>${base_branch ?? '–'}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
+      !${fact(t`Review`, status(workspace.review_state))} !${fact(t`Check`, checkPart(workspace))}
+      !${kind === 'repository' ? fact(t`Pushed`, html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
+      !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`some of it; a push commits it`))}
+      !${when(workspace.state === 'removed', () => fact(t`Folder`, html`removed !${timeAgo(workspace.removed_at)}`))}
     </dl>
     !${actsPart(workspace, acts)}`;
 }
@@ -104,10 +105,11 @@ function checkPart({ check_status, check_output, checked_at }: Workspace): Html 
 }
 
 function fileWords({ workspace, diffs, path, run_id }: ChangesView): string {
-  if (path !== null) return 'Changes of a file';
-  if (run_id !== null) return diffs.length === 0 ? 'Changed files' : 'Files that the run changed';
+  if (path !== null) return t`Changes of a file`;
+  if (run_id !== null) return diffs.length === 0 ? t`Changed files` : t`Files that the run changed`;
   const { file_count, truncated } = workspace;
-  return `${truncated ? 'More than ' : ''}${count(file_count)} changed ${file_count === 1 ? 'file' : 'files'}`;
+  if (truncated) return t`More than ${count(file_count)} changed files`;
+  return plural(file_count, '# changed file', '# changed files');
 }
 
 function layoutLinks({ split, query }: DiffView, here: string): Html {
@@ -118,7 +120,7 @@ function layoutLinks({ split, query }: DiffView, here: string): Html {
   };
   const link = (label: string, view: string, active: boolean): Html =>
     html`<a href="${address(view)}" !${attributes({ 'aria-current': active ? 'true' : null })}>${label}</a>`;
-  return html`!${link('One column', 'unified', !split)} · !${link('Two columns', 'split', split)}`;
+  return html`!${link(t`One column`, 'unified', !split)} · !${link(t`Two columns`, 'split', split)}`;
 }
 
 function withoutPath(query: string): string {
@@ -137,7 +139,7 @@ const commitColumns: readonly Column<WorkspaceCommit>[] = [
 function commitList(commits: readonly WorkspaceCommit[], total: number): Html {
   const more = total - commits.length;
   return html`<details class="card">
-    <summary>${count(total)} ${total === 1 ? 'commit' : 'commits'}</summary>
+    <summary>${plural(total, '# commit', '# commits')}</summary>
     !${table('Commits', commitColumns, commits)}
     !${when(more > 0, () => html`<p class="soft">and ${count(more)} before them</p>`)}
   </details>`;
@@ -194,8 +196,12 @@ function reviewForm({ workspace, diff, draft }: ChangesView): Html {
   const open = diff.comments.filter(({ status: state }) => state === 'open').length;
   const hint =
     open === 0
-      ? 'Asking for changes wakes the assignee.'
-      : `Asking for changes wakes the assignee, who is told the ${open === 1 ? 'open comment' : `${open} open comments`} on lines.`;
+      ? t`Asking for changes wakes the assignee.`
+      : plural(
+          open,
+          'Asking for changes wakes the assignee, who is told the open comment on lines.',
+          'Asking for changes wakes the assignee, who is told the # open comments on lines.',
+        );
   return html`<form class="card" method="post" action="/issues/${workspace.issue_id}/changes/review">
     <h2>Review</h2>
     !${textarea({ name: 'body_markdown', id: 'review', label: 'What you think of it', rows: 3, value: draft, hint })}
@@ -213,7 +219,7 @@ export function changesCard(workspace: Workspace | null): Html {
   return html`<section class="card" aria-label="Changes">
     <h2><a href="/issues/${issue_id}/changes">Changes</a></h2>
     !${when(error, (text) => html`<p class="error">${text}</p>`)}
-    <p>${count(file_count)} ${file_count === 1 ? 'file' : 'files'} !${changedLines(additions, deletions)}</p>
+    <p>${plural(file_count, '# file', '# files')} !${changedLines(additions, deletions)}</p>
     !${when(branch, (name) => html`<p class="small"><code class="address">${name}</code></p>`)}
     <p class="labels">
       !${when(review_state !== 'none', () => html`<span class="small">review</span> !${status(review_state)}`)}

@@ -14,6 +14,7 @@ import { isUuid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { issueTabs } from '../issues/issue-tabs.ts';
@@ -27,10 +28,10 @@ type IssueContext = UiContext<'issue'>;
 const MOST_FILES = 200;
 const MOST_COMMITS = 50;
 
-const done: Record<string, string> = {
+const done: Record<string, string> = texts({
   approve: 'It is approved.',
   request_changes: 'The assignee is asked for changes.',
-};
+});
 
 interface Wanted {
   run_id: string | null;
@@ -106,7 +107,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
       query: queryOf(wanted),
       comments: [...(open?.items ?? []), ...(resolved?.items ?? [])],
       nameOf: ({ author_agent_id: id, author_user_name }) =>
-        id === null ? (author_user_name ?? 'somebody') : (names.get(id) ?? 'an agent'),
+        id === null ? (author_user_name ?? 'somebody') : (names.get(id) ?? t`an agent`),
       can_write: mayWrite(context),
       frozen: run_id !== null,
     },
@@ -124,10 +125,10 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
 async function changesPage(context: IssueContext, failure: Failure = {}): Promise<Html> {
   const { subject, company_id } = context;
   const view = await loadView(context, failure);
-  const board = { label: 'Board', path: `/companies/${company_id}/board` };
+  const board = { label: t`Board`, path: `/companies/${company_id}/board` };
   const here = `/issues/${subject.id}/changes`;
   return companyPage(context, {
-    title: `Changes of ${subject.identifier}`,
+    title: t`Changes of ${subject.identifier}`,
     active: board.path,
     trail: [board, { label: subject.identifier, path: `/issues/${subject.id}` }],
     body: html`!${issueTabs(subject.id, here, true)}!${view === undefined ? nothingYet() : changesBody(view)}`,

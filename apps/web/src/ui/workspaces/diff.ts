@@ -2,6 +2,7 @@
 import type { ReviewComment, WorkspaceDiff } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { input, postButton, select, textarea } from '../kit/parts.ts';
 import { DiffColours, type LineHtml } from './diff-colours.ts';
@@ -63,9 +64,9 @@ function fileCard(
   const { placed, outdated } = placeComments(lines, comments);
   const alone = fileAddress(view.issue_id, path, view.query);
   const empty = binary
-    ? 'A binary file.'
+    ? t`A binary file.`
     : patch === null
-      ? 'Nothing in it has changed that could be shown.'
+      ? t`Nothing in it has changed that could be shown.`
       : null;
   return html`<section class="card diff-file" id="${anchorOf(file)}" aria-label="${path}">
     <h3>
@@ -198,7 +199,7 @@ export function remark(comment: ReviewComment, view: DiffView, state?: string): 
       !${when(state, (text) => html`<span class="soft small">${text}: line ${line}${side === 'old' ? ' before' : ''}</span>`)}
       !${when(!open, () => html`<span class="soft small">resolved</span>`)}
       <span class="grow"></span>
-      !${when(view.can_write, () => html`!${act(open ? 'resolve' : 'reopen', open ? 'Resolve' : 'Open again')}!${act('delete', 'Delete')}`)}
+      !${when(view.can_write, () => html`!${act(open ? 'resolve' : 'reopen', open ? t`Resolve` : t`Open again`)}!${act('delete', t`Delete`)}`)}
     </p>
     !${when(state === undefined ? null : line_text, (text) => html`<pre class="wrapped soft small">${text}</pre>`)}
     !${
@@ -227,8 +228,8 @@ function remarkForm(file: WorkspaceDiff, { issue_id, query }: DiffView): Html {
           label: 'Of the file',
           value: 'new',
           choices: [
-            { value: 'new', label: 'as it is now' },
-            { value: 'old', label: 'as it was' },
+            { value: 'new', label: t`as it is now` },
+            { value: 'old', label: t`as it was` },
           ],
         })}
       </div>

@@ -1,0 +1,96 @@
+/** A language: what its file says of the texts in the code, and its templates, made once each. */
+import type { Chunk, Message } from './template-texts.ts';
+import { cutTemplate } from './template-texts.ts';
+
+/** A template in a language: what the tag is called with, and which values in which order. */
+export interface SpokenTemplate {
+  literals: { raw: readonly string[] };
+  order: readonly number[];
+}
+
+/** Where a language has no word for something, it is said in English. */
+export class Catalogue {
+  readonly language: string;
+  readonly #texts: ReadonlyMap<string, readonly string[]>;
+  readonly #categories: readonly string[];
+  readonly #rules: Intl.PluralRules;
+  /** A template is one array for as long as its module is loaded. */
+  readonly #templates = new WeakMap<TemplateStringsArray, SpokenTemplate>();
+
+  /** @param texts by `keyOf`; several forms where it is counted */
+  constructor(language: string, texts: ReadonlyMap<string, readonly string[]>) {
+    this.language = language;
+    this.#texts = texts;
+    this.#rules = new Intl.PluralRules(language);
+    const known = new Set(this.#rules.resolvedOptions().pluralCategories);
+    this.#categories = ['zero', 'one', 'two', 'few', 'many', 'other'].filter((name) =>
+      known.has(name as never),
+    );
+  }
+
+  find(text: string, context = ''): string {
+    return this.#texts.get(keyOf(text, context))?.[0] ?? text;
+  }
+
+  /** The forms stand in the order of the language's categories; a file with fewer says the rest by its last. */
+  findPlural(one: string, other: string, number: number): string {
+    const forms = this.#texts.get(keyOf(one, ''));
+    if (!forms) return number === 1 ? one : other;
+    const at = this.#categories.indexOf(this.#rules.select(number));
+    return forms[Math.min(at, forms.length - 1)]!;
+  }
+
+  template(strings: TemplateStringsArray): SpokenTemplate {
+    let made = this.#templates.get(strings);
+    if (made === undefined) {
+      made = this.#make(cutTemplate(strings.raw));
+      this.#templates.set(strings, made);
+    }
+    return made;
+  }
+
+  #make(chunks: readonly Chunk[]): SpokenTemplate {
+    const raw: string[] = [];
+    const order: number[] = [];
+    let literal = '';
+    for (const part of this.#flat(chunks)) {
+      if (typeof part === 'string') literal += part;
+      else {
+        // The tag takes a `!` at the end for a sign of its own: one of the text is written otherwise.
+        raw.push(part.raw ? `${literal}!` : literal.replace(/!$/, '&#33;'));
+        order.push(part.value);
+        literal = '';
+      }
+    }
+    return { literals: { raw: [...raw, literal] }, order };
+  }
+
+  #flat(chunks: readonly Chunk[]): (string | { value: number; raw: boolean })[] {
+    return chunks.flatMap((chunk) =>
+      typeof chunk === 'object' && 'message' in chunk ? this.#spoken(chunk) : [chunk],
+    );
+  }
+
+  #spoken(message: Message): (string | { value: number; raw: boolean })[] {
+    const { values, tags, in_attribute } = message;
+    return this.find(message.message)
+      .split(PLACES)
+      .flatMap((part) => {
+        const [, value, open, close, single] = PLACE.exec(part) ?? [];
+        if (value !== undefined) return values[Number(value)] ?? [];
+        if (open !== undefined && !in_attribute) return this.#flat(tags[Number(open)]?.open ?? []);
+        if (close !== undefined && !in_attribute) return tags[Number(close)]?.close ?? [];
+        if (single !== undefined && !in_attribute) return this.#flat(tags[Number(single)]?.open ?? []);
+        return escaped(part);
+      });
+  }
+}
+
+const PLACES = /(\{\d+\}|<\/?\d+\/?>)/;
+const PLACE = /^(?:\{(\d+)\}|<(\d+)>|<\/(\d+)>|<(\d+)\/>)$/;
+
+/** A translation is text: what looks like HTML in it is shown as it is. */
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)!};`);
+
+export const keyOf = (text: string, context: string): string =>
+  context === '' ? text : `${context}\u{4}${text}`;

@@ -1,0 +1,88 @@
+/**
+ * The language in which a page is made. English stands in the code; other languages are files of `apps/web/languages`,
+ * which translators write (docs/translating.md). The language goes along with the request: templates take their static
+ * text from its catalogue by themselves (html.ts), text outside of templates is said by `t`, `plural` and `say`.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Catalogue } from './catalogue.ts';
+
+/** Null: English. */
+const spoken = new AsyncLocalStorage<Catalogue | null>();
+
+export function inLanguage<T>(catalogue: Catalogue | null, work: () => T): T {
+  return spoken.run(catalogue, work);
+}
+
+export const currentCatalogue = (): Catalogue | null => spoken.getStore() ?? null;
+
+/** Of the page: `en`, `de`. */
+export const currentLanguage = (): string => currentCatalogue()?.language ?? 'en';
+
+/** How numbers, dates and money are written. */
+export const currentLocale = (): string => currentCatalogue()?.language ?? 'en-US';
+
+type Said = string | number;
+
+/** Text outside of a template. Its values are never translated. */
+export function t(strings: TemplateStringsArray, ...values: readonly Said[]): string {
+  const catalogue = currentCatalogue();
+  if (catalogue === null) return String.raw({ raw: strings }, ...values);
+  return filled(catalogue.find(messageOf(strings)), values);
+}
+
+const messages = new WeakMap<TemplateStringsArray, string>();
+
+function messageOf(strings: TemplateStringsArray): string {
+  let message = messages.get(strings);
+  if (message === undefined) {
+    message = strings.map((literal, at) => (at === 0 ? literal : `{${at - 1}}${literal}`)).join('');
+    messages.set(strings, message);
+  }
+  return message;
+}
+
+const filled = (message: string, values: readonly Said[]): string =>
+  message.replace(/\{(\d+)\}/g, (whole, at: string) => String(values[Number(at)] ?? whole));
+
+/** `1 run`, `12 runs`: `#` is the number, and `{0}` the first of the values behind. */
+export function plural(number: number, one: string, other: string, ...values: readonly Said[]): string {
+  const catalogue = currentCatalogue();
+  const form = catalogue ? catalogue.findPlural(one, other, number) : number === 1 ? one : other;
+  return filled(form.replace('#', number.toLocaleString(currentLocale())), values);
+}
+
+/** Of a text that stands elsewhere, where the kit says it: `label: '…'` of a field or a column. */
+export function say(text: string): string {
+  return currentCatalogue()?.find(text) ?? text;
+}
+
+/** Constants that people read, such as names by a value: each is said in the language of whoever reads it there. */
+export function texts<T extends object>(constants: T): T {
+  const read: object = Array.isArray(constants) ? [] : (Object.create(null) as object);
+  for (const [name, value] of Object.entries(constants) as [string, unknown][])
+    Object.defineProperty(read, name, {
+      enumerable: true,
+      get: () => (typeof value === 'string' ? say(value) : isNested(value) ? nested(value) : value),
+    });
+  return read as T;
+}
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Made once. */
+const made = new WeakMap<object, object>();
+
+function nested(value: object): object {
+  let read = made.get(value);
+  if (read === undefined) {
+    read = texts(value);
+    made.set(value, read);
+  }
+  return read;
+}
+
+/** Of a value that the code knows by an English word: `in_progress`. */
+export function sayValue(value: string): string {
+  const word = value.replaceAll('_', ' ');
+  return currentCatalogue()?.find(word, 'value') ?? word;
+}

@@ -1,0 +1,69 @@
+/** The languages that there are: English, and a file each in `apps/web/languages`. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { UserActor } from '@acp/contract';
+import type { Request, RequestHandler, Response } from 'express';
+import PO from 'pofile';
+import { Catalogue, keyOf } from './catalogue.ts';
+import { currentLanguage, inLanguage } from './language.ts';
+
+const folder = resolve(import.meta.dirname, '../../../languages');
+
+/** As tags: `en`, `de`, `pt-BR`. */
+export const languages: readonly string[] = [
+  'en',
+  ...readdirSync(folder)
+    .filter((name) => name.endsWith('.po'))
+    .map((name) => name.slice(0, -'.po'.length))
+    .toSorted(),
+];
+
+const read = new Map<string, Catalogue>();
+
+/** Null for English, and for what there is no file of. Read when somebody first wants it. */
+export function catalogueOf(language: string): Catalogue | null {
+  if (language === 'en' || !languages.includes(language)) return null;
+  let catalogue = read.get(language);
+  if (!catalogue) {
+    catalogue = parseCatalogue(language, readFileSync(join(folder, `${language}.po`), 'utf8'));
+    read.set(language, catalogue);
+  }
+  return catalogue;
+}
+
+/** What is not translated yet, or not surely any more, is left out. */
+export function parseCatalogue(language: string, file: string): Catalogue {
+  const said = PO.parse(file).items.filter(
+    ({ msgstr, flags, obsolete }) =>
+      !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== ''),
+  );
+  return new Catalogue(
+    language,
+    new Map(said.map(({ msgid, msgctxt, msgstr }) => [keyOf(msgid, msgctxt ?? ''), msgstr])),
+  );
+}
+
+/** What the person has chosen, else what the browser asks for, else English. */
+export function languageOf(request: Request, user?: Pick<UserActor, 'preferences'>): string {
+  const chosen = user?.preferences?.language;
+  if (chosen !== undefined && languages.includes(chosen)) return chosen;
+  return request.acceptsLanguages([...languages]) || 'en';
+}
+
+/** In the browser's language, until it is known who asks. */
+export const speakBrowsersLanguage: RequestHandler = (request, response, next) =>
+  speak(request, response, undefined, next);
+
+/** Does the work, and says in which language the answer is. */
+export function speak<T>(
+  request: Request,
+  response: Response,
+  user: Pick<UserActor, 'preferences'> | undefined,
+  work: () => T,
+): T {
+  return inLanguage(catalogueOf(languageOf(request, user)), () => {
+    response.set('Content-Language', currentLanguage());
+    response.vary('Accept-Language');
+    return work();
+  });
+}

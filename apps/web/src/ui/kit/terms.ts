@@ -1,0 +1,88 @@
+/** Values that pages show as words (`words`, `status`): so that files of languages have them all. */
+import * as contract from '@acp/contract';
+
+/** Parts of the names of activity entries, which the core writes: what it is about, and what became of it. */
+const acted =
+  `account added agent approved approval archived attachment backup board_user_key budget budget_policy cancelled changed channel
+  checked_out comment commented company compiled_index completed configured connected cost created deleted disabled
+  document egress_updated enabled evolution exported failed fired goal goal_level granted hired imported invite issue
+  key label logo mcp_server member note paused peer permissions_changed plugin project promoted prompt_activated provider
+  queued rejected released remote_task removed replaced reported resolved restored resumed revoked role_changed rotated
+  routine routine_trigger run secret sent session_cleared settings skill started stopped succeeded terminated trashed
+  uninstalled updated user user_model view webhook work_product worker workspace`.split(/\s+/);
+
+/** Fields whose change an activity entry tells of. */
+const fields =
+  `adapter_type assignee_agent body_markdown description due_date goal level model name owner_agent parent
+  priority project reports_to role status summary title`.split(/\s+/);
+
+const others =
+  `on off yes no none chat council evolution fine warning passing failing pending approved changes_requested merged closed open
+  unknown revoked expired accepted archived`.split(/\s+/);
+
+export const terms: readonly string[] = [
+  ...new Set([
+    ...contract.adapterTypes,
+    ...contract.agentRoles,
+    ...contract.agentStatuses,
+    ...contract.alertKinds,
+    ...contract.alertLevels,
+    ...contract.alertStatuses,
+    ...contract.approvalStatuses,
+    ...contract.approvalTypes,
+    ...contract.backupPhases,
+    ...contract.backupStatuses,
+    ...contract.backupTriggers,
+    ...contract.budgetActions,
+    ...contract.budgetIncidentStatuses,
+    ...contract.budgetScopes,
+    ...contract.budgetWindows,
+    ...contract.candidateStatuses,
+    ...contract.channelDecisions,
+    ...contract.channelNews,
+    ...contract.channelStatuses,
+    ...contract.chatMessageStatuses,
+    ...contract.companyRoles,
+    ...contract.concurrencyPolicies,
+    ...contract.councilStatuses,
+    ...contract.councilTurnKinds,
+    ...contract.deliveryStatuses,
+    ...contract.densities,
+    ...contract.egressDoors,
+    ...contract.evolutionStatuses,
+    ...contract.evolutionStepKinds,
+    ...contract.flagNames,
+    ...contract.goalLevels,
+    ...contract.goalStatuses,
+    ...contract.indexStatuses,
+    ...contract.issueStatuses,
+    ...contract.knowledgeTypes,
+    ...contract.mcpServerStatuses,
+    ...contract.messageChannels,
+    ...contract.messageStatuses,
+    ...contract.noteKinds,
+    ...contract.peerStatuses,
+    ...contract.pluginApprovalStates,
+    ...contract.pluginStates,
+    ...contract.priorities,
+    ...contract.projectStatuses,
+    ...contract.reactions,
+    ...contract.relationTypes,
+    ...contract.remoteTaskStatuses,
+    ...contract.routineStatuses,
+    ...contract.rubricPoints,
+    ...contract.runStatuses,
+    ...contract.securityEventKinds.map((kind) => kind.replace('.', ' ')),
+    ...contract.subagentOutcomes,
+    ...contract.taskStates,
+    ...contract.themes,
+    ...contract.trashTypes,
+    ...contract.wakeReasons,
+    ...contract.watchStates,
+    ...contract.workerStatuses,
+    ...contract.workspaceActionKinds,
+    ...acted,
+    ...fields,
+    ...others,
+  ]),
+];

@@ -1,0 +1,171 @@
+/** Every text of the pages that people read, as it stands in the code: what the files of languages have to say. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from '@babel/parser';
+import { keyOf } from '../../apps/web/src/ui/kit/catalogue.ts';
+import { terms } from '../../apps/web/src/ui/kit/terms.ts';
+import { cutTemplate, messagesOf } from '../../apps/web/src/ui/kit/template-texts.ts';
+import { type Node, valuesIn } from './syntax.ts';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+export interface Found {
+  id: string;
+  /** Where it is counted: `id` is of one. */
+  plural?: string;
+  /** `value` for words that the code knows values by. */
+  context?: string;
+  /** What its values are, for translators. */
+  notes: Set<string>;
+  files: Set<string>;
+}
+
+/** Properties whose literals are said by the kit, and arguments of its functions. */
+const SAID_PROPERTIES = new Set(['label', 'hint', 'confirm']);
+const SAID_ARGUMENTS = new Map([
+  ['say', 0],
+  ['emptyState', 0],
+  ['moreLink', 2],
+  ['notice', 0],
+  ['postButton', 1],
+  ['shownOnce', 0],
+  ['table', 0],
+  ['tabs', 0],
+  ['toast', 0],
+]);
+/** Functions that say a value of the code. */
+const OF_VALUES = new Set(['status', 'sayValue', 'words']);
+
+const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
+
+export function findMessages(): Map<string, Found> {
+  const found = new Map<string, Found>();
+  for (const path of sourcePaths()) new Reader(path, found).read();
+  for (const term of terms)
+    add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
+  return found;
+}
+
+function sourcePaths(): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:ts|js)$/.test(name) && !/\.(?:test|d)\.ts$/.test(name))
+      .toSorted()
+      .map((name) => `${folder}/${name}`),
+  );
+}
+
+function add(
+  found: Map<string, Found>,
+  { id, plural, context }: Pick<Found, 'id' | 'plural' | 'context'>,
+  path: string,
+  notes: readonly string[],
+): void {
+  const key = keyOf(id, context ?? '');
+  const entry: Found = found.get(key) ?? { id, notes: new Set(), files: new Set() };
+  if (plural !== undefined) entry.plural = plural;
+  if (context !== undefined) entry.context = context;
+  entry.files.add(path);
+  for (const note of notes) entry.notes.add(note);
+  found.set(key, entry);
+}
+
+class Reader {
+  readonly #path: string;
+  readonly #text: string;
+  readonly #found: Map<string, Found>;
+
+  constructor(path: string, found: Map<string, Found>) {
+    this.#path = path;
+    this.#text = readFileSync(join(root, path), 'utf8');
+    this.#found = found;
+  }
+
+  read(): void {
+    this.#visit(
+      parse(this.#text, { sourceType: 'module', plugins: ['typescript'] }).program as unknown as Node,
+    );
+  }
+
+  #visit(node: Node): void {
+    if (node.type === 'TaggedTemplateExpression') this.#template(node);
+    else if (node.type === 'CallExpression') this.#call(node);
+    else if (node.type === 'ObjectProperty' && SAID_PROPERTIES.has(nameOf(node.key as Node)))
+      this.#literals(node.value as Node);
+    for (const child of valuesIn(node)) this.#visit(child);
+  }
+
+  #template(node: Node): void {
+    const { quasis, expressions } = node.quasi as Node & { quasis: Quasi[]; expressions: Node[] };
+    const sources = expressions.map((each) => this.#source(each));
+    if (nameOf(node.tag as Node) === 't') {
+      const literals = quasis.map(({ value }) => value.cooked);
+      this.#add(
+        literals.map((literal, at) => (at === 0 ? literal : `{${at - 1}}${literal}`)).join(''),
+        sources,
+      );
+    } else if (nameOf(node.tag as Node) === 'html') {
+      for (const { message, values } of messagesOf(cutTemplate(quasis.map(({ value }) => value.raw))))
+        this.#add(
+          message,
+          values.map(({ value }) => sources[value]!),
+        );
+    }
+  }
+
+  #call(node: Node): void {
+    const name = nameOf(node.callee as Node);
+    const given = node.arguments as Node[];
+    if (name === 'plural') {
+      const [number, one, other, ...values] = given;
+      const notes = noted(
+        values.map((each) => this.#source(each)),
+        `# = ${this.#source(number!)}`,
+      );
+      if (one?.type === 'StringLiteral' && other?.type === 'StringLiteral')
+        add(this.#found, { id: String(one.value), plural: String(other.value) }, this.#path, notes);
+    } else if (name === 'texts') this.#allIn(given[0]!);
+    else if (OF_VALUES.has(name)) this.#literals(given[0], 'value');
+    else this.#literals(given[SAID_ARGUMENTS.get(name) ?? -1]);
+  }
+
+  /** Of an expression: itself, or the ways that a condition can go. */
+  #literals(node: Node | undefined, context?: string): void {
+    if (node?.type === 'StringLiteral') this.#add(String(node.value), [], context);
+    else if (node?.type === 'ConditionalExpression')
+      for (const way of [node.consequent, node.alternate]) this.#literals(way as Node, context);
+    else if (node?.type === 'LogicalExpression') this.#literals(node.right as Node, context);
+  }
+
+  /** Of constants: all but the names of properties, and paths. */
+  #allIn(node: Node): void {
+    if (node.type === 'StringLiteral' && !String(node.value).startsWith('/'))
+      this.#add(String(node.value), []);
+    else for (const child of valuesIn(node, { keys: false })) this.#allIn(child);
+  }
+
+  #add(text: string, sources: readonly string[], context?: string): void {
+    const id = context === undefined ? text : text.replaceAll('_', ' ');
+    if (!/\p{L}/u.test(id)) return;
+    add(this.#found, { id, ...(context === undefined ? {} : { context }) }, this.#path, noted(sources));
+  }
+
+  #source({ start, end }: Node): string {
+    return this.#text.slice(start, end).replace(/\s+/g, ' ').slice(0, 60);
+  }
+}
+
+interface Quasi {
+  value: { raw: string; cooked: string };
+}
+
+const noted = (sources: readonly string[], ...first: string[]): string[] => {
+  const all = [...first, ...sources.map((source, at) => `{${at}} = ${source}`)];
+  return all.length === 0 ? [] : [all.join(', ')];
+};
+
+/** Of an identifier, a literal, or what is called of something. */
+function nameOf(node: Node): string {
+  const named = node.type === 'MemberExpression' ? (node.property as Node) : node;
+  return [named.name, named.value].find((name) => typeof name === 'string') ?? '';
+}
