@@ -173,6 +173,22 @@ describe('deliverables', () => {
     }
   });
 
+  it('of a program in a workspace lie there, and not among the agent’s own', async () => {
+    const set = await scene({ adapter_type: 'cli_a_local' });
+    const written: Record<string, string> = {};
+    const workspace = {
+      write: async (at: string, bytes: Uint8Array) => void (written[at] = Buffer.from(bytes).toString()),
+    };
+    const action = fenced('/write-file plans/shed.md', '# Shed');
+    expect(await set.apply(action, workspace)).toEqual(
+      ok(`${set.own.identifier}: plans/shed.md attached, and written into the workspace`),
+    );
+    expect(written).toEqual({ 'plans/shed.md': '# Shed\n' });
+    expect(await rowsOf('select path from agent_files where agent_id = $1', set.ada.id)).toEqual([]);
+    expect(await set.apply(fenced('/write-file ../x', 'x'), workspace)).toEqual(refused(expect.anything()));
+    expect(Object.keys(written)).toEqual(['plans/shed.md']);
+  });
+
   it('that are refused, or come from a run that is lost, leave neither row nor bytes', async () => {
     const set = await scene();
     const stored = async () => {

@@ -7,6 +7,7 @@ import { createRunningRun, testLogger } from '@acp/testkit';
 import { HeldRun } from '../../apps/scheduler/src/execution/held-run.ts';
 import { type AppliedAction, applyAction } from '../../apps/scheduler/src/verbs/apply.ts';
 import { parse } from '../../apps/scheduler/src/verbs/parse.ts';
+import type { WorkspaceFiles } from '../../apps/scheduler/src/verbs/verb.ts';
 
 export type Scene = Awaited<ReturnType<typeof createScene>>;
 
@@ -25,11 +26,11 @@ export async function createScene(
   const held = new HeldRun(run, 30, performance.now());
   const tools = new ToolRegistry(providers, testLogger());
   let ordinal = 1;
-  const apply = async (text: string): Promise<AppliedAction> => {
+  const apply = async (text: string, workspace: WorkspaceFiles | null = null): Promise<AppliedAction> => {
     const [action] = parse(text, ordinal).actions;
     ordinal += 1;
     const parts = { run, held, scrubber: new Scrubber(), applies: () => true };
-    return applyAction({ database, logger: testLogger(), storage, tools, ...parts }, action!);
+    return applyAction({ database, logger: testLogger(), storage, tools, workspace, ...parts }, action!);
   };
   return { ...set, held, apply };
 }

@@ -12,6 +12,7 @@ export { makeRunFolder } from './process/run-folder.ts';
 export { startEgressProxy } from './sandbox/egress-proxy.ts';
 export type { EgressProxy } from './sandbox/egress-proxy.ts';
 export { sweepRunFolders } from './process/run-folder.ts';
+export { permissionsOf } from './cli/execute-cli.ts';
 export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
 export { isCli, passedSecrets, programEnvironment } from './operator/environment.ts';

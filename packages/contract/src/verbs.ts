@@ -117,11 +117,16 @@ const knowledgeVerbs: readonly VerbRow[] = [
     body: 'required',
     aliases: ['write-report'],
   }),
-  row('write-file', 'PATH', 'Writes a file, into the attachments of the issue.', {
-    ...issueOnly,
-    remote: true,
-    body: 'required',
-  }),
+  row(
+    'write-file',
+    'PATH',
+    'Writes a file among the attachments of the issue, and into its workspace where the agent works in one.',
+    {
+      ...issueOnly,
+      remote: true,
+      body: 'required',
+    },
+  ),
 ];
 
 const installVerbs: readonly VerbRow[] = [

@@ -37,7 +37,7 @@ export async function applyBroughtResult(
   const { held, scrubber } = parts;
   const kind = kindOfRun(run.kind);
   const applies = (verb: VerbRow) => verb.remote && kind.verbs(verb);
-  const applying = { database, logger, run, held, scrubber, storage, tools, applies };
+  const applying = { database, logger, run, held, scrubber, storage, tools, applies, workspace: null };
   const texts = brought.texts.map((text) => storableText(scrubber.scrub(text)));
   const done = await applyTexts(
     { held, transcript: parts.transcript, apply: async (action) => applyAction(applying, action) },

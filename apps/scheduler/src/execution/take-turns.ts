@@ -1,5 +1,6 @@
 import type { ClaimedRun } from '@acp/core';
 import { applyAction } from '../verbs/apply.ts';
+import type { WorkspaceFiles } from '../verbs/verb.ts';
 import { rehearse } from '../verbs/rehearse.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import type { ExecutionKind, Work } from './kinds/execution-kind.ts';
@@ -24,12 +25,13 @@ export async function takeTurns(
   { run, kind, plan }: PlannedRun,
   parts: RunParts,
   { first, task }: TurnInput,
+  workspace: WorkspaceFiles | null,
 ): Promise<Turns> {
   const { database, logger, pricing, storage, tools } = settings;
   const { held, scrubber } = parts;
   const { model } = plan.task;
   const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
-  const applying = { database, logger, run, held, scrubber, storage, tools, applies: kind.verbs };
+  const applying = { database, logger, run, held, scrubber, storage, tools, workspace, applies: kind.verbs };
   const began = performance.now();
   return runTurns(
     {

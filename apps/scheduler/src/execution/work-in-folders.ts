@@ -26,7 +26,8 @@ export async function workInFolders(
     const input = await persist(held, settings.logger, async () => turnInput(settings, planned, held.signal));
     const files = folders === null ? null : await placeFiles(settings, run, folders, held);
     await workspace?.setUp();
-    turns = await takeTurns(settings, planned, parts, withWorkspace(input, workspace));
+    const told = withWorkspace(input, workspace);
+    turns = await takeTurns(settings, planned, parts, told, workspace?.files ?? null);
     await files?.collect(transcript);
   } catch (err) {
     held.assertOurs();

@@ -4,7 +4,7 @@ import { RunNotHeld } from '../programs/home-files.ts';
 import { describeWorkspace } from '../workspaces/describe-workspace.ts';
 import { keepWorkspace } from '../workspaces/keep-workspace.ts';
 import { ProjectCommands } from '../workspaces/project-commands.ts';
-import { programIn } from '../workspaces/program-in.ts';
+import { filesFor, programIn } from '../workspaces/program-in.ts';
 import { prepareWorkspace } from '../workspaces/run-workspace.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
@@ -17,6 +17,8 @@ import type { Turns } from './turn-loop.ts';
 /** The workspace of the run's issue, for the time of its turns. */
 export interface WorkspaceAtHand {
   program: ProgramSpec;
+  /** Null where the program may only read. */
+  files: ReturnType<typeof filesFor>;
   /** The project's set-up command, where it is due. */
   setUp(): Promise<void>;
   /** For the end of the prompt. */
@@ -43,6 +45,7 @@ export async function enterWorkspace(
   let setup_problem: string | null = null;
   return {
     program: own,
+    files: filesFor({ ...plan.task, program: own }, workspace),
     setUp: async () => {
       setup_problem = await commands.setUp(held.signal);
     },

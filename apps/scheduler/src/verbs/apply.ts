@@ -13,7 +13,7 @@ import { persist } from '../execution/persist.ts';
 import type { ParsedAction } from './parse.ts';
 import { boundedBy } from './prepare.ts';
 import { requirePermission } from './resolve.ts';
-import type { Commit, Verb, VerbFile, VerbOutcome } from './verb.ts';
+import type { Commit, Verb, VerbFile, VerbOutcome, WorkspaceFiles } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 interface ApplySettings {
@@ -27,6 +27,8 @@ interface ApplySettings {
   /** Which verbs the kind of the run obeys. */
   applies: (verb: VerbRow) => boolean;
   tools: ToolRegistry;
+  /** Null where the run's program has none. */
+  workspace: WorkspaceFiles | null;
 }
 
 /** What became of one verb, as transcript, next turn and next prompt tell it. */
@@ -153,19 +155,22 @@ class Application {
     this.#begun = true;
   }
 
-  async #commit({ files: filesOf }: Verb, commit: Commit): Promise<VerbOutcome> {
-    const { database, run, scrubber } = this.#set;
+  async #commit({ files: filesOf, into_workspace }: Verb, commit: Commit): Promise<VerbOutcome> {
+    const { database, run, scrubber, workspace } = this.#set;
     const action = this.#action;
-    return withFiles(this.#set, filesOf?.({ run, action }) ?? [], async (files) =>
-      transaction(database, async (tx) => {
-        const outcome = await commit({ tx, run, action, files });
+    const in_workspace = workspace !== null;
+    return withFiles(this.#set, filesOf?.({ run, action, in_workspace }) ?? [], async (files) => {
+      const own = into_workspace?.({ action });
+      if (own !== undefined) await workspace?.write(own.path, own.bytes);
+      return transaction(database, async (tx) => {
+        const outcome = await commit({ tx, run, action, files, in_workspace });
         const text = scrubber.scrub(outcome.text);
         this.#outcome = { ...outcome, text };
         if (!(await this.#record(tx, { ok: true, result: bounded(text, RESULT_KEPT) })))
           throw new NotRecorded();
         return this.#outcome;
-      }),
-    );
+      });
+    });
   }
 
   async #record(tx: Tx, end: Pick<RunAction, 'ok' | 'result' | 'error'>): Promise<boolean> {

@@ -14,6 +14,12 @@ export interface VerbFile {
   bytes: Uint8Array;
 }
 
+/** The folder of the run's issue, where a program works in it and may write there. */
+export interface WorkspaceFiles {
+  /** Throws a ServiceError for a path that can't be a file's. */
+  write(path: string, bytes: Uint8Array): Promise<void>;
+}
+
 /** What the first half of a verb acts with. It may take seconds and holds no transaction. */
 export interface PrepareContext {
   /** For reads. */
@@ -41,6 +47,8 @@ export interface VerbContext {
   action: ParsedAction;
   /** Those that `Verb.files` asked for, in its order: they lie in the storage under keys that the transaction keeps. */
   files: readonly PlacedFile[];
+  /** What `Verb.into_workspace` named lies there. */
+  in_workspace: boolean;
 }
 
 export interface VerbOutcome {
@@ -57,7 +65,9 @@ interface VerbRights {
   /** Checked before the verb begins; the command behind it may demand more. */
   permission?: AgentPermission;
   /** What is to be stored before the transaction begins. */
-  files?: (context: Pick<VerbContext, 'run' | 'action'>) => VerbFile[];
+  files?: (context: Pick<VerbContext, 'run' | 'action' | 'in_workspace'>) => VerbFile[];
+  /** What is to be written into the run's workspace, where it has one, before the transaction begins: the same each time. */
+  into_workspace?: (context: Pick<VerbContext, 'action'>) => { path: string; bytes: Uint8Array };
 }
 
 /** One that talks to nobody. Refuses by a ServiceError, whose message the agent reads. */

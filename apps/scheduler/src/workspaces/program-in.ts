@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import type { ProgramSpec } from '@acp/adapters';
+import { type AdapterTask, isCli, permissionsOf, type ProgramSpec } from '@acp/adapters';
 import { UnsafePlace } from '@acp/kernel';
 import { RunFailure } from '../execution/run-failure.ts';
+import type { WorkspaceFiles } from '../verbs/verb.ts';
 import type { RunWorkspace } from './run-workspace.ts';
+import { workspaceFiles } from './workspace-files.ts';
 
 /** The agent's program, at work in the workspace instead of its home. */
 export function programIn(
@@ -35,4 +37,17 @@ export function programIn(
       GIT_TERMINAL_PROMPT: '0',
     },
   };
+}
+
+/** What is written into the workspace for the program, as its verbs ask; null where it may only read there. */
+export function filesFor(
+  {
+    adapter_type,
+    adapter_config,
+    program,
+  }: Pick<AdapterTask, 'adapter_type' | 'adapter_config'> & { program: ProgramSpec },
+  { held }: RunWorkspace,
+): WorkspaceFiles | null {
+  const mayOnlyRead = isCli(adapter_type) && permissionsOf(adapter_config, program) === 'read';
+  return mayOnlyRead ? null : workspaceFiles(held);
 }

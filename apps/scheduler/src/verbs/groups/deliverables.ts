@@ -28,30 +28,32 @@ const types: Readonly<Record<string, string>> = {
   yml: 'application/yaml',
 };
 
-type Call = Pick<VerbContext, 'run' | 'action'>;
+type Call = Pick<VerbContext, 'run' | 'action' | 'in_workspace'>;
 
-function pathOf({ action }: Call): string {
+function pathOf({ action }: Pick<VerbContext, 'action'>): string {
   const [path, second] = action.args.positional;
   if (path === undefined) throw invalid('a path is missing');
   if (second !== undefined) throw invalid('a path with spaces goes in double quotes');
   return checkFilePath(path);
 }
 
-/** Once for the issue and, where the adapter is a program with a home, once for the agent's own files. */
+const bytesOf = ({ action: { body } }: Pick<VerbContext, 'action'>): Buffer =>
+  Buffer.from(body === null || body === '' ? '' : `${body}\n`);
+
+/** Once for the issue and, where a program has a home but no workspace, once for the agent's own files. */
 function filesToWrite(call: Call): VerbFile[] {
-  const { run, action } = call;
+  const { run, in_workspace } = call;
   const filename = pathOf(call).split('/').at(-1)!;
   if (run.issue_id === null) throw invalid('this run has no issue to attach a file to');
   const content_type = types[filename.toLowerCase().split('.').at(-1)!] ?? 'text/plain';
-  const body = action.body ?? '';
-  const file = { filename, content_type, bytes: Buffer.from(body === '' ? '' : `${body}\n`) };
+  const file = { filename, content_type, bytes: bytesOf(call) };
   const attachment = { ...file, folder: 'attachments', owner: run.company_id } as const;
-  if (adapterTraits(run.adapter_type).runs_as !== 'program') return [attachment];
+  if (in_workspace || adapterTraits(run.adapter_type).runs_as !== 'program') return [attachment];
   return [attachment, { ...file, folder: 'agents', owner: run.agent_id }];
 }
 
 async function writeFile(context: VerbContext): Promise<VerbOutcome> {
-  const { tx, run, files } = context;
+  const { tx, run, files, in_workspace } = context;
   const path = words(context, 1, 1)[0]!;
   const [attachment, own] = files;
   const issue = await issueOf(context, undefined);
@@ -61,10 +63,16 @@ async function writeFile(context: VerbContext): Promise<VerbOutcome> {
     if (agent === undefined) throw notFound('the agent is gone');
     await putAgentFile(tx, run.actor, agent, path, own);
   }
-  return { text: `${issue.identifier}: ${inline(path, 200)} attached`, changed: true };
+  const where = in_workspace ? 'attached, and written into the workspace' : 'attached';
+  return { text: `${issue.identifier}: ${inline(path, 200)} ${where}`, changed: true };
 }
 
 export const deliverables: VerbGroup = {
   report: { permission: 'issues.update', commit: report },
-  'write-file': { permission: 'files.write', files: filesToWrite, commit: writeFile },
+  'write-file': {
+    permission: 'files.write',
+    files: filesToWrite,
+    into_workspace: (call) => ({ path: pathOf(call), bytes: bytesOf(call) }),
+    commit: writeFile,
+  },
 };

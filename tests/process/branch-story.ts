@@ -1,0 +1,183 @@
+/** The stage of a branch's story: a git server, a stand-in of its host, both tiers, and what a person does over HTTP. */
+import type {
+  Issue,
+  NewRepositoryWebhook,
+  Run,
+  ReviewComment,
+  WorkProduct,
+  WorkspaceAction,
+  WorkspaceDiff,
+} from '@acp/contract';
+import {
+  cloneDatabase,
+  type FakeGithubPulls,
+  type GitServer,
+  killServices,
+  type ServiceProcess,
+  startFakeGithubPulls,
+  startGitServer,
+  startService,
+  waitFor,
+} from '@acp/testkit';
+import { sign } from '@octokit/webhooks-methods';
+import { mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type Api, baseEnv, createTeam, signIn } from './api.ts';
+
+const TOKEN = 'correct-horse-battery';
+
+export interface BranchStory {
+  /** Of all that the story leaves on the disk. */
+  folder: string;
+  server: GitServer;
+  github: FakeGithubPulls;
+  web: ServiceProcess;
+  api: Api;
+  startScheduler(): Promise<ServiceProcess>;
+  close(): Promise<void>;
+}
+
+/** Without a scheduler. @param envOf what both tiers are given beside the usual */
+export async function stageBranchStory(
+  name: string,
+  envOf: (folder: string) => Promise<Record<string, string>>,
+): Promise<BranchStory> {
+  const db = await cloneDatabase(name);
+  const folder = await mkdtemp('/var/tmp/branch-story-');
+  const server = await startGitServer({ 'src/cart.ts': 'one\ntwo\nthree\n' }, { password: TOKEN });
+  const github = await startFakeGithubPulls(
+    async (branch) => server.git('rev-parse', branch),
+    async (base, head) => void (await server.git('update-ref', `refs/heads/${base}`, `refs/heads/${head}`)),
+  );
+  const env = {
+    ...baseEnv,
+    DATABASE_URL: db.url,
+    SERVICE_HOME: path.join(folder, 'home'),
+    SERVICE_ENCRYPTION_KEY: 'a'.repeat(64),
+    SERVICE_REPOSITORY_HOSTS: server.host,
+    SERVICE_REPOSITORY_APIS: `${server.host}=github:${github.url}`,
+    ...(await envOf(folder)),
+  };
+  const web = await startService({ ...env, SERVICE_ROLE: 'web' });
+  return {
+    folder,
+    server,
+    github,
+    web,
+    api: await signIn(web),
+    startScheduler: async () => startService({ ...env, SERVICE_ROLE: 'scheduler' }),
+    close: async () => {
+      await killServices();
+      await Promise.all([server.close(), github.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An issue of the repository's project, and what is asked and done about it. */
+export class StoryIssue {
+  readonly issue: Issue;
+  /** Of its agent. */
+  readonly home: string;
+  readonly #story: BranchStory;
+
+  private constructor(story: BranchStory, issue: Issue) {
+    this.#story = story;
+    this.issue = issue;
+    const { company_id, assignee_agent_id } = issue;
+    const agents = path.join(story.folder, 'home', 'companies', company_id, 'agents');
+    this.home = path.join(agents, assignee_agent_id ?? '');
+  }
+
+  /** In a new company, in the hands of a new agent. */
+  static async assign(story: BranchStory, agent: object, check_command: string): Promise<StoryIssue> {
+    const { api, server } = story;
+    const team = await createTeam(api, ['Ada'], agent);
+    const of = `/api/companies/${team.company_id}`;
+    await api.call('POST', `${of}/secrets`, { name: 'GIT_TOKEN', value: TOKEN });
+    const project = await api.call<{ id: string }>('POST', `${of}/projects`, {
+      name: 'Shop',
+      repo_url: server.url,
+      repo_secret: 'GIT_TOKEN',
+      check_command,
+    });
+    const body = {
+      title: 'Fix the cart',
+      project_id: project.id,
+      assignee_agent_id: team.agents[0]!.id,
+    };
+    return new StoryIssue(story, await api.call<Issue>('POST', `${of}/issues`, body));
+  }
+
+  get workspace(): string {
+    return `/api/issues/${this.issue.id}/workspace`;
+  }
+
+  /** Waits for so many runs that ended well; no other may fail meanwhile, unless it was lost with its scheduler. */
+  async ended(count: number): Promise<void> {
+    const list = `/api/companies/${this.issue.company_id}/heartbeat-runs?issueId=${this.issue.id}`;
+    const all = async () => {
+      const runs = await this.#story.api.call<Run[]>('GET', list);
+      const bad = runs.find(({ status, error }) => status === 'failed' && !error?.startsWith('run lost'));
+      if (bad !== undefined) throw new Error(`a run failed: ${bad.error}`);
+      return runs.filter(({ status }) => status === 'succeeded').length === count;
+    };
+    await waitFor(all, { what: `${count} runs`, timeout_ms: 60_000 });
+  }
+
+  async diff(): Promise<WorkspaceDiff[]> {
+    return this.#story.api.call('GET', `${this.workspace}/diff`);
+  }
+
+  /** Says what is wrong with a line, and sends the issue back. */
+  async sendBack(line_text: string, body_markdown: string): Promise<void> {
+    const { api } = this.#story;
+    const remark = { path: 'src/cart.ts', line: 2, line_text, body_markdown };
+    await api.call<ReviewComment>('POST', `/api/issues/${this.issue.id}/review-comments`, remark);
+    await api.call('POST', `${this.workspace}/review`, { verdict: 'request_changes' });
+  }
+
+  /** @returns the act at its end */
+  async act(name: 'pull-request' | 'merge' | 'push'): Promise<WorkspaceAction> {
+    const { api } = this.#story;
+    const { id } = await api.call<WorkspaceAction>('POST', `${this.workspace}/${name}`, {});
+    return waitFor(
+      async () => {
+        const acts = await api.call<WorkspaceAction[]>('GET', `${this.workspace}/actions`);
+        const found = acts.find((each) => each.id === id)!;
+        return found.status === 'done' || found.status === 'failed' ? found : false;
+      },
+      { what: name, timeout_ms: 30_000 },
+    );
+  }
+
+  /** @returns what tells the service, in the host's name, that something is new about a branch, and its answer */
+  async openWebhook(): Promise<(news: object) => Promise<unknown>> {
+    const { api, web } = this.#story;
+    const hook = await api.call<NewRepositoryWebhook>(
+      'POST',
+      `/api/projects/${this.issue.project_id}/repository-webhook`,
+    );
+    return async (news) => {
+      const body = JSON.stringify(news);
+      const signature = await sign(hook.secret, body);
+      const told = await fetch(`${web.url}/api/repository-webhooks/${hook.public_id}`, {
+        method: 'POST',
+        headers: { 'x-hub-signature-256': signature, 'content-type': 'application/json' },
+        body,
+      });
+      return told.json();
+    };
+  }
+
+  async product(): Promise<WorkProduct | undefined> {
+    const at = `/api/issues/${this.issue.id}/work-products`;
+    return (await this.#story.api.call<WorkProduct[]>('GET', at))[0];
+  }
+
+  async done(): Promise<void> {
+    const at = `/api/issues/${this.issue.id}`;
+    const isDone = async () => (await this.#story.api.call<Issue>('GET', at)).status === 'done';
+    await waitFor(isDone, { what: 'the end of the issue', timeout_ms: 20_000 });
+  }
+}
