@@ -114,6 +114,10 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     tools: null,
     enabled: false,
   });
+  // What stands below the tools of a large server is found without leafing past them.
+  const listed_tools = Array.from({ length: 21 }, (_each, n) => tool(`t${n}`));
+  await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
+  expect((await admin.get(own)).text).toContain('<summary>21 tools</summary>');
   const gone = await admin.post(`${own}/delete`);
   expect((await admin.get(gone.headers.location!)).text).toContain('The server is deleted.');
   expect((await admin.get(own)).status).toBe(404);

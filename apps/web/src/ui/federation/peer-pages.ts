@@ -1,6 +1,6 @@
 import type { Peer, PeerAgent } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo } from '../kit/format.ts';
+import { count, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -8,17 +8,20 @@ import { checkbox, formError, input, postButton, status } from '../kit/parts.ts'
 import { type Column, table } from '../kit/table.ts';
 
 export const peerColumns: Column<Peer>[] = [
-  { label: 'Label', cell: ({ id, label }) => html`<a href="/peers/${id}">${label}</a>` },
+  {
+    label: 'Label',
+    cell: ({ id, label, url }) =>
+      html`<a href="/peers/${id}">${label}</a> <span class="soft small">${new URL(url).host}</span>`,
+  },
   { label: 'State', cell: peerState },
-  { label: 'Agents', kind: 'number', cell: ({ agents }) => html`${agents.length}` },
-  { label: 'Calls', kind: 'number', cell: ({ calls }) => html`${calls}` },
-  { label: 'Errors', kind: 'number', cell: ({ errors }) => html`${errors}` },
+  { label: 'Agents', kind: 'number', cell: ({ agents }) => html`${count(agents.length)}` },
+  { label: 'Calls', kind: 'number', cell: ({ calls }) => html`${count(calls)}` },
+  { label: 'Failed', kind: 'number', cell: ({ errors }) => html`${count(errors)}` },
   { label: 'Last called', cell: ({ last_call_at }) => timeAgo(last_call_at) },
 ];
 
 function peerState({ enabled, status: of_card }: Peer): Html {
-  if (!enabled) return status('disabled');
-  return status(of_card === 'healthy' ? 'ready' : of_card);
+  return status(enabled ? of_card : 'disabled');
 }
 
 const agentColumns: Column<PeerAgent>[] = [
@@ -79,7 +82,7 @@ export function healthPart(peer: Peer): Html {
     <h2>Health</h2>
     <p>!${peerState(peer)} <span class="soft small">card fetched !${timeAgo(last_fetched_at)}</span></p>
     !${when(last_fetch_error, (why) => html`<p class="error">The card could not be fetched: ${why}</p>`)}
-    <p>${calls} calls, ${errors} of them failed; the last one !${timeAgo(last_call_at)}.</p>
+    <p>${count(calls)} calls, ${count(errors)} of them failed; the last one !${timeAgo(last_call_at)}.</p>
     !${when(last_call_error, (why) => html`<p class="error">The last call failed: ${why}</p>`)}
     !${postButton(`/peers/${peer.id}/refresh`, 'Fetch the card', { class: 'quiet' })}
     !${agents.length > 0 ? table('Agents of the peer', agentColumns, agents) : html`<p class="soft">No agents are known yet.</p>`}

@@ -49,26 +49,26 @@ async function clientsPage(
           <p class="hint">${hint}</p>
           <pre class="copy" tabindex="0" aria-label="${title}">${text}</pre>
         </section>`,
-    )}`;
+    )}
+    <script src="${assetPath('try-tool.js')}" type="module"></script>`;
   return connectPage(context, { title: t`Connect`, tab, body });
 }
 
 /** By the page's script, with the key alone, as any client does it: without script there is no form. */
 const tryForm = (company_id: string, key: string | null): Html =>
   html`<form class="card" hidden data-try-tool="/mcp/${company_id}" autocomplete="off">
-      <h2>Try a tool</h2>
-      <p class="soft">It is called as your client would call it, with all that it does.</p>
-      <div class="row">
-        !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Stays in this page' })}
-        !${input({ name: 'tool', id: 'try-tool', label: 'Tool', required: true, value: 'list_issues', list: 'try-tools' })}
-      </div>
-      <datalist id="try-tools"></datalist>
-      !${textarea({ name: 'input', id: 'try-input', label: 'Arguments', mono: true, rows: 3, value: '{}', hint: 'A JSON object' })}
-      <button>Call</button>
-      <p class="error" role="alert" data-try-error hidden></p>
-      <pre class="wrapped" tabindex="0" aria-label="Answer" data-try-answer hidden></pre>
-    </form>
-    <script src="${assetPath('try-tool.js')}" type="module"></script>`;
+    <h2>Try a tool</h2>
+    <p class="soft">It is called as your client would call it, with all that it does.</p>
+    <div class="row">
+      !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Stays in this page' })}
+      !${input({ name: 'tool', id: 'try-tool', label: 'Tool', required: true, value: 'list_issues', list: 'try-tools' })}
+    </div>
+    <datalist id="try-tools"></datalist>
+    !${textarea({ name: 'input', id: 'try-input', label: 'Arguments', mono: true, rows: 3, value: '{}', hint: 'A JSON object' })}
+    <button>Call</button>
+    <p class="error" role="alert" data-try-error hidden></p>
+    <pre class="wrapped" tabindex="0" aria-label="Answer" data-try-answer hidden></pre>
+  </form>`;
 
 function keyForm(path: string, error: string | null, form: FormValues | null): Html {
   const errors = new FieldErrors(error, ['label', 'role', 'expires_in_days']);

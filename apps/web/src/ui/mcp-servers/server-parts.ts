@@ -72,6 +72,17 @@ const tick = ({ name, value, label, about, checked }: Ticked): Html =>
     ></label
   >`;
 
+/** More are folded: what stands below them is looked for, too. */
+const MOST_SHOWN = 20;
+
+const folded = (many: number, summary: Html, list: Html): Html =>
+  many > MOST_SHOWN
+    ? html`<details>
+        <summary>!${summary}</summary>
+        !${list}
+      </details>`
+    : list;
+
 /** Which of its tools are taken. What is said of them comes from the server. */
 export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Html {
   const list =
@@ -86,7 +97,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
     !${checkbox({ name: 'all', label: 'All of them, also those to come', checked: allowed === null })}
     <fieldset>
       <legend>Or only these</legend>
-      !${list}
+      !${folded(tools.length, html`${count(tools.length)} tools`, list)}
     </fieldset>
     <button>Save</button>
   </form>`;
@@ -95,12 +106,15 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
 /** Which agents have them. */
 export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Html {
   const has = new Set(access?.map(({ agent_id }) => agent_id));
+  const list = each(agents, ({ id: value, name }) =>
+    tick({ name: 'agent', value, label: name, checked: has.has(value) }),
+  );
   return html`<form class="card" method="post" action="/mcp-servers/${id}/agents">
     <h2>Agents</h2>
     !${checkbox({ name: 'all', label: 'Every agent of the company', checked: access === null })}
     <fieldset>
       <legend>Or only these</legend>
-      !${each(agents, ({ id: value, name }) => tick({ name: 'agent', value, label: name, checked: has.has(value) }))}
+      !${folded(agents.length, html`${count(agents.length)} agents`, list)}
     </fieldset>
     <button>Save</button>
   </form>`;
