@@ -61,7 +61,7 @@ export async function benchKnowledge(report: Report, options: BenchOptions): Pro
   });
   try {
     await measureRecall(report, database);
-    await measureTime(report, database, options.smoke ? MANY / 50 : MANY);
+    await measureTime(report, database, async () => enableIndex(clone.url), options.smoke ? MANY / 50 : MANY);
   } finally {
     await database.close();
     await clone.close();
@@ -121,7 +121,22 @@ async function countFound(
   return found;
 }
 
-async function measureTime(report: Report, database: Database, count: number): Promise<void> {
+/** As `ctl` does: on a connection that sets no bounds to a statement. */
+async function enableIndex(url: string): Promise<void> {
+  const own = openDatabase({ url, max: 1, application_name: 'bench' });
+  try {
+    await enableVectorIndex(own.db);
+  } finally {
+    await own.close();
+  }
+}
+
+async function measureTime(
+  report: Report,
+  database: Database,
+  enable: () => Promise<void>,
+  count: number,
+): Promise<void> {
   const company = await createCompany(database.db);
   await fill(database, company.id, count);
   const asked = Array.from(
@@ -134,7 +149,7 @@ async function measureTime(report: Report, database: Database, count: number): P
     'hybrid, by signs',
     ...(available === null ? [] : ['hybrid, by pgvector']),
   ]) {
-    if (way.endsWith('pgvector')) await enableVectorIndex(database.db);
+    if (way.endsWith('pgvector')) await enable();
     const withVectors = way.startsWith('hybrid');
     const took: number[] = [];
     for (const question of asked) {
