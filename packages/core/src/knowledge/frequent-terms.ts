@@ -5,27 +5,24 @@
 export class FrequentTerms {
   readonly #most: number;
   readonly #kept_ms: number;
-  /** When each is to be counted again; the longest known are first. */
-  readonly #until = new Map<string, number>();
+  /** In how many each is, and when it is to be counted again; the longest known are first. */
+  readonly #known = new Map<string, { found: number; until: number }>();
 
   constructor({ most, kept_ms }: { most: number; kept_ms: number }) {
     this.#most = most;
     this.#kept_ms = kept_ms;
   }
 
-  has(company_id: string, term: string): boolean {
-    return (this.#until.get(keyOf(company_id, term)) ?? 0) > performance.now();
+  found(company_id: string, term: string): number | undefined {
+    const known = this.#known.get(keyOf(company_id, term));
+    return known !== undefined && known.until > performance.now() ? known.found : undefined;
   }
 
-  add(company_id: string, term: string): void {
+  add(company_id: string, term: string, found: number): void {
     const name = keyOf(company_id, term);
-    this.#forget(name);
-    this.#until.set(name, performance.now() + this.#kept_ms);
-    if (this.#until.size > this.#most) this.#forget(this.#until.keys().next().value ?? '');
-  }
-
-  #forget(each: string): void {
-    this.#until.delete(each);
+    this.#known.delete(name);
+    this.#known.set(name, { found, until: performance.now() + this.#kept_ms });
+    if (this.#known.size > this.#most) this.#known.delete(this.#known.keys().next().value ?? '');
   }
 }
 

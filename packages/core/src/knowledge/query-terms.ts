@@ -26,7 +26,7 @@ function termOf(word: string): string {
 
 export interface WeighedTerm {
   term: string;
-  /** Passages that have it; counting stops at a bound. */
+  /** Passages that have it; of very many an estimate. */
   found: number;
   /** Inverse document frequency: a rare word says more of what is asked. */
   weight: number;
@@ -42,14 +42,18 @@ export function weighed(terms: readonly { term: string; found: number }[], passa
     }));
 }
 
-/** The rarest terms, as many as together are in no more passages than that; one at least. */
-export function telling(terms: readonly WeighedTerm[], passages: number): WeighedTerm[] {
-  const chosen: WeighedTerm[] = [];
+/** Of the rarest terms so many are asked for together where each is in very many passages. */
+const TOGETHER = 3;
+
+/**
+ * Queries for the passages to be ranked, the most telling first: those with one of the rarest terms, as many terms as
+ * together are in no more passages than that. Where the rarest is in more, those that have the next ones too come first.
+ */
+export function waysIn(terms: readonly WeighedTerm[], passages: number): string[] {
+  const rarest = terms.toSorted((a, b) => a.found - b.found);
   let sum = 0;
-  for (const term of terms.toSorted((a, b) => a.found - b.found)) {
-    sum += term.found;
-    if (sum > passages && chosen.length > 0) break;
-    chosen.push(term);
-  }
-  return chosen;
+  const few = rarest.filter(({ found }) => (sum += found) <= passages).map(({ term }) => term);
+  if (few.length > 0) return [few.join(' | ')];
+  const together = rarest.slice(0, TOGETHER).map(({ term }) => term);
+  return together.map((_, at) => together.slice(0, together.length - at).join(' & '));
 }

@@ -35,3 +35,20 @@ it('a search reads the passages that it may rank, not those of its company or of
   // Each is counted, ranked and shown.
   expect(read).toBeLessThan(100);
 });
+
+it('of words that are all in very many passages, those that have them together are found, and the rarest count most', async () => {
+  const database = await databaseWithQueue();
+  const { id } = await createCompany(database.db);
+  await database.db.execute(sql`
+    insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
+    select ${id}, 'note', gen_random_uuid(), 1, case n when 0 then 1 else 2300 end from generate_series(0, 2) n`);
+  // What is asked for is written last.
+  await database.db.execute(sql`
+    insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
+    select s.id, company_id, n, 'Page', 'the office ' || case when chunk_count = 1 then 'refund policy'
+      when place = 1 then 'refund' else 'policy' end
+    from (select *, row_number() over (order by chunk_count desc, id) as place from knowledge_sources where company_id = ${id}) s,
+      lateral generate_series(1, chunk_count) n order by place, n`);
+  const [best] = await searchKnowledge(database.db, id, { question: 'the refund policy' });
+  expect(best?.text).toBe('the office refund policy');
+});

@@ -2,9 +2,9 @@ import { type KnowledgePassage, knowledgeTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
-import { FrequentTerms } from './frequent-terms.ts';
 import { byMeaning, type QuestionVector } from './vectors.ts';
-import { telling, termsOf, weighed, type WeighedTerm } from './query-terms.ts';
+import { termsOf, waysIn, type WeighedTerm } from './query-terms.ts';
+import { unseen, weighTerms } from './weigh-terms.ts';
 
 export interface KnowledgeQuery {
   question: string;
@@ -21,8 +21,6 @@ const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
 
 // In passages.
-/** Where a word is in more, how many does not matter any more. */
-const COUNTED = 2000;
 /** Looked at by the text search, of those that have one of the telling words. */
 const RANKED = 1000;
 const OF_TEXT = 60;
@@ -39,14 +37,7 @@ const WORD_SIMILARITY_THRESHOLD = '0.45';
 /** Reciprocal rank fusion: how much less a second place counts than a first. */
 const RRF = 60;
 
-const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
-
-// The passages have to be found by the index of their words, or of their headings, whatever the planner believes of these
-// values: it would read the table where a term is known to be frequent or the limit might be small, and all passages of a
-// company that it takes for new. So limits are written out, and what is asked for comes of sub-queries.
 const mostRanked = sql.raw(String(RANKED));
-const mostCounted = sql.raw(String(COUNTED));
-const unseen = (id: string): SQL => sql`(select ${id}::uuid)`;
 
 /** Ids of passages, best first. */
 type Ranking = readonly string[];
@@ -106,10 +97,22 @@ export function mergeRankings(rankings: readonly Ranking[]): Map<string, number>
 }
 
 async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]): Promise<Ranking> {
-  if (terms.length === 0) return [];
-  const any = telling(terms, RANKED)
-    .map(({ term }) => term)
-    .join(' | ');
+  const ranking = new Set<string>();
+  // Mostly one way, three at most: those that ask for less are gone where the others have found too little.
+  for (const way of waysIn(terms, RANKED)) {
+    for (const id of await rankOneWay(tx, company_id, terms, way)) ranking.add(id);
+    if (ranking.size >= OF_TEXT) break;
+  }
+  return [...ranking].slice(0, OF_TEXT);
+}
+
+/** @param way which passages are ranked, as a query of the text search */
+async function rankOneWay(
+  tx: Tx,
+  company_id: string,
+  terms: readonly WeighedTerm[],
+  way: string,
+): Promise<Ranking> {
   const least = LEAST_SHARE * terms.reduce((sum, { weight }) => sum + weight, 0);
   const { rows } = await tx.execute<{ id: string }>(sql`
     with term as materialized (
@@ -118,33 +121,13 @@ async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]
     ), hit as materialized (
       -- A copy: what is stored apart would be fetched once for each term.
       select id, words || ''::tsvector as words from knowledge_chunks
-      where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${any})) limit ${mostRanked}
+      where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${way})) limit ${mostRanked}
     ), scored as (
       select hit.id, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
       from hit join term on hit.words @@ term.query group by hit.id
     )
     select id from scored where matched >= ${least} order by matched + density desc, id limit ${OF_TEXT}`);
   return rows.map(({ id }) => id);
-}
-
-/** The terms that are in passages of the company, and how many passages it has. */
-async function weighTerms(
-  tx: Tx,
-  company_id: string,
-  terms: readonly string[],
-): Promise<{ terms: WeighedTerm[]; passages: number }> {
-  const counted = terms.filter((term) => !frequent.has(company_id, term));
-  const { rows } = await tx.execute<{ term: string | null; found: number; passages: number }>(sql`
-    select t.term, (select count(*)::int from (
-        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
-        limit ${mostCounted}) hit) as found,
-      (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
-    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(counted)}::jsonb) as t (term) on true`);
-  const passages = rows[0]?.passages ?? 0;
-  const found = new Map(rows.map((row) => [row.term, row.found]));
-  for (const term of counted) if (found.get(term) === COUNTED) frequent.add(company_id, term);
-  const all = terms.map((term) => ({ term, found: found.get(term) ?? COUNTED }));
-  return { terms: weighed(all, passages), passages };
 }
 
 /** The first passage under each heading that resembles the question, a source once. */

@@ -1,0 +1,58 @@
+/** What the words of a question are worth in a company: the rarer, the more. */
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { FrequentTerms } from './frequent-terms.ts';
+import { weighed, type WeighedTerm } from './query-terms.ts';
+
+// In passages.
+/** Where a word is in more, how many is estimated. */
+const COUNTED = 2000;
+const SAMPLED = 400;
+
+const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
+
+// Passages have to be found by the index of their words, or of their headings, whatever the planner believes of the values
+// that are asked for: it would read the table where a term is known to be frequent or the limit might be small, and all
+// passages of a company that it takes for new. So limits are written out, and the values come of sub-queries.
+const mostCounted = sql.raw(String(COUNTED));
+const sampled = sql.raw(String(SAMPLED));
+export const unseen = (id: string): SQL => sql`(select ${id}::uuid)`;
+
+/** The terms that are in passages of the company, and how many passages it has. */
+export async function weighTerms(
+  tx: Tx,
+  company_id: string,
+  terms: readonly string[],
+): Promise<{ terms: WeighedTerm[]; passages: number }> {
+  const known = new Map(terms.map((term) => [term, frequent.found(company_id, term)]));
+  const unknown = terms.filter((term) => known.get(term) === undefined);
+  const { rows } = await tx.execute<{ term: string | null; found: number; passages: number }>(sql`
+    select t.term, (select count(*)::int from (
+        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
+        limit ${mostCounted}) hit) as found,
+      (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
+    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(unknown)}::jsonb) as t (term) on true`);
+  const passages = rows[0]?.passages ?? 0;
+  for (const { term, found } of rows) if (term !== null) known.set(term, found);
+  const many = unknown.filter((term) => known.get(term) === COUNTED);
+  for (const [term, share] of await shares(tx, company_id, many)) {
+    const found = Math.max(COUNTED, Math.round(share * passages));
+    known.set(term, found);
+    frequent.add(company_id, term, found);
+  }
+  const all = terms.map((term) => ({ term, found: known.get(term) ?? 0 }));
+  return { terms: weighed(all, passages), passages };
+}
+
+/** In which part of the company's passages each of these terms is. Their ids are random, and so are the first of them. */
+async function shares(tx: Tx, company_id: string, terms: readonly string[]): Promise<[string, number][]> {
+  if (terms.length === 0) return [];
+  const { rows } = await tx.execute<{ term: string; share: number }>(sql`
+    with sample as materialized (
+      select words || ''::tsvector as words from knowledge_chunks where company_id = ${company_id} order by id limit ${sampled}
+    )
+    select t.term, (select count(*) from sample where words @@ to_tsquery('simple', t.term))::float8
+      / greatest(1, (select count(*) from sample)) as share
+    from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)`);
+  return rows.map(({ term, share }) => [term, share]);
+}
