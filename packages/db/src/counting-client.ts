@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { ClientConfig } from 'pg';
+import { Batch } from './batch.ts';
 import { StatementNames } from './statement-names.ts';
 
 type Query = (...args: unknown[]) => unknown;
@@ -13,6 +14,8 @@ export function countingClient(
   { keep_names, connect_timeout_ms }: { keep_names: boolean; connect_timeout_ms: number },
 ): typeof Client {
   const names = keep_names ? new StatementNames() : undefined;
+  const toSend = <S>(statement: S, values: unknown): S =>
+    names ? withName(statement, values, names) : withoutName(statement);
   return class CountingClient extends Client {
     constructor(config?: string | ClientConfig) {
       // The pool's own timeout is for its queue too, which may be longer.
@@ -22,8 +25,13 @@ export function countingClient(
       this.on('error', () => undefined);
       const send: Query = this.query.bind(this);
       const query: Query = (statement, ...rest) => {
+        if (statement instanceof Batch) {
+          for (const { setting } of statement.parts) if (!setting) count();
+          statement.parts = statement.parts.map((part) => toSend(part, part.values));
+          return send(statement);
+        }
         count();
-        return send(names ? withName(statement, rest[0], names) : withoutName(statement), ...rest);
+        return send(toSend(statement, rest[0]), ...rest);
       };
       Object.assign(this, { query });
     }
@@ -41,7 +49,7 @@ function isStatement(statement: unknown): statement is Statement {
 }
 
 /** Statements without values are those of transactions, or several in one: these can't be prepared. Nor can cursors. */
-function withName(statement: unknown, values: unknown, names: StatementNames): unknown {
+function withName<S>(statement: S, values: unknown, names: StatementNames): S {
   if (!isStatement(statement) || statement.name !== undefined || typeof statement.text !== 'string') {
     return statement;
   }
@@ -52,7 +60,7 @@ function withName(statement: unknown, values: unknown, names: StatementNames): u
   return name === undefined ? statement : { ...statement, name };
 }
 
-function withoutName(statement: unknown): unknown {
+function withoutName<S>(statement: S): S {
   return isStatement(statement) && statement.name !== undefined
     ? { ...statement, name: undefined }
     : statement;

@@ -140,8 +140,10 @@ describe('a database', () => {
 
   it('with all connections in use is unavailable after its patience', async () => {
     const database = open({ connect_timeout_ms: 100 });
-    await transaction(database, async () => {
-      const second = transaction(database, async () => 'never');
+    const ask = async (tx: Tx) => tx.execute(sql`select 1`);
+    await transaction(database, async (tx) => {
+      await ask(tx);
+      const second = transaction(database, ask);
       await expect(second).rejects.toMatchObject({ kind: 'unavailable' });
       expect(database.poolStats()).toEqual({ max: 1, total: 1, idle: 0, acquired: 1, waiting: 0 });
     });

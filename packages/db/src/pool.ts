@@ -1,6 +1,7 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
 import type { Logger } from '@acp/kernel';
+import type { Statement } from './batch.ts';
 import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
 import { makePatient } from './patient-pool.ts';
@@ -19,7 +20,7 @@ export interface Database {
   db: Tx;
   pool: Pool;
   /** What opens a transaction. */
-  readonly begin: string;
+  readonly opening: readonly Statement[];
   /** For how long something is tried again that could not even begin. */
   readonly patience_ms: number;
   /** Statements sent so far, BEGIN and COMMIT included. */
@@ -61,12 +62,14 @@ const LOCK_MS = 10_000;
 const COMPILES_NOTHING = '-c jit=off';
 
 // The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
-const BEGIN = 'begin isolation level read committed';
+const BEGIN: Statement = { text: 'begin isolation level read committed' };
 
-function localSettings(limits: Record<string, number>): string {
-  return Object.entries(limits)
-    .map(([name, ms]) => ` set local ${name} = ${ms}`)
-    .join(';');
+// No query: a transaction that wants another isolation still may say so.
+function localSettings(settings: Record<string, string | number>): Statement[] {
+  return Object.entries(settings).map(([name, value]) => ({
+    text: `set local ${name} = ${value}`,
+    setting: true,
+  }));
 }
 
 /** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
@@ -107,7 +110,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     db: drizzle(pool),
     pool,
     // A pooler's session is anybody's: there the transaction sets them for itself.
-    begin: options.prepared_statements ? BEGIN : `${BEGIN}; set local jit = off;${localSettings(limits)}`,
+    opening: options.prepared_statements ? [BEGIN] : [BEGIN, ...localSettings({ jit: 'off', ...limits })],
     patience_ms: connectTimeoutMs,
     statements: () => statements,
     poolStats: () => ({

@@ -1,13 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
+import { type NodePgClient, NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { isTracing, traced } from '@acp/kernel';
-import type { PoolClient } from 'pg';
-import { setTimeout as delay } from 'node:timers/promises';
 import { asServiceError, isConnectionError } from './errors.ts';
-import { RETRY_EVERY_MS } from './patient-pool.ts';
+import { gatherLast, lastStatements, snapshotLast, stopGathering } from './last-statements.ts';
 import type { Database } from './pool.ts';
 import { collectSignals, restoreSignals, snapshotSignals, stopCollecting } from './signals.ts';
+import { TransactionClient } from './transaction-client.ts';
 import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
@@ -20,11 +19,10 @@ export interface TransactionOptions {
   durable?: boolean;
 }
 
-const NOT_DURABLE = 'set local synchronous_commit to off';
-
 /**
  * Runs `fn` in one READ COMMITTED transaction and tells its signals to `database.notifier` strictly after COMMIT.
- * Nothing is retried but the connecting. Throws ServiceError `unavailable` when the database can't be reached; when
+ * Its opening goes out with its first statement, its last ones (`lastly`) with its commit. Nothing is retried but the
+ * connecting. Throws ServiceError `unavailable` when the database can't be reached; when
  * that happens at COMMIT, whether it took effect is unknown.
  */
 export async function transaction<T>(
@@ -40,70 +38,36 @@ export async function transaction<T>(
 }
 
 async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: boolean): Promise<T> {
+  const client = new TransactionClient(database, durable);
+  const session = new NodePgSession(client as unknown as NodePgClient, dialect, undefined);
+  const tx: Tx = new NodePgTransaction(dialect, session, undefined);
+  const signals = collectSignals(tx);
+  gatherLast(tx);
+  let result: T;
   try {
-    const client = await begin(database, durable ? database.begin : `${database.begin};${NOT_DURABLE}`);
-    let broken: Error | undefined;
-    const tx: Tx = new NodePgTransaction(dialect, new NodePgSession(client, dialect, undefined), undefined);
-    const signals = collectSignals(tx);
-    let result: T;
-    try {
-      result = await fn(tx);
-      await commit(client);
-    } catch (err) {
-      broken = await rollBack(client, err);
-      throw err;
-    } finally {
-      stopCollecting(tx);
-      client.release(broken);
-    }
-    for (const [channel, items] of signals) database.notifier?.push(channel, [...items]);
-    return result;
+    result = await fn(tx);
+    await client.commit(await lastStatements(tx));
+    client.release();
   } catch (err) {
+    await client.rollBack(err);
     throw asServiceError(err) ?? err;
+  } finally {
+    stopCollecting(tx);
+    stopGathering(tx);
   }
-}
-
-async function begin(database: Database, text: string): Promise<PoolClient> {
-  const giveUpAt = performance.now() + database.patience_ms;
-  // Idle connections may have died unnoticed; before the first statement another one is as good. A pooler takes connections
-  // while its server is away: only time helps then.
-  for (let dead = database.poolStats().max; ; dead -= 1) {
-    const client = await database.pool.connect();
-    try {
-      await client.query(text);
-      return client;
-    } catch (err) {
-      client.release(err instanceof Error ? err : true);
-      if (!isConnectionError(err) || (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt)) throw err;
-    }
-    if (dead <= 0) await delay(RETRY_EVERY_MS);
-  }
-}
-
-async function commit(client: PoolClient): Promise<void> {
-  const { command } = await client.query('commit');
-  // A transaction whose failed statement was swallowed by its caller answers COMMIT with ROLLBACK.
-  if (command === 'ROLLBACK') throw new Error('the transaction had failed before its commit');
-}
-
-/** Gives back the error that makes the connection unusable, if any. */
-async function rollBack(client: PoolClient, cause: unknown): Promise<Error | undefined> {
-  if (isConnectionError(cause)) return cause instanceof Error ? cause : new Error('connection lost');
-  try {
-    await client.query('rollback');
-    return undefined;
-  } catch (err) {
-    return err instanceof Error ? err : new Error(String(err));
-  }
+  for (const [channel, items] of signals) database.notifier?.push(channel, [...items]);
+  return result;
 }
 
 /** Part of a transaction that may fail alone: its statements and signals are undone and the error is rethrown. */
 export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promise<T> {
   const before = snapshotSignals(tx);
+  const forgetLast = snapshotLast(tx);
   try {
     return await tx.transaction(async (inner) => fn(inner));
   } catch (err) {
     restoreSignals(tx, before);
+    forgetLast();
     throw err;
   }
 }

@@ -1,9 +1,7 @@
-import { sql } from 'drizzle-orm';
-import { fromDrizzle } from 'pg-boss';
 import type { PgBoss } from 'pg-boss';
 import type { JobName, JobPayload } from '@acp/contract';
-import { signal } from '@acp/db';
-import type { Tx } from '@acp/db';
+import { lastly, signal } from '@acp/db';
+import type { LastStatement, Tx } from '@acp/db';
 import { currentTraceparent } from '@acp/kernel';
 
 export interface EnqueueOptions {
@@ -18,7 +16,7 @@ export function setProducer(boss: PgBoss): void {
   producer = boss;
 }
 
-/** In the caller's transaction, as one statement; consumers are kicked after its commit. */
+/** At the end of the caller's transaction; consumers are kicked after its commit. */
 export async function enqueue<N extends JobName>(
   tx: Tx,
   job: N,
@@ -28,7 +26,7 @@ export async function enqueue<N extends JobName>(
   await insert(tx, job, [payload], options);
 }
 
-/** All of them as one statement. */
+/** All that a transaction enqueues of one job is one statement. */
 export async function enqueueMany<N extends JobName>(
   tx: Tx,
   job: N,
@@ -52,7 +50,26 @@ async function insert(
     data: traceparent === null ? payload : { ...payload, traceparent },
     startAfter: options.start_after,
   }));
-  await producer.insert(job, jobs, { db: fromDrizzle(tx, sql) });
+  lastly(tx, writerOf(job), jobs);
+}
+
+type NewJob = { data: object; startAfter: Date | undefined };
+const writers = new Map<JobName, LastStatement<NewJob>>();
+
+function writerOf(job: JobName): LastStatement<NewJob> {
+  const known = writers.get(job);
+  if (known !== undefined) return known;
+  const writer: LastStatement<NewJob> = async (jobs) => {
+    const statements: { text: string; values: unknown[] }[] = [];
+    const executeSql = async (text: string, values: unknown[] = []) => {
+      statements.push({ text, values });
+      return { rows: [] };
+    };
+    await producer?.insert(job, [...jobs], { db: { executeSql } });
+    return statements[0]!;
+  };
+  writers.set(job, writer);
+  return writer;
 }
 
 /** What the 'jobs' channel says: a queue's name, and for a later start the moment (milliseconds since the epoch). */

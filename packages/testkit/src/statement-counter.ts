@@ -12,6 +12,7 @@ const SHOWN = 90;
 const QUERY = 0x51;
 const PARSE = 0x50;
 const BIND = 0x42;
+const SYNC = 0x53;
 
 export interface StatementCounter {
   /** The database's URL by way of the counter. */
@@ -21,6 +22,8 @@ export interface StatementCounter {
   total(): number;
   /** Beginnings of the texts of all statements so far, in order, with who sent them. */
   texts(): string[];
+  /** The same without the senders; those that were sent to be answered at once stand together. */
+  trips(): string[][];
   close(): void;
 }
 
@@ -28,15 +31,18 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
   const target = new URL(databaseUrl);
   const counts = new Map<string, number>();
   const texts: string[] = [];
-  const note = (name: string, text: string): void => {
+  const trips: string[][] = [];
+  const note = (name: string, text: string): string => {
+    const shown = text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN);
     counts.set(name, (counts.get(name) ?? 0) + 1);
-    texts.push(`${name}: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN)}`);
+    texts.push(`${name}: ${shown}`);
+    return shown;
   };
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
-    const conversation = new Conversation(note);
+    const conversation = new Conversation(note, (trip) => trips.push(trip));
     client.on('data', (chunk: Buffer) => conversation.read(chunk));
     client.pipe(upstream).pipe(client);
     for (const [socket, other] of [
@@ -56,21 +62,26 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
     counts: () => Object.fromEntries(counts),
     total: () => texts.length,
     texts: () => texts,
+    trips: () => trips,
     close: () => server.close(),
   };
 }
 
 /** Cuts a client's bytes into messages: the first has no type, each begins with its length (protocol version 3). */
 class Conversation {
-  readonly #note: (name: string, text: string) => void;
+  readonly #note: (name: string, text: string) => string;
+  readonly #sent: (trip: string[]) => void;
+  /** Since the last time that an answer was asked for. */
+  #trip: string[] = [];
   /** Texts of what was parsed, by the names of the statements. */
   readonly #prepared = new Map<string, string>();
   #name = 'unnamed';
   #rest: Buffer = Buffer.alloc(0);
   #started = false;
 
-  constructor(note: (name: string, text: string) => void) {
+  constructor(note: (name: string, text: string) => string, sent: (trip: string[]) => void) {
     this.#note = note;
+    this.#sent = sent;
   }
 
   read(chunk: Buffer): void {
@@ -93,8 +104,12 @@ class Conversation {
     }
     // Zero-terminated texts stand at the beginning of each of them.
     const [first = '', second = ''] = message.toString('latin1', 5).split('\0', 2);
-    if (message[0] === QUERY) this.#note(this.#name, first);
+    if (message[0] === QUERY) this.#trip.push(this.#note(this.#name, first));
     else if (message[0] === PARSE) this.#prepared.set(first, second);
-    else if (message[0] === BIND) this.#note(this.#name, this.#prepared.get(second) ?? second);
+    else if (message[0] === BIND)
+      this.#trip.push(this.#note(this.#name, this.#prepared.get(second) ?? second));
+    if (message[0] !== QUERY && message[0] !== SYNC) return;
+    this.#sent(this.#trip);
+    this.#trip = [];
   }
 }

@@ -1,6 +1,6 @@
 import type { Actor, EventData, EventType } from '@acp/contract';
-import { type Tx, signal } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { lastly, signal, type Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
 import { actorId } from './actor-columns.ts';
 
 export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
@@ -20,23 +20,31 @@ export interface Change {
 }
 
 /**
- * Writes activity entries and outbox rows of all changes in one statement, in the caller's transaction, and has the
- * sequencer told after commit. Order among the events of one call is the order of the array.
+ * Writes activity entries and outbox rows at the end of the caller's transaction, all of it in one statement, and has the
+ * sequencer told after commit. The events of a transaction have the order in which they were recorded.
  */
 export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
   // Public rows act in the name of whom they serve (a routine, an invite's holder), never in their own.
   if (actor.kind === 'anonymous') throw new Error('an anonymous caller changes nothing');
-  const rows = changes.map(({ actor: by = actor, event, ...change }, index) => ({
+  const rows = changes.map(({ actor: by = actor, event, ...change }) => ({
     ...change,
-    index,
     actor_type: by.kind,
     actor_id: actorId(by),
     actor_name: by.name,
     event_type: event?.type,
     data: event?.data,
   }));
-  await tx.execute(sql`
+  lastly(tx, writeChanges, rows);
+  // Schedulers rest: whatever changes may have become due.
+  signal(tx, changes.some((change) => change.event) ? 'events' : 'due', '');
+  for (const { event, company_id } of changes)
+    if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
+}
+
+function writeChanges(changes: readonly object[]): SQL {
+  const rows = changes.map((change, index) => ({ ...change, index }));
+  return sql`
     with change as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as c(
         index int, actor_type text, actor_id uuid, actor_name text, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
@@ -46,9 +54,5 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
       from change where action is not null and company_id is not null
     )
     insert into outbox (company_id, type, data)
-    select company_id, event_type, data from change where event_type is not null order by index`);
-  // Schedulers rest: whatever changes may have become due.
-  signal(tx, changes.some((change) => change.event) ? 'events' : 'due', '');
-  for (const { event, company_id } of changes)
-    if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
+    select company_id, event_type, data from change where event_type is not null order by index`;
 }

@@ -92,6 +92,7 @@ describe('an agent and its runs', () => {
     const { agent, begin } = await setUp();
     const { id } = await begin();
     await transaction(database, async (tx) => {
+      await databaseNow(tx);
       const before = database.statements();
       await noteRunStarted(tx, agent.id, id);
       expect(database.statements() - before).toBe(1);

@@ -61,6 +61,7 @@ describe('startDueHeartbeats', () => {
 
   it('costs one statement when nobody is due', async () => {
     await transaction(database, async (tx) => {
+      await databaseNow(tx);
       const before = database.statements();
       await startDueHeartbeats(tx, 100);
       expect(database.statements() - before).toBe(1);

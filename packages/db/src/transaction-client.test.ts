@@ -1,0 +1,126 @@
+/** What travels together: the opening with the first statement, the last ones with the commit. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startStatementCounter, testDatabase } from '@acp/testkit';
+import type { StatementCounter } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { type Database, lastly, openDatabase, savepoint, together, transaction } from './index.ts';
+import type { Tx } from './index.ts';
+
+let counter: StatementCounter;
+let database: Database;
+
+beforeAll(async () => {
+  const { url } = await testDatabase();
+  counter = await startStatementCounter(url);
+  database = openDatabase({ url: counter.url, max: 1, application_name: 'test', prepared_statements: true });
+  await database.db.execute(sql`create table words (word text primary key)`);
+});
+
+beforeEach(async () => {
+  await database.db.execute(sql`truncate words`);
+});
+
+afterAll(async () => {
+  await database.close();
+  counter.close();
+});
+
+const write = async (tx: Tx, word: string) => tx.execute(sql`insert into words values (${word})`);
+const writeAll = (words: readonly string[]) =>
+  sql`insert into words select * from jsonb_array_elements_text(${JSON.stringify(words)}::jsonb)`;
+const words = async () => {
+  const { rows } = await database.db.execute<{ word: string }>(sql`select word from words order by word`);
+  return rows.map(({ word }) => word);
+};
+/** Statements as they went out; those of one round trip stand together. */
+const sentBy = async (work: () => Promise<unknown>) => {
+  const before = counter.trips().length;
+  await work();
+  return counter.trips().slice(before);
+};
+const BEGIN = 'begin isolation level read committed';
+
+describe('a transaction', () => {
+  it('opens with its first statement, and ends with what it has for last', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const trips = await sentBy(async () =>
+        transaction(database, async (tx) => {
+          await write(tx, `first ${round}`);
+          lastly(tx, writeAll, [`last ${round}`]);
+          await write(tx, `second ${round}`);
+          lastly(tx, writeAll, [`very last ${round}`]);
+        }),
+      );
+      expect(trips).toEqual([
+        [BEGIN, expect.stringContaining('insert into words values')],
+        [expect.stringContaining('insert into words values')],
+        [expect.stringContaining('insert into words select'), 'commit'],
+      ]);
+    }
+    expect(await words()).toHaveLength(12);
+  });
+
+  it('asks nothing: nothing is sent; has something for last only: it is written', async () => {
+    expect(await sentBy(async () => transaction(database, async () => 'nothing'))).toEqual([]);
+    await transaction(database, async (tx) => lastly(tx, writeAll, ['alone']));
+    expect(await words()).toEqual(['alone']);
+  });
+
+  it('its first statement fails: the next transaction on the connection finds nothing of it', async () => {
+    const failing = transaction(database, async (tx) => tx.execute(sql`insert into nowhere values (${1})`));
+    await expect(failing).rejects.toThrow('Failed query');
+    await transaction(database, async (tx) => together(write(tx, 'one'), write(tx, 'two')));
+    expect(await words()).toEqual(['one', 'two']);
+  });
+
+  it('a new statement fails behind others: it can be sent again by the same connection', async () => {
+    const cast = async (tx: Tx, text: string) => tx.execute(sql`select ${text}::int as number`);
+    for (let round = 0; round < 3; round += 1)
+      await expect(transaction(database, async (tx) => cast(tx, 'none'))).rejects.toThrow('Failed query');
+    const { rows } = await transaction(database, async (tx) => cast(tx, '7'));
+    expect(rows).toEqual([{ number: 7 }]);
+  });
+
+  it('its last statement fails: nothing of the transaction is left, and it says why', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const failing = transaction(database, async (tx) => {
+        await write(tx, 'twice');
+        lastly(tx, writeAll, ['twice']);
+      });
+      await expect(failing).rejects.toMatchObject({ code: '23505' });
+    }
+    expect(await words()).toEqual([]);
+  });
+
+  it('a part of it fails alone: what that had for last is forgotten with it', async () => {
+    await transaction(database, async (tx) => {
+      lastly(tx, writeAll, ['before']);
+      const part = savepoint(tx, async (inner) => {
+        lastly(inner, writeAll, ['within']);
+        throw new Error('no');
+      });
+      await expect(part).rejects.toThrow('no');
+      lastly(tx, writeAll, ['after']);
+    });
+    expect(await words()).toEqual(['after', 'before']);
+  });
+
+  it('is over: it takes nothing for last', async () => {
+    let ended: Tx | undefined;
+    await transaction(database, async (tx) => {
+      ended = tx;
+    });
+    expect(() => lastly(ended!, writeAll, ['late'])).toThrow('outside of a transaction');
+  });
+
+  it('its connection died while it was idle: another one is as good', async () => {
+    const [{ pid }] = (await database.db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`))
+      .rows as [{ pid: number }];
+    const other = openDatabase({ url: counter.url, max: 1, application_name: 'other' });
+    const cut = other.db.execute(sql`select pg_terminate_backend(${pid})`);
+    await transaction(database, async (tx) => write(tx, 'survives'));
+    await cut;
+    await other.close();
+    expect(await words()).toEqual(['survives']);
+  });
+});

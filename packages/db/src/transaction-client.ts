@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolClient, Query, QueryResult } from 'pg';
+import { Batch, type Statement } from './batch.ts';
+import { isConnectionError } from './errors.ts';
+import { RETRY_EVERY_MS } from './patient-pool.ts';
+import type { Database } from './pool.ts';
+
+const COMMIT: Statement = { text: 'commit' };
+const NOT_DURABLE: Statement = { text: 'set local synchronous_commit to off', setting: true };
+
+/**
+ * The connection of one transaction, as drizzle sees it. It is taken from the pool for the first statement, with which the
+ * opening of the transaction travels: one that asks nothing costs nothing.
+ */
+export class TransactionClient {
+  readonly #database: Database;
+  readonly #opening: readonly Statement[];
+  #client: PoolClient | undefined;
+  #beginning: Promise<QueryResult> | undefined;
+
+  constructor(database: Database, durable: boolean) {
+    this.#database = database;
+    this.#opening = durable ? database.opening : [...database.opening, NOT_DURABLE];
+  }
+
+  /** As drizzle calls it. */
+  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
+    if (this.#client === undefined) {
+      if (this.#beginning === undefined) {
+        this.#beginning = this.#begin({ ...statement, values });
+        return this.#beginning;
+      }
+      await this.#beginning;
+    }
+    return this.#client!.query(statement as { text: string }, values as unknown[]);
+  }
+
+  /** Sends `last`, and the commit with it. */
+  async commit(last: readonly Statement[]): Promise<void> {
+    if (this.#client === undefined) {
+      if (last.length === 0) return;
+      await this.#begin();
+    }
+    const parts = [...last, COMMIT];
+    const { command } = await sent(this.#client!, new Batch(parts, parts.length - 1));
+    // A transaction whose failed statement was swallowed by its caller answers COMMIT with ROLLBACK.
+    if (command === 'ROLLBACK') throw new Error('the transaction had failed before its commit');
+  }
+
+  /** Undoes everything, and gives the connection back unless it is broken. */
+  async rollBack(cause: unknown): Promise<void> {
+    const client = this.#client;
+    if (client === undefined) return;
+    this.#client = undefined;
+    if (isConnectionError(cause)) return client.release(asError(cause));
+    try {
+      await client.query('rollback');
+      client.release();
+    } catch (err) {
+      client.release(asError(err));
+    }
+  }
+
+  release(): void {
+    this.#client?.release();
+    this.#client = undefined;
+  }
+
+  async #begin(first?: Statement): Promise<QueryResult> {
+    const { pool, patience_ms, poolStats } = this.#database;
+    const giveUpAt = performance.now() + patience_ms;
+    const parts = first === undefined ? this.#opening : [...this.#opening, first];
+    // Idle connections may have died unnoticed; before the first answer another one is as good. A pooler takes connections
+    // while its server is away: only time helps then.
+    for (let dead = poolStats().max; ; dead -= 1) {
+      const client = await pool.connect();
+      const batch = new Batch(parts, parts.length - 1);
+      try {
+        const result = await sent(client, batch);
+        this.#client = client;
+        return result;
+      } catch (err) {
+        if (batch.done > 0) {
+          this.#client = client;
+          throw err;
+        }
+        client.release(asError(err));
+        if (!isConnectionError(err) || (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt))
+          throw err;
+      }
+      if (dead <= 0) await delay(RETRY_EVERY_MS);
+    }
+  }
+}
+
+async function sent(client: PoolClient, batch: Batch): Promise<QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+  batch.callback = (err, result) => (err ? reject(err) : resolve(result));
+  client.query(batch as unknown as Query);
+  return promise;
+}
+
+function asError(err: unknown): Error {
+  return err instanceof Error ? err : new Error(String(err));
+}
