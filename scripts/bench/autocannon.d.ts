@@ -15,7 +15,7 @@ declare module 'autocannon' {
     setupClient?: (client: { setRequests(requests: Request[]): void }) => void;
   }
   interface Request {
-    method: 'GET' | 'POST';
+    method: 'GET' | 'POST' | 'PATCH';
     path: string;
     body?: string;
     headers?: Record<string, string>;

@@ -4,7 +4,7 @@ import autocannon from 'autocannon';
 export const CONNECTIONS = 10;
 
 export interface LoadRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH';
   path: string;
   body?: string;
   /** Beside the load's own, or in their place. */
@@ -12,7 +12,7 @@ export interface LoadRequest {
 }
 
 /**
- * Requests per second, each connection taking them in turn, from another one on than its neighbours. Throws where an answer is no success: a fast refusal is no
+ * Requests per second, each connection taking them in turn, their beginnings spread over the list. Throws where an answer is no success: a fast refusal is no
  * figure.
  */
 export async function load(
@@ -23,6 +23,7 @@ export async function load(
   connections = CONNECTIONS,
 ): Promise<number> {
   const withBody = requests.some(({ body }) => body !== undefined);
+  const own = requests.map((request) => ({ ...request }));
   let begins = 0;
   const result = await autocannon({
     url,
@@ -32,10 +33,12 @@ export async function load(
       ...(key && { authorization: `Bearer ${key}` }),
       ...(withBody ? { 'content-type': 'application/json' } : {}),
     },
-    requests: [...requests],
+    // Copies: autocannon writes the headers into them.
+    requests: own,
     setupClient(client) {
-      const first = (begins += 1) % requests.length;
-      client.setRequests([...requests.slice(first), ...requests.slice(0, first)]);
+      const first = Math.floor((begins * requests.length) / connections) % requests.length;
+      begins += 1;
+      client.setRequests([...own.slice(first), ...own.slice(0, first)]);
     },
   });
   if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)

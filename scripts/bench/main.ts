@@ -17,6 +17,7 @@ import { benchLarge } from './large.ts';
 import { benchLive } from './live.ts';
 import { benchMcp } from './mcp.ts';
 import { benchPlugins } from './plugins.ts';
+import { benchProcessor } from './processor.ts';
 import { benchReaders } from './readers.ts';
 import { type BenchOptions, Report } from './report.ts';
 import { benchStart } from './start.ts';
@@ -41,6 +42,7 @@ const sections: Record<string, Bench> = {
   m: benchWorkspaces,
   n: benchReaders,
   o: benchContention,
+  p: benchProcessor,
 };
 
 const { values } = parseArgs({
