@@ -56,8 +56,9 @@ const DETAIL = `
 const LIST = `select ${COLUMNS} from issues i where i.company_id = $1 and ${NOT_TRASHED}
   order by i.created_at desc nulls last, i.id desc nulls last limit 51`;
 
-const NUMBER = `update companies set next_issue_number = next_issue_number + 1 where id = $1 and deleted_at is null
-  returning identifier_prefix, next_issue_number - 1 as number`;
+const NUMBER = `update issue_counters held set next = next + 1 from companies c
+  where held.company_id = $1 and c.id = held.company_id and c.deleted_at is null
+  returning c.identifier_prefix, held.next - 1 as number`;
 
 const INSERT = `insert into issues as i (company_id, title, body_markdown, status, assignee_agent_id, identifier, issue_number)
   values ($1, $2, $3, 'todo', $4, $5, $6) returning ${COLUMNS}`;

@@ -23,10 +23,13 @@ export async function fillDatabase(
   companies: number,
 ): Promise<{ largest: LargeCompany; typical: LargeCompany; agent_id: string }> {
   await pool.query(
-    `insert into companies (name, slug, identifier_prefix, next_issue_number)
-     select 'Company ' || n, 'company-' || n, 'C' || n, $2::int from generate_series(1, $1::int) n`,
-    [companies, issues],
+    `insert into companies (name, slug, identifier_prefix)
+     select 'Company ' || n, 'company-' || n, 'C' || n from generate_series(1, $1::int) n`,
+    [companies],
   );
+  await pool.query('insert into issue_counters (company_id, next) select id, $1::int + 1 from companies', [
+    issues,
+  ]);
   await pool.query(
     `insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec)
      select id, name || ' agent ' || n, 'engineer', 'llm', false, 300 from companies, generate_series(1, 20) n`,

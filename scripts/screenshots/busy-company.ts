@@ -45,7 +45,9 @@ export async function fillCompany({ pool }: Database, company_id: string, chief_
     ['#c0392b', '#2980b9', '#27ae60', '#e67e22', '#8e44ad'],
   );
   await run(ISSUES, VERBS, THINGS, ENDS);
-  await run(`update companies set next_issue_number = 100001 where id = $1`);
+  await run(
+    `insert into issue_counters values ($1, 100001) on conflict (company_id) do update set next = excluded.next`,
+  );
   await run(LABELLED);
   await run(COMMENTS);
   await run(RUNS);

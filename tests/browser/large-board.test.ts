@@ -21,7 +21,7 @@ async function fill({ db }: Database): Promise<string> {
       identifier: `${identifier_prefix}-${index + 1}`,
     })),
   );
-  await db.execute(sql`update companies set next_issue_number = ${CARDS + 1} where id = ${id}`);
+  await db.execute(sql`insert into issue_counters values (${id}, ${CARDS + 1})`);
   return id;
 }
 

@@ -4,6 +4,7 @@ export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
 export type { Tx } from './tx.ts';
 export { lastly } from './last-statements.ts';
 export type { LastStatement } from './last-statements.ts';
+export { asideOf } from './aside.ts';
 export { together } from './together.ts';
 export { databaseNow, loneWrite, savepoint, transaction } from './transaction.ts';
 export { signal, signalChannels, WILDCARD } from './signals.ts';

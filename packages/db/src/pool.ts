@@ -23,6 +23,8 @@ export interface Database {
   readonly opening: readonly Statement[];
   /** For how long something is tried again that could not even begin. */
   readonly patience_ms: number;
+  /** One connection beside the pool's, made when it is asked for. */
+  aside(): Database;
   /** Statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
@@ -75,6 +77,7 @@ function localSettings(settings: Record<string, string | number>): Statement[] {
 /** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
 export function openDatabase(options: DatabaseOptions): Database {
   let statements = 0;
+  let aside: Database | undefined;
   const connectTimeoutMs = options.connect_timeout_ms ?? 3000;
   const limits = {
     statement_timeout: options.statement_timeout_ms ?? STATEMENT_MS,
@@ -112,7 +115,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // A pooler's session is anybody's: there the transaction sets them for itself.
     opening: options.prepared_statements ? [BEGIN] : [BEGIN, ...localSettings({ jit: 'off', ...limits })],
     patience_ms: connectTimeoutMs,
-    statements: () => statements,
+    aside: () => (aside ??= openDatabase({ ...options, max: 1 })),
+    statements: () => statements + (aside?.statements() ?? 0),
     poolStats: () => ({
       max: options.max,
       total: pool.totalCount,
@@ -120,6 +124,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       acquired: pool.totalCount - pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    close: async () => pool.end(),
+    close: async () => {
+      await Promise.all([pool.end(), aside?.close()]);
+    },
   };
 }

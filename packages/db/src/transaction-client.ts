@@ -67,12 +67,12 @@ export class TransactionClient {
   }
 
   async #begin(first?: Statement): Promise<QueryResult> {
-    const { pool, patience_ms, poolStats } = this.#database;
+    const { pool, patience_ms } = this.#database;
     const giveUpAt = performance.now() + patience_ms;
     const parts = first === undefined ? this.#opening : [...this.#opening, first];
     // Idle connections may have died unnoticed; before the first answer another one is as good. A pooler takes connections
     // while its server is away: only time helps then.
-    for (let dead = poolStats().max; ; dead -= 1) {
+    for (let dead = this.#database.poolStats().max; ; dead -= 1) {
       const client = await pool.connect();
       const batch = new Batch(parts, parts.length - 1);
       try {

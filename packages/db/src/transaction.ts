@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type NodePgClient, NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { isTracing, traced } from '@acp/kernel';
+import { rememberDatabase } from './aside.ts';
 import { asServiceError, isConnectionError } from './errors.ts';
 import { gatherLast, lastStatements, snapshotLast, stopGathering } from './last-statements.ts';
 import type { Database } from './pool.ts';
@@ -43,6 +44,7 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
   const tx: Tx = new NodePgTransaction(dialect, session, undefined);
   const signals = collectSignals(tx);
   gatherLast(tx);
+  rememberDatabase(tx, database);
   let result: T;
   try {
     result = await fn(tx);
@@ -76,12 +78,12 @@ export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promi
  * One statement that writes, committed by itself: a third of a transaction's messages. Where the connection breaks it is sent
  * again, for nobody knows whether it took effect: it has to be one that does no more the second time.
  */
-export async function loneWrite(database: Database, statement: SQL): Promise<void> {
+export async function loneWrite(database: Database, statement: SQL): Promise<Record<string, unknown>[]> {
   try {
-    await database.db.execute(statement);
+    return (await database.db.execute(statement)).rows;
   } catch (err) {
     if (!isConnectionError(err)) throw asServiceError(err) ?? err;
-    await transaction(database, async (tx) => tx.execute(statement));
+    return transaction(database, async (tx) => (await tx.execute(statement)).rows);
   }
 }
 

@@ -94,8 +94,9 @@ export async function createIssue(
   values: Values<typeof issues> = {},
 ): Promise<IssueRow> {
   const { rows } = await tx.execute<{ number: number; prefix: string }>(sql`
-    update companies set next_issue_number = next_issue_number + 1 where id = ${company.id}
-    returning next_issue_number - 1 as number, identifier_prefix as prefix`);
+    insert into issue_counters as held (company_id, next) values (${company.id}, 2)
+    on conflict (company_id) do update set next = held.next + 1
+    returning next - 1 as number, (select identifier_prefix from companies where id = company_id) as prefix`);
   const { number, prefix } = rows[0]!;
   const [row] = await tx
     .insert(issues)

@@ -9,8 +9,8 @@ import { type Check, well, wrong } from './finding.ts';
 const MIN_POSTGRES = 140_000;
 const LISTEN_TIMEOUT_MS = 5000;
 const MOST_DRIFT_SEC = 5;
-/** Of one process, beside its pool: for LISTEN and for telling, and for the health of a scheduler. */
-const OWN_CONNECTIONS = { web: 2, scheduler: 4, all: 4 } as const;
+/** Of one process, beside its pool: for LISTEN, telling and numbers of issues, and for the health of a scheduler. */
+const OWN_CONNECTIONS = { web: 3, scheduler: 5, all: 5 } as const;
 
 export const databaseChecks: Record<string, Check> = {
   database: {

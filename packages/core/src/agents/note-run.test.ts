@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, databaseNow, schema, transaction } from '@acp/db';
 import { createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { findAgent, noteRunEnded, noteRunStarted, runtimeState } from './index.ts';

@@ -29,7 +29,7 @@ export type { CompanyRow } from './companies.ts';
 export { agentDefaults, setAgentDefaults } from './agent-defaults.ts';
 export { assertHomeDir } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
-export { takeIssueNumber, takeIssueNumbers } from './issue-numbers.ts';
+export { takeIssueNumbers } from './issue-numbers.ts';
 export { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
 export {
   acceptInvite,

@@ -1,28 +1,103 @@
-import type { Tx } from '@acp/db';
+import { asideOf, type Database, loneWrite, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 
-/**
- * Part of the statement that makes an issue: takes the company's next number, once for each row of `source` that meets
- * `condition`; gives `identifier_prefix` and `number`, and no row for a company in the trash. The lock on the company
- * lasts as long as the transaction, so that a number is never skipped.
- */
-export function takeIssueNumber(company_id: string, source: SQL, condition: SQL): SQL {
-  return sql`
-    update companies c set next_issue_number = c.next_issue_number + 1
-    from ${source}
-    where c.id = ${company_id} and c.deleted_at is null and ${condition}
-    returning c.identifier_prefix, c.next_issue_number - 1 as number`;
+interface Wanted {
+  company_id: string;
+  count: number;
+  /** Undefined for a company that is not there. */
+  resolve: (first: number | undefined) => void;
+  reject: (cause: unknown) => void;
 }
 
-/** The next `count` numbers of the company, at once. @returns the first of them; undefined for a company in the trash */
+/**
+ * Takes the next numbers of companies on a connection beside the transactions that want them, committed at once: nobody
+ * waits until somebody else's issue is on the disk. Who comes while a statement is under way goes with the next one.
+ */
+class IssueNumbers {
+  readonly #database: Database;
+  #waiting: Wanted[] = [];
+  #taking = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async take(company_id: string, count: number): Promise<number | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    this.#waiting.push({ company_id, count, resolve, reject });
+    if (!this.#taking) void this.#takeAll();
+    return promise;
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#taking = true;
+    while (this.#waiting.length > 0) {
+      const wanted = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#takeFor(wanted);
+      } catch (err) {
+        for (const { reject } of wanted) reject(err);
+      }
+    }
+    this.#taking = false;
+  }
+
+  async #takeFor(wanted: readonly Wanted[]): Promise<void> {
+    const counts = new Map<string, number>();
+    for (const { company_id, count } of wanted) counts.set(company_id, (counts.get(company_id) ?? 0) + count);
+    // The disk is not waited for: an issue reaches it after its number, which stands earlier in the log.
+    const rows = await loneWrite(
+      this.#database,
+      sql`${advance(counts)}, set_config('synchronous_commit', 'off', true) as durability`,
+    );
+    const firsts = new Map(
+      rows.map(({ company_id: id, next }) => [String(id), Number(next) - counts.get(String(id))!]),
+    );
+    for (const { company_id, count, resolve } of wanted) {
+      const first = firsts.get(company_id);
+      if (first !== undefined) firsts.set(company_id, first + count);
+      resolve(first);
+    }
+  }
+}
+
+const ofDatabases = new WeakMap<Database, IssueNumbers>();
+
+/** In the order of ids, so that two of them don't wait for each other. */
+function advance(counts: ReadonlyMap<string, number>): SQL {
+  const wanted = JSON.stringify([...counts].map(([id, count]) => ({ id, count })));
+  return sql`
+    insert into issue_counters as held (company_id, next)
+    select c.id, wanted.count + 1
+    from jsonb_to_recordset(${wanted}::jsonb) as wanted(id uuid, count int)
+    join companies c on c.id = wanted.id and c.deleted_at is null
+    order by c.id
+    on conflict (company_id) do update set next = held.next + excluded.next - 1
+    returning company_id, next`;
+}
+
+/**
+ * The next `count` numbers of the company. They are taken whatever becomes of `tx`: numbers increase and come once, but
+ * where a transaction fails some are skipped.
+ * @returns the first of them; undefined for a company in the trash
+ */
 export async function takeIssueNumbers(
   tx: Tx,
   company_id: string,
   count: number,
-): Promise<{ prefix: string; first: number } | undefined> {
-  const { rows } = await tx.execute<{ prefix: string; first: number }>(sql`
-    update companies set next_issue_number = next_issue_number + ${count}
-    where id = ${company_id} and deleted_at is null
-    returning identifier_prefix as prefix, next_issue_number - ${count} as first`);
-  return rows[0];
+): Promise<number | undefined> {
+  const first = await numbersBeside(tx)?.take(company_id, count);
+  if (first !== undefined) return first;
+  // A company that this transaction has made is not seen by any other connection.
+  const { rows } = await tx.execute<{ next: number }>(advance(new Map([[company_id, count]])));
+  return rows[0] && rows[0].next - count;
+}
+
+function numbersBeside(tx: Tx): IssueNumbers | undefined {
+  const database = asideOf(tx);
+  if (database === undefined) return undefined;
+  const known = ofDatabases.get(database) ?? new IssueNumbers(database);
+  ofDatabases.set(database, known);
+  return known;
 }

@@ -1,15 +1,17 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreateIssue } from '@acp/contract';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, openDatabase, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createAgent, createCompany, createIssue as issueRow, databaseWithQueue } from '@acp/testkit';
-import { queuedJobs } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { queuedJobs, testDatabase } from '@acp/testkit';
+import { and, eq, sql } from 'drizzle-orm';
 import { createIssue, findIssue, issueDetail, resolveIssueRef } from './index.ts';
 
 let database: Database;
+let url: string;
 beforeAll(async () => {
   database = await databaseWithQueue();
+  ({ url } = await testDatabase());
 });
 
 async function stage() {
@@ -84,7 +86,7 @@ describe('createIssue', () => {
     ['project_id', 'project_id: unknown project'],
     ['goal_id', 'goal_id: unknown goal'],
     ['parent_issue_id', 'parent_issue_id: unknown issue'],
-  ])('with another company’s or a trashed %s is invalid and takes no number', async (field, message) => {
+  ])('with another company’s or a trashed %s is invalid, and makes no issue', async (field, message) => {
     const [s, other] = [await stage(), await stage()];
     const gone = { deleted_at: new Date() };
     const make: Record<string, (company: { id: string }, extra: object) => Promise<{ id: string }[]>> = {
@@ -111,7 +113,9 @@ describe('createIssue', () => {
         message,
       });
     const issue = await create(s, { title: 'X', [field]: known!.id });
-    expect(issue).toMatchObject({ [field]: known!.id, issue_number: first.issue_number + 1 });
+    expect(issue).toMatchObject({ [field]: known!.id, issue_number: first.issue_number + 4 });
+    const ofCompany = eq(schema.issues.company_id, s.company.id);
+    expect(await database.db.$count(schema.issues, and(ofCompany, eq(schema.issues.title, 'X')))).toBe(1);
   });
 
   it('by an agent that may not assign is forbidden with an assignee and allowed without', async () => {
@@ -138,7 +142,7 @@ describe('createIssue', () => {
     await expect(create(s, { title: 'X' })).rejects.toMatchObject({ kind: 'not_found' });
   });
 
-  it('fifty times at once, some rolled back, numbers the rest without gap or double', async () => {
+  it('fifty times at once, some rolled back, numbers the rest, each by its own', async () => {
     const s = await stage();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, async (_, index) =>
@@ -150,7 +154,54 @@ describe('createIssue', () => {
       ),
     );
     const numbers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
+    expect(new Set(numbers).size).toBe(45);
+    expect(Math.max(...numbers)).toBeLessThanOrEqual(50);
+  });
+
+  it('by several processes: whoever comes later has the higher number', async () => {
+    const s = await stage();
+    const other = openDatabase({ url, max: 2, application_name: 'other' });
+    const numbers: number[] = [];
+    for (const each of [database, other, database, other]) {
+      const two = await Promise.all(
+        ['one', 'two'].map(async (title) =>
+          transaction(each, async (tx) => createIssue(tx, s.human, s.company.id, { title })),
+        ),
+      );
+      numbers.push(...two.map(({ issue_number }) => issue_number).toSorted((a, b) => a - b));
+    }
+    expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    await other.close();
+  });
+
+  it('while another one is not committed yet, nor a lock on the company let go: waits for neither', async () => {
+    const s = await stage();
+    await transaction(database, async (tx) => {
+      await tx.execute(sql`select from companies where id = ${s.company.id} for no key update`);
+      const slow = await createIssue(tx, s.human, s.company.id, { title: 'slow' });
+      expect(await create(s, { title: 'quick' })).toMatchObject({ issue_number: slow.issue_number + 1 });
+    });
+  });
+
+  it('in a company of its own transaction is its first', async () => {
+    const made = await transaction(database, async (tx) => {
+      const company = await createCompany(tx);
+      const actor = actors.board(company);
+      return Promise.all(['one', 'two'].map(async (title) => createIssue(tx, actor, company.id, { title })));
+    });
+    expect(made.map(({ issue_number }) => issue_number).toSorted((a, b) => a - b)).toEqual([1, 2]);
+  });
+
+  it('beside a process of the release before: one counter gives to both', async () => {
+    const s = await stage();
+    const old = async () => {
+      const { rows } = await database.db.execute<{ number: number }>(sql`
+        update companies set next_issue_number = next_issue_number + 1 where id = ${s.company.id}
+        returning next_issue_number - 1 as number`);
+      return rows[0]!.number;
+    };
+    const now = async () => (await create(s, { title: 'new' })).issue_number;
+    expect([await old(), await now(), await now(), await old(), await now()]).toEqual([1, 2, 3, 4, 5]);
   });
 });
 

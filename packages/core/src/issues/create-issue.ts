@@ -1,9 +1,9 @@
 import type { Actor, CreateIssue, Issue } from '@acp/contract';
-import { together, type Tx } from '@acp/db';
+import type { Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { takeIssueNumber } from '../companies/index.ts';
+import { takeIssueNumbers } from '../companies/index.ts';
 import { allKnown, assertKnown, knownReferences } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { assertMayAssign, isActionable } from './policy.ts';
@@ -19,7 +19,7 @@ export interface IssueOrigin {
 /**
  * Creates an issue with the next number of its company and wakes the assignee when there is something to do. Without
  * a status it is `todo`: what is filed is meant to be done, `backlog` says otherwise. One statement checks the
- * references, takes the number and inserts, so that a refused create leaves no gap.
+ * references and inserts; a create that is refused there leaves a gap in the numbers.
  * Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign, `notFound` without company.
  */
 export async function createIssue(
@@ -33,9 +33,14 @@ export async function createIssue(
   const status = input.status ?? 'todo';
   const author = actorColumns(actor);
   const blocked = status === 'blocked';
+  const number = await takeIssueNumbers(tx, companyId, 1);
+  if (number === undefined) throw notFound();
   const { rows } = await tx.execute(sql`
     with checked as materialized (select ${knownReferences('issues', companyId, input)}),
-    numbered as (${takeIssueNumber(companyId, sql`checked`, allKnown('issues'))}),
+    numbered as (
+      select c.identifier_prefix, ${number}::int as number from companies c, checked
+      where c.id = ${companyId} and c.deleted_at is null and ${allKnown('issues')}
+    ),
     made as (
       insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
         assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
@@ -53,18 +58,16 @@ export async function createIssue(
   assertKnown('issues', raw);
   if (raw.id === null || raw.id === undefined) throw notFound();
   const issue = toIssueRow(raw);
-  const woken =
-    issue.assignee_agent_id !== null && isActionable(issue.status)
-      ? requestWakeups(tx, actor, [
-          {
-            company_id: companyId,
-            agent_id: issue.assignee_agent_id,
-            issue_id: issue.id,
-            reason: 'assignment',
-          },
-        ])
-      : undefined;
-  const recorded = recordChanges(tx, actor, [
+  if (issue.assignee_agent_id !== null && isActionable(issue.status))
+    await requestWakeups(tx, actor, [
+      {
+        company_id: companyId,
+        agent_id: issue.assignee_agent_id,
+        issue_id: issue.id,
+        reason: 'assignment',
+      },
+    ]);
+  await recordChanges(tx, actor, [
     {
       company_id: companyId,
       action: 'issue.created',
@@ -74,8 +77,6 @@ export async function createIssue(
       event: { type: 'issue_created', data: summarizeIssue(issue) },
     },
   ]);
-  // The company's row is locked: all that files issues in it waits.
-  await together(woken, recorded);
   return presentIssue(issue);
 }
 

@@ -47,12 +47,15 @@ export async function insertIssues(
   rows: readonly NewIssue[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const numbers = await takeIssueNumbers(tx, company_id, rows.length);
-  if (!numbers) throw notFound();
+  const first = await takeIssueNumbers(tx, company_id, rows.length);
+  if (first === undefined) throw notFound();
+  const { rows: found } = await tx.execute<{ prefix: string }>(
+    sql`select identifier_prefix as prefix from companies where id = ${company_id}`,
+  );
   const { user_id } = actorColumns(actor);
   const values = rows.map((row, index) => {
-    const issue_number = numbers.first + index;
-    const identifier = `${numbers.prefix}-${issue_number}`;
+    const issue_number = first + index;
+    const identifier = `${found[0]?.prefix}-${issue_number}`;
     const origin = { origin_kind: 'import', created_by_user_id: user_id };
     return { ...row, ...origin, company_id, issue_number, identifier };
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Database, transaction } from '@acp/db';
+import { type Database, databaseNow, transaction } from '@acp/db';
 import {
   type TestDatabase,
   actors,

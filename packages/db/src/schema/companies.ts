@@ -12,6 +12,7 @@ export const companies = pgTable(
     home_dir: text(),
     /** First three letters or digits of the slug, upper case, fixed at creation (decisions 7.38). */
     identifier_prefix: text().notNull(),
+    /** Of the former release, which takes numbers from it: a trigger keeps it together with `issue_counters`. */
     next_issue_number: integer().notNull().default(1),
     /** Members, and instance admins, must have a second factor. */
     require_second_factor: boolean().notNull().default(false),
@@ -30,6 +31,14 @@ export const companies = pgTable(
       .where(sql`${t.deleted_at} is null`),
   ],
 );
+
+/** The number of the next issue of each company; made with its first one. Beside `companies`, whose rows others lock. */
+export const issue_counters = pgTable('issue_counters', {
+  company_id: uuid()
+    .primaryKey()
+    .references(() => companies.id, { onDelete: 'cascade' }),
+  next: integer().notNull(),
+});
 
 export const memberships = pgTable(
   'memberships',
