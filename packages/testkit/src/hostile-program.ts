@@ -1,5 +1,4 @@
-// Stands in for an agent's program that wants out of its sandbox. Run by sandbox.test.ts, which tells it by its standard
-// input what there is to find. Each line of its output is a way that it tried and what that came to: `shut`, or what it got.
+// Stands in for an agent's program that wants out of its sandbox; is told by its standard input what there is to find. Each line of its output is a way that it tried and what that came to: `shut`, or what it got.
 import { spawn, spawnSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns/promises';
@@ -7,7 +6,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 
-interface Machine {
+export interface Machine {
   home: string;
   secret: string;
   foreign: string;

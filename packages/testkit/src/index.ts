@@ -54,6 +54,7 @@ export { startFakeGithubPulls } from './fake-github-pulls.ts';
 export type { FakeGithubPulls } from './fake-github-pulls.ts';
 export { startGitServer } from './git-server.ts';
 export type { GitServer } from './git-server.ts';
+export { type HostileMachine, startHostileMachine } from './hostile-machine.ts';
 export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-command.ts';
 export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli.ts';
 export { startFakeVendorModel, vendorUsage } from './fake-vendor-model.ts';

@@ -1,13 +1,10 @@
 /** A hostile program in the sandbox of local CLIs: what it can do, and the ways out that it tries. */
-import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type Server } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findBubblewrap, newId } from '@acp/kernel';
-import { hostileCommand } from '@acp/testkit';
+import { hostileCommand, type HostileMachine, startHostileMachine } from '@acp/testkit';
 import { markedProcesses } from '../process/marked.ts';
 import { runProgram } from '../process/run-program.ts';
 import type { ProgramLimits, ProgramSpec, SandboxSpec } from '../task.ts';
@@ -19,71 +16,24 @@ const here: typeof describe.skip = 'file' in bubblewrap ? describe : describe.sk
 if ('reason' in bubblewrap) process.stderr.write(`the sandbox is not tested: ${bubblewrap.reason}\n`);
 
 let folder: string;
-const servers: Server[] = [];
-const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], {
-  env: { BYSTANDERS_SECRET: 'seen' },
-  stdio: 'ignore',
-});
-
-async function listen(server: Server, at: string | number): Promise<number> {
-  servers.push(server);
-  await new Promise<void>((done) =>
-    typeof at === 'number' ? server.listen(at, '0.0.0.0', done) : server.listen(at, done),
-  );
-  const address = server.address();
-  return typeof address === 'string' || address === null ? 0 : address.port;
-}
-
-/** What the hostile program is told of the machine, as if it had found it out. */
-async function machine() {
-  const database = () => createServer((one) => one.end('database'));
-  const service = createHttpServer((asked, answer) =>
-    answer.end(`service ${asked.url} ${String(asked.headers['x-forwarded-for'] ?? '-')}`),
-  );
-  const [home, other] = [path.join(folder, 'service/agents/own'), path.join(folder, 'service/agents/other')];
-  for (const each of [home, other]) await mkdir(path.join(each, 'work'), { recursive: true });
-  const [secret, foreign] = [path.join(folder, 'service/key'), path.join(other, 'notes')];
-  for (const each of [secret, foreign]) await writeFile(each, 'secret');
-  await symlink(secret, path.join(home, 'link'));
-  const socket = path.join(folder, 'database.sock');
-  const abstract = `\0walls-${newId()}`;
-  await listen(database(), socket);
-  await listen(database(), abstract);
-  const outside = Object.values(networkInterfaces())
-    .flatMap((each) => each ?? [])
-    .find((each) => !each.internal && each.family === 'IPv4');
-  return {
-    home,
-    secret,
-    foreign,
-    socket,
-    abstract,
-    database_port: await listen(database(), 0),
-    service_port: await listen(service, 0),
-    outside: outside?.address ?? '127.0.0.1',
-    pid: bystander.pid,
-    checkout: path.resolve(import.meta.dirname, '../../../..'),
-  };
-}
+let machine: HostileMachine;
 
 interface Trial {
   way: string;
   came_to: string;
 }
 
-let found: ReturnType<typeof machine> | undefined;
-
 const ample: ProgramLimits = { memory: '2g', cpus: 2, pids: 512 };
 
 async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
-  const about = await (found ??= machine());
+  const { about, hidden } = machine;
   const run_id = newId();
   const places = [{ host: 'localhost', port: about.service_port }];
   const reach = new Reach({ places });
   const sandbox: SandboxSpec = {
     bubblewrap: 'file' in bubblewrap ? bubblewrap.file : '',
     readable: [],
-    hidden: [path.join(folder, 'service'), about.checkout],
+    hidden,
     reach,
     loopback: places[0]!,
     limits,
@@ -113,11 +63,11 @@ here('a hostile program in the sandbox', () => {
   let seen: Awaited<ReturnType<typeof attack>>;
   beforeAll(async () => {
     folder = await mkdtemp('/var/tmp/sandbox-test-');
+    machine = await startHostileMachine(folder);
     seen = await attack();
   });
   afterAll(async () => {
-    bystander.kill('SIGKILL');
-    for (const server of servers) server.close();
+    machine.close();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -143,7 +93,7 @@ here('a hostile program in the sandbox', () => {
     expect(seen.refused.map(({ host, port }) => `${host}:${port}`)).toEqual(
       expect.arrayContaining(['169.254.169.254:80', `localhost:${seen.about.database_port}`]),
     );
-    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+    expect(machine.isUnharmed()).toBe(true);
     expect((await markedProcesses()).filter(({ run_id }) => run_id === seen.run_id)).toEqual([]);
     expect((await readdir(tmpdir())).filter((name) => name.includes(seen.run_id))).toEqual([]);
     expect(await readFile(seen.about.secret, 'utf8')).toBe('secret');
