@@ -129,8 +129,8 @@ const COSTS = `
 
 /** Of the two hundred newest runs. */
 const TRANSCRIPTS = `
-  insert into run_events (run_id, seq, kind, payload, created_at)
-  select r.id, s.seq, s.kind, s.payload, r.started_at + make_interval(secs => s.seq)
+  insert into run_events (run_id, part, seq, kind, payload, created_at)
+  select r.id, r.transcript_part, s.seq, s.kind, s.payload, r.started_at + make_interval(secs => s.seq)
   from (select * from heartbeat_runs where company_id = $1 and started_at is not null order by created_at desc limit 200) r,
   (values (1, 'status', '{"status": "running"}'::jsonb),
     (2, 'prompt', '{"system": "You are an engineer of Harbour Books.", "prompt": "Fix the login page."}'),

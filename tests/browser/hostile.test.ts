@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Browser, Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { createCast } from '../http/cast.ts';
@@ -93,9 +93,14 @@ inBrowser(`pages full of hostile text${without}`, () => {
     const cast = await createCast(database);
     stage = { ...(await createStage(database, cast)), part: 'runs' };
     const kinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'];
+    const run_id = stage.runId!;
+    const [run] = await database.db
+      .select({ part: schema.heartbeat_runs.transcript_part })
+      .from(schema.heartbeat_runs)
+      .where(eq(schema.heartbeat_runs.id, run_id));
     await database.db
       .insert(schema.run_events)
-      .values(kinds.map((kind, seq) => ({ run_id: stage.runId!, seq: seq + 1, kind, payload: told })));
+      .values(kinds.map((kind, seq) => ({ run_id, ...run, seq: seq + 1, kind, payload: told })));
     poisoned = await poison(database);
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -172,6 +172,7 @@ it('a transcript of long entries ends at a few megabytes; the rest comes after i
   await database.db.insert(schema.run_events).values(
     Array.from({ length: 20 }, (_, index) => ({
       run_id: run!.id,
+      part: run!.transcript_part,
       seq: index + 1,
       kind: 'output',
       payload: { text },

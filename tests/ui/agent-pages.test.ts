@@ -35,7 +35,7 @@ describe('an agent’s settings', () => {
       'notes.write': '',
       'issues.create': 'on',
     });
-    expect(done.headers.location).toBe(`${settings()}?done=permissions`);
+    expect(done.headers.location).toBe(`/agents/${cast.agent_id}?saved=1`);
     const { body } = await request(app)
       .get(`/api/agents/${cast.agent_id}/permissions`)
       .set(cast.member.headers);
@@ -46,8 +46,23 @@ describe('an agent’s settings', () => {
       const given = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': yes }, 'admin');
       expect(given.status).toBe(303);
     }
-    const seen = await get(settings(), 'viewer');
-    expect(seen.text).not.toContain('<form method="post" action="/agents');
+    for (const page of [settings(), `/agents/${cast.agent_id}`])
+      expect((await get(page, 'viewer')).text).not.toContain('<form method="post" action="/agents');
+    expect((await get(`/agents/${cast.agent_id}`)).text).toContain(`name="notes.write"`);
+  });
+
+  it('tell why it is paused, and what a configuration changed', async () => {
+    const page = `/agents/${cast.agent_id}`;
+    expect((await post(`${page}/pause`, { reason: 'Waits for the new keys' })).status).toBe(303);
+    expect((await get(page, 'viewer')).text).toContain('Paused: Waits for the new keys');
+    expect((await post(`${page}/resume`)).status).toBe(303);
+    expect((await get(page)).text).not.toContain('Waits for the new keys');
+    const { name } = (await request(app).get(`/api${page}`).set(cast.member.headers)).body as {
+      name: string;
+    };
+    for (const timeout_seconds of [61, 62])
+      await post(`${page}/edit`, { name, adapter_config: JSON.stringify({ timeout_seconds }) });
+    expect((await get(settings())).text).toMatch(/<del>[^<]*61[^<]*<\/del><ins>[^<]*62/);
   });
 
   it('say whether agents of elsewhere may call it; a form without the box leaves that as it is', async () => {

@@ -49,13 +49,14 @@ async function run(values: Partial<typeof schema.heartbeat_runs.$inferInsert> = 
   await database.db.insert(schema.run_events).values(
     entries.map(([kind, seconds, payload = {}], index) => ({
       run_id: row!.id,
+      part: row!.transcript_part,
       seq: index + 1,
       kind,
       payload,
       created_at: at(seconds),
     })),
   );
-  return { run_id: row!.id, issue_id: issue.id };
+  return { run_id: row!.id, issue_id: issue.id, part: row!.transcript_part };
 }
 
 /** The rows of the table of time, as one reads them. */
@@ -104,7 +105,7 @@ function inPieces(response: request.Response, done: (error: Error | null, body: 
 }
 
 it('a viewer downloads the whole transcript, and links to each of its entries', async () => {
-  const { run_id } = await run();
+  const { run_id, part } = await run();
   const viewer = Browser.of(app, cast.viewer);
   const page = (await viewer.get(`/runs/${run_id}`)).text;
   const path = `/api/heartbeat-runs/${run_id}/transcript`;
@@ -118,6 +119,7 @@ it('a viewer downloads the whole transcript, and links to each of its entries', 
   await database.db.insert(schema.run_events).values(
     Array.from({ length: 1100 }, (_, n) => ({
       run_id,
+      part,
       seq: n + 8,
       kind: 'output',
       payload: { text: `${n}` },
@@ -175,6 +177,27 @@ it('a run is compared with the one before at the same work, and with no other', 
   expect(cells).toEqual(expect.arrayContaining(['other-model', '31.0 s', '5.0 s', '700']));
   expect(text).toContain(`href="/runs/${first.run_id}">The run before`);
   expect(text).toMatch(/<del>ab\s*<\/del><ins>zb\s*<\/ins>/);
+});
+
+it('a run that has ended is run again, with another model for once where a person says so', async () => {
+  const { run_id, issue_id } = await run();
+  const member = Browser.of(app, cast.member);
+  expect((await member.get(`/runs/${run_id}`)).text).toContain('Run again with another model');
+  const trigger = `/issues/${issue_id}/trigger`;
+  await member.api('patch', `/api/issues/${issue_id}`, { assignee_agent_id: cast.agent_id });
+  const { rows } = await database.pool.query(
+    `delete from heartbeat_runs where issue_id = $1 and status = 'queued' returning id`,
+    [issue_id],
+  );
+  expect(rows.length).toBeLessThan(2);
+  expect((await member.post(trigger, { model: 'a-larger-one' })).status).toBe(303);
+  const made = await database.pool.query(
+    `select payload from heartbeat_runs where issue_id = $1 and status = 'queued'`,
+    [issue_id],
+  );
+  expect(made.rows).toEqual([{ payload: { model: 'a-larger-one' } }]);
+  const twice = await member.post(trigger, { model: 'another' });
+  expect([twice.status, twice.text]).toEqual([409, expect.stringContaining('keeps its model')]);
 });
 
 it('shows on the issue what is under way, open, and lists all its runs', async () => {

@@ -1,5 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createProvider, findProvider, findRun, invokeAgent, listRunEvents, updateProvider } from '@acp/core';
+import {
+  createProvider,
+  findProvider,
+  findRun,
+  invokeAgent,
+  listRunEvents,
+  triggerIssue,
+  updateProvider,
+} from '@acp/core';
 import type { RunRow } from '@acp/core';
 import type { CommandName, CommandPayload, UpdateProvider } from '@acp/contract';
 import { createListener, type Listener, transaction } from '@acp/db';
@@ -85,9 +93,11 @@ async function scene(input: { model?: string | null } = {}) {
   );
   const { model = 'own-model' } = input;
   const agent = await createAgent(tx, company, { provider_id: provider.id, model });
-  await createIssue(tx, company, { assignee_agent_id: agent.id });
-  const run = async (of = agent): Promise<RunRow> => {
-    const { id } = await transaction(db.database, async (each) => invokeAgent(each, human, of));
+  const issue = await createIssue(tx, company, { assignee_agent_id: agent.id });
+  const run = async (of = agent, chosen?: string): Promise<RunRow> => {
+    const { id } = await transaction(db.database, async (each) =>
+      chosen === undefined ? invokeAgent(each, human, of) : triggerIssue(each, human, issue, chosen),
+    );
     return waitFor(
       async () => {
         const found = await findRun(tx, id);
@@ -103,7 +113,7 @@ async function scene(input: { model?: string | null } = {}) {
       updateProvider(each, human, row, change, vault, { egress: 'any' }),
     );
   };
-  return { company, human, provider, run, read, update };
+  return { company, human, issue, provider, run, read, update };
 }
 
 describe('a run of an agent that names a provider', () => {
@@ -121,6 +131,19 @@ describe('a run of an agent that names a provider', () => {
     const events = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, run.id);
     expect(JSON.stringify([run, events])).not.toMatch(new RegExp(`${OWN_KEY}|${HEADER}`));
     expect(instance.count()).toBe(asked);
+  });
+
+  it('asks for the model that a person chose for one run; an agent chooses none', async () => {
+    await start();
+    const s = await scene();
+    own.setScript(() => 'Done.');
+    expect(await s.run(undefined, 'a-larger-one')).toMatchObject({ model: 'a-larger-one' });
+    expect(own.requests.at(-1)).toMatchObject({ model: 'a-larger-one' });
+    expect(await s.run()).toMatchObject({ model: 'own-model' });
+    const agent = actors.agent(await createAgent(db.database.db, s.company));
+    const chosen = async () =>
+      transaction(db.database, async (tx) => triggerIssue(tx, agent, s.issue, 'a-dear-one'));
+    await expect(chosen()).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
   it('fails where it is disabled or gone, or no model is chosen, and never falls back', async () => {

@@ -2712,14 +2712,18 @@ export interface Operations {
     answer: Run;
   };
   /**
-   * Runs the assignee on the issue; 400 without an assignee. A live run of the issue is returned instead of a second one.
+   * Runs the assignee on the issue, with another `model` where people name one; 400 without an assignee. A live run of the issue is returned instead of a second one, and is 409 where a model is named.
    */
   'runs.trigger-issue': {
     path: {
       issueId: string;
     };
     query: undefined;
-    body: undefined;
+    body:
+      | {
+          model?: string;
+        }
+      | undefined;
     answer: Run;
   };
   /**

@@ -54,10 +54,16 @@ export const runEndpoints = {
     auth: BEARER,
     role: 'member',
     scope: { by: 'issue', param: 'issueId' },
+    body: Type.Object({
+      /** For this run alone, in the place of the agent's own. */
+      model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}]*$' })),
+    }),
+    body_optional: true,
     response: Run,
     status: 201,
     tx: 'write',
-    doc: 'Runs the assignee on the issue; 400 without an assignee. A live run of the issue is returned instead of a second one.',
+    example: {},
+    doc: 'Runs the assignee on the issue, with another `model` where people name one; 400 without an assignee. A live run of the issue is returned instead of a second one, and is 409 where a model is named.',
   }),
   list: endpoint({
     id: 'runs.list',

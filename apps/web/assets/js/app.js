@@ -87,6 +87,7 @@ if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
+if (shows('.org')) (await import('./org-chart.js')).startOrgChart();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
 if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 startFolded();

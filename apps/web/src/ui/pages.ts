@@ -11,6 +11,7 @@ import { adminSettingsRoutes } from './admin/settings-routes.ts';
 import { licenseRoutes } from './admin/license-routes.ts';
 import { trashRoutes } from './admin/trash-routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
+import { agentListRoutes } from './agents/list-routes.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { agentSettingsRoutes } from './agents/settings-routes.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
@@ -86,6 +87,7 @@ export const uiPages: readonly UiRoute[] = [
   memberRoutes,
   inviteRoutes,
   keyRoutes,
+  agentListRoutes,
   agentRoutes,
   agentSettingsRoutes,
   boardRoutes,

@@ -51,8 +51,12 @@ interface AgentRow extends Record<string, unknown> {
 /** Of one company, the oldest first. */
 const MOST_AGENTS = 1000;
 
-/** How each agent does, by its newest runs. Runs that are private to somebody count, and name no issue. */
-export async function agentFigures(tx: Tx, company_id: string): Promise<AgentFigures[]> {
+/** How each agent does, or the one that is named, by its newest runs. Runs that are private to somebody count, and name no issue. */
+export async function agentFigures(
+  tx: Tx,
+  company_id: string,
+  agent_id: string | null = null,
+): Promise<AgentFigures[]> {
   const newestFirst = sql`order by r.created_at desc nulls last, r.id desc nulls last`;
   const { rows } = await tx.execute<AgentRow>(sql`
     select a.id as agent_id, newest.last_run_id, newest.last_run_at, newest.last_status,
@@ -70,6 +74,7 @@ export async function agentFigures(tx: Tx, company_id: string): Promise<AgentFig
     ) newest
     left join issues i on i.id = newest.issue_id and ${notTrashed('i')}
     where a.company_id = ${company_id} and a.deleted_at is null
+      ${agent_id === null ? sql`` : sql`and a.id = ${agent_id}`}
     order by a.created_at, a.id limit ${MOST_AGENTS}`);
   return rows.map(({ current_id, identifier, title, runs, last_run_at, ...row }) => ({
     agent_id: row.agent_id,

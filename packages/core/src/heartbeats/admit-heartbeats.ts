@@ -13,6 +13,8 @@ export interface WantedHeartbeat extends IssueFacts {
   /** Agent-made causes in a row behind it; 0 where a human or the clock wants it. */
   depth: number;
   wakeup_ids: string[];
+  /** With the model of this run, where somebody chose one. */
+  payload?: { model: string };
 }
 
 /** `admitRuns` for heartbeats: those that pass have their wakeups bound. One statement more than the admission has. */

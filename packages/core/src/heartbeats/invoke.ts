@@ -1,6 +1,6 @@
 import type { Actor, Run } from '@acp/contract';
 import { type Tx, liveRunStatuses } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { causeDepth, humanActor } from '../activity/index.ts';
 import { budgetHeld } from '../agents/index.ts';
@@ -28,13 +28,17 @@ export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): 
 
 /**
  * Runs the assignee on the issue, or answers its live run.
- * @throws invalid without an assignee; conflict when the assignee may not be woken or another agent holds the issue.
+ * @param model in the place of the agent's own, for this run alone
+ * @throws invalid without an assignee; forbidden for an agent that names a model; conflict when a model is named and a run is live, when the assignee may not be woken or another agent holds the issue.
  */
 export async function triggerIssue(
   tx: Tx,
   actor: Actor,
   issue: { id: string; assignee_agent_id: string | null },
+  model?: string,
 ): Promise<Run> {
+  // What an agent costs is what people have chosen for it.
+  if (model !== undefined && !humanActor(actor)) throw forbidden('only people choose a model');
   if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
   const { rows } = await tx.execute<TriggerFacts>(sql`
     select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
@@ -48,6 +52,7 @@ export async function triggerIssue(
   const [facts] = rows;
   if (facts === undefined) throw conflict('the assignee is gone');
   const live = facts.live_run_id === null ? undefined : await findRun(tx, facts.live_run_id);
+  if (live && model !== undefined) throw conflict('the issue has a live run: it keeps its model');
   if (live) return presentRun(live, actor);
   const over_budget = facts.over_budget || facts.project_over_budget;
   return admitOne(
@@ -62,6 +67,7 @@ export async function triggerIssue(
       stalled_runs: facts.stalled_runs,
       held_by_other: facts.held_by_other,
       human: humanActor(actor),
+      ...(model === undefined ? {} : { payload: { model } }),
       wakeup_ids: facts.wakeup_id === null ? [] : [facts.wakeup_id],
     },
   );

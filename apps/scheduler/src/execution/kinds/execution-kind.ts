@@ -1,5 +1,11 @@
 import type { KnowledgePassage, TaskPayload, VerbRow } from '@acp/contract';
-import { type ClaimedRun, compiledIndexText, type KnowledgeQuery, type PromptAgent } from '@acp/core';
+import {
+  type ClaimedRun,
+  compiledIndexText,
+  HEARTBEAT,
+  type KnowledgeQuery,
+  type PromptAgent,
+} from '@acp/core';
 import type { Tx } from '@acp/db';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
@@ -131,10 +137,16 @@ export async function workOf(
     facts = await kind.read(tx, run);
   }
   if (facts === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const { agent, question, has_index, prompt } = facts;
+  const { question, has_index, prompt } = facts;
+  const agent = { ...facts.agent, model: chosenModel(run) ?? facts.agent.model };
   const knowledge = question === null ? [] : await recall(run.company_id, question, signal);
   const index = has_index ? await compiledIndexText(tx, run.company_id) : null;
   return { agent, knowledge, index, prompt: (reader) => prompt(reader, knowledge, index) };
+}
+
+/** What whoever asked for the heartbeat chose for it alone. */
+function chosenModel({ kind, payload: { model } }: ClaimedRun): string | null {
+  return kind === HEARTBEAT && typeof model === 'string' ? model : null;
 }
 
 /** Throws RunFailure for a kind that has no task payload. */

@@ -7,7 +7,7 @@ import { sendTranscript } from './send-transcript.ts';
 export const runRoutes: Route[] = [
   handle(rows.invoke, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
   handle(rows.invokeMe, (ctx) => invokeAgent(ctx.tx, ctx.actor, ctx.subject)),
-  handle(rows.triggerIssue, (ctx) => triggerIssue(ctx.tx, ctx.actor, ctx.subject)),
+  handle(rows.triggerIssue, (ctx) => triggerIssue(ctx.tx, ctx.actor, ctx.subject, ctx.body?.model)),
   handle(rows.list, async (ctx) => paged(ctx, await listRuns(ctx.tx, ctx.actor, ctx.company_id, ctx.query))),
   handle(rows.get, (ctx) => presentRun(ctx.subject, ctx.actor)),
   handle(rows.cancel, (ctx) => cancelRun(ctx.tx, ctx.actor, ctx.subject)),

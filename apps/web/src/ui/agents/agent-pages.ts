@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentFigures,
   type AgentKey,
   adapterTypes,
   agentRoles,
@@ -9,6 +10,7 @@ import {
 } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
+import { sparkline } from '../costs/figures.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
@@ -16,9 +18,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import {
-  avatar,
   checkbox,
-  emptyState,
   formError,
   input,
   notice,
@@ -26,73 +26,11 @@ import {
   select,
   shownOnce,
   status,
-  tabs,
   textarea,
 } from '../kit/parts.ts';
-import { agentTable, chosen, type AgentLine, type AgentsFilter, filterForm } from './agent-list.ts';
+import { permissionsForm } from './settings-pages.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
-
-type AgentsView = 'list' | 'chart';
-
-/** The agents as the filter has them, or who reports to whom. */
-export function agentsPart(lines: readonly AgentLine[], view: AgentsView, filter: AgentsFilter): Html {
-  if (view === 'list') return agentTable(chosen(lines, filter));
-  return html`<div class="org scroll-x" tabindex="0">!${agentTree(lines.map(({ agent }) => agent))}</div>`;
-}
-
-export function agentsBody(
-  company_id: string,
-  lines: readonly AgentLine[],
-  view: AgentsView,
-  { filter, query, can_write }: { filter: AgentsFilter; query: string; can_write: boolean },
-): Html {
-  if (lines.length === 0) {
-    const hint = can_write
-      ? html`<a href="/companies/${company_id}/agents/new">Hire the first one</a>: a name and a role are
-          enough.`
-      : html`A member of the company hires agents.`;
-    return emptyState('No agents yet', hint);
-  }
-  const path = `/companies/${company_id}/agents`;
-  const chart = `${path}?view=chart`;
-  const views = [
-    { label: t`List`, path },
-    { label: t`Org chart`, path: chart },
-  ];
-  const source = query === '' ? path : `${path}?${query}`;
-  return html`!${tabs('Agents', views, view === 'chart' ? chart : path)}!${when(view === 'list', () => filterForm(path, filter))}
-    <div class="card" data-live="agents" data-source="${source}">!${agentsPart(lines, view, filter)}</div>`;
-}
-
-/** Who reports to whom, as a list of lists; who reports to nobody stands at the left. */
-function agentTree(agents: readonly Agent[]): Html {
-  const known = new Set(agents.map(({ id }) => id));
-  const byName = agents.toSorted((a, b) => a.name.localeCompare(b.name));
-  const under = (boss: string | null): Html => {
-    const reports = byName.filter(
-      ({ reports_to: to }) => (to !== null && known.has(to) ? to : null) === boss,
-    );
-    return when(
-      reports.length > 0,
-      () =>
-        html`<ul class="tree">
-          !${each(reports, (agent) => html`<li>!${agentLine(agent)}!${under(agent.id)}</li>`)}
-        </ul>`,
-    );
-  };
-  return under(null);
-}
-
-function agentLine(agent: Agent): Html {
-  return html`<div class="agent-line">
-    !${avatar(agent.name)}
-    <a href="/agents/${agent.id}">${agent.name}</a>
-    <span class="soft">${agent.title ?? agent.role}</span>
-    <span class="grow"></span>
-    !${status(agent.status)}
-  </div>`;
-}
 
 export interface AgentView {
   agent: Agent;
@@ -102,7 +40,11 @@ export interface AgentView {
   /** Below it, down to the last level. */
   subagents: readonly Subagent[];
   last_error: string | null;
-  last_heartbeat_at: Date | string | null;
+  /** Why it was paused, where somebody said so. */
+  pause_reason: string | null;
+  /** How it does; absent for one that has ended. */
+  figures: AgentFigures | undefined;
+  permissions: Readonly<Record<string, boolean>>;
   spend: { today_usd: number; month_usd: number };
   /** Its own, with what is spent of them. */
   budgets: readonly BudgetUsage[];
@@ -133,6 +75,9 @@ export function agentBody(view: AgentView): Html {
           >
             !${runTable(view.runs)}
           </div>
+          <p class="more">
+            <a href="/companies/${agent.company_id}/runs?agent=${agent.id}">All runs of the agent</a>
+          </p>
         </section>
         <div data-live="agents" data-source="/agents/${agent.id}/part/subagents">
           !${subagentTree(view.subagents)}
@@ -146,6 +91,10 @@ export function agentBody(view: AgentView): Html {
             </section>`,
         )}
         <section class="card">
+          <h2>Permissions</h2>
+          !${permissionsForm(agent.id, view.permissions, view.can_write)}
+        </section>
+        <section class="card">
           <h2>Keys</h2>
           !${keysPart(view)}
         </section>
@@ -157,12 +106,14 @@ export function agentBody(view: AgentView): Html {
 }
 
 export function statePart(view: AgentView): Html {
-  const { agent, last_error, last_heartbeat_at, can_write } = view;
+  const { agent, last_error, can_write } = view;
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
+    !${when(agent.status === 'paused' && view.pause_reason, (reason) => html`<p class="notice">Paused: ${reason}</p>`)}
     !${when(last_error, (text) => html`<p class="error">${text}</p>`)}
     <dl class="facts">
+      !${figureFacts(view)}
       <dt>Role</dt>
       <dd>${agent.role}</dd>
       !${when(
@@ -177,18 +128,57 @@ export function statePart(view: AgentView): Html {
       <dd>${agent.model ?? t`the default`}</dd>
       <dt>Heartbeat</dt>
       <dd>${agent.heartbeat_enabled ? t`every ${agent.heartbeat_interval_sec} s` : t`off`}</dd>
-      <dt>Last run</dt>
-      <dd>!${timeAgo(last_heartbeat_at)}</dd>
       !${spendFacts(view)}
     </dl>
     !${when(
       can_write,
       () =>
         html`<div class="row">
-          !${post('invoke', 'Run now')}
-          !${agent.status === 'paused' ? post('resume', 'Resume') : post('pause', 'Pause')}
-          !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys end at once.` })}
-        </div>`,
+            !${post('invoke', 'Run now')} !${when(agent.status === 'paused', () => post('resume', 'Resume'))}
+            !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys end at once.` })}
+          </div>
+          !${when(agent.status !== 'paused', () => pauseForm(agent))}`,
+    )}`;
+}
+
+const pauseForm = ({ id }: Agent): Html =>
+  html`<details class="edit" data-fold="pause">
+    <summary>Pause</summary>
+    <form method="post" action="/agents/${id}/pause">
+      !${input({ name: 'reason', id: 'pause-reason', label: 'Why', hint: 'For others, and for you next week' })}
+      <button class="quiet">Pause it</button>
+    </form>
+  </details>`;
+
+/** What it does, and how it does. */
+function figureFacts({ agent, figures }: AgentView): Html {
+  if (figures === undefined) return '';
+  const { current_issue, last_run_id, last_run_at, ended, succeeded, runs } = figures;
+  return html`<dt>Works on</dt>
+    <dd>
+      !${
+        current_issue === null
+          ? html`<span class="soft">nothing now</span>`
+          : html`<a href="/issues/${current_issue.id}" title="${current_issue.title}"
+              >${current_issue.identifier}</a
+            >`
+      }
+    </dd>
+    <dt>Last run</dt>
+    <dd>
+      !${last_run_id === null ? timeAgo(null) : html`<a href="/runs/${last_run_id}">!${timeAgo(last_run_at)}</a>`}
+    </dd>
+    !${when(
+      ended > 0,
+      () =>
+        html`<dt>Success</dt>
+          <dd>${Math.round((100 * succeeded) / ended)} % of the last ${ended} runs</dd>`,
+    )}
+    !${when(
+      runs.length > 0,
+      () =>
+        html`<dt>Their cost</dt>
+          <dd>!${sparkline(t`What the newest runs of ${agent.name} cost`, runs)}</dd>`,
     )}`;
 }
 

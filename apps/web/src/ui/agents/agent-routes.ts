@@ -1,6 +1,13 @@
-import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
+import {
+  agentEndpoints,
+  agentPermissionDefaults,
+  agentSettingsEndpoints,
+  type Provider,
+  runEndpoints,
+} from '@acp/contract';
 import {
   agentFigures,
+  agentPermissions,
   budgetUsage,
   listAgentKeys,
   listAgents,
@@ -10,7 +17,6 @@ import {
   presentAgent,
   runtimeState,
   spending,
-  summarizeCosts,
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
@@ -21,10 +27,8 @@ import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
-import { type AgentLine, readFilter } from './agent-list.ts';
 import { agentTabs } from './settings-pages.ts';
-import { agentBody, agentForm, agentsBody, agentsPart, type AgentView, statePart } from './agent-pages.ts';
+import { agentBody, agentForm, type AgentView, statePart } from './agent-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byAgent = { by: 'agent', param: 'agentId' } as const;
@@ -43,10 +47,12 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
     agent: presentAgent(subject),
     agents,
     keys: (await listAgentKeys(tx, subject, {})).items,
-    runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 20 })).items,
+    runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items,
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
-    last_heartbeat_at: state.last_heartbeat_at,
+    pause_reason: subject.pause_reason,
+    figures: (await agentFigures(tx, company_id, subject.id))[0],
+    permissions: agentPermissions(subject),
     spend: await spending(tx, { agent_id: subject.id }),
     budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),
     providers: await providersFor(context),
@@ -117,41 +123,7 @@ const readAgent = (form: FormValues) => ({
 const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
 const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, { error });
 
-/** All that work, with how they do and what they cost since the month began. */
-async function agentLines({ tx, user, company_id }: UiContext): Promise<AgentLine[]> {
-  const { agents } = await listAgents(tx, user, { company_id });
-  const figures = new Map((await agentFigures(tx, company_id)).map((each) => [each.agent_id, each]));
-  const now = new Date();
-  const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
-  const { groups } = await summarizeCosts(tx, company_id, { from, group_by: 'agent' });
-  const spent = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
-  return workingAgents(agents).map((agent) => ({
-    agent,
-    figures: figures.get(agent.id),
-    spent: spent.get(agent.id) ?? 0,
-  }));
-}
-
 export const agentRoutes: UiRoute[] = [
-  page('/companies/{companyId}/agents', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { user, company_id, fragment, query } = context;
-    const lines = await agentLines(context);
-    const view = query.view === 'chart' ? 'chart' : 'list';
-    const filter = readFilter(query);
-    if (fragment) return agentsPart(lines, view, filter);
-    const can_write = roleIn(user, company_id) !== 'viewer';
-    return companyPage(context, {
-      title: t`Agents`,
-      active: listPath(company_id),
-      wide: true,
-      actions: can_write ? html`<a class="button" href="${listPath(company_id)}/new">Hire an agent</a>` : '',
-      body: agentsBody(company_id, lines, view, {
-        filter,
-        query: new URLSearchParams(query).toString(),
-        can_write,
-      }),
-    });
-  }),
   page('/companies/{companyId}/agents/new', { scope: byCompany, role: 'member' }, (c) =>
     newAgentPage(c, null, null),
   ),
@@ -171,7 +143,18 @@ export const agentRoutes: UiRoute[] = [
     next: (c) => `${back(c)}?saved=1`,
     failed: (c, error, form) => agentPage(c, { refused: { error, form } }),
   }),
+  action('/agents/{agentId}/permissions', agentSettingsEndpoints.updatePermissions, {
+    read: (form) =>
+      Object.fromEntries(
+        Object.keys(agentPermissionDefaults)
+          .filter((key) => form.has(key))
+          .map((key) => [key, form.checked(key)]),
+      ),
+    next: (c) => `${back(c)}?saved=1`,
+    failed,
+  }),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
+    read: (form) => ({ reason: form.given('reason') }),
     next: back,
     failed,
   }),

@@ -1,4 +1,4 @@
-/** What is set for an agent: its permissions, prompts and configuration with their histories, its home and sessions. */
+/** What is set for an agent: its permissions, earlier configurations, its home and sessions. */
 import type {
   AdapterTest,
   AgentHome,
@@ -11,6 +11,7 @@ import { count, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, status, tabs, textarea } from '../kit/parts.ts';
+import { textDiff } from '../kit/text-diff.ts';
 import { type Column, table } from '../kit/table.ts';
 
 export function agentTabs(id: string, active: string): Html {
@@ -26,7 +27,6 @@ export function agentTabs(id: string, active: string): Html {
 
 export interface SettingsView {
   id: string;
-  permissions: Readonly<Record<string, boolean>>;
   revisions: readonly ConfigurationRevision[];
   /** Of users and agents, by id. */
   names: ReadonlyMap<string, string>;
@@ -41,11 +41,7 @@ export function settingsBody(view: SettingsView): Html {
   const { id, home } = view;
   return html`!${agentTabs(id, `/agents/${id}/settings`)}
     <section class="card">
-      <h2>Permissions</h2>
-      !${permissionsForm(view)}
-    </section>
-    <section class="card">
-      <h2>Configuration</h2>
+      <h2>Earlier configurations</h2>
       !${revisionList(view)}!${when(view.tested, testResult)}!${when(view.can_write, () => adapterTest(id))}
     </section>
     <section class="card">
@@ -77,7 +73,11 @@ const hints: Readonly<Record<string, string>> = texts({
   'secrets.use': 'name secrets in a configuration; for admins to give',
 });
 
-function permissionsForm({ id, permissions, can_write }: SettingsView): Html {
+export function permissionsForm(
+  id: string,
+  permissions: Readonly<Record<string, boolean>>,
+  can_write: boolean,
+): Html {
   const boxes = each(Object.entries(permissions), ([key, on]) =>
     checkbox({ name: key, label: hints[key] ? `${key}: ${hints[key]}` : key, checked: on }),
   );
@@ -95,7 +95,7 @@ function revisionList({ revisions, names }: SettingsView): Html {
   if (revisions.length === 0) return html`<p class="soft">No revision has been kept yet.</p>`;
   return each(
     revisions,
-    (revision) =>
+    (revision, at) =>
       html`<details>
         <summary>
           !${timeAgo(revision.created_at)}
@@ -104,9 +104,22 @@ function revisionList({ revisions, names }: SettingsView): Html {
             ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`somebody who is gone`)}!${when(revision.reason, (reason) => html` · ${reason}`)}
           </span>
         </summary>
-        <pre>${JSON.stringify(revision.config_json, null, 2)}</pre>
+        !${configurationOf(revision, revisions[at + 1])}
       </details>`,
   );
+}
+
+const written = ({ config_json }: ConfigurationRevision): string => JSON.stringify(config_json, null, 2);
+
+/** What it changed against the one before, and the whole of it; of the first alone that. */
+function configurationOf(revision: ConfigurationRevision, before: ConfigurationRevision | undefined): Html {
+  const whole = html`<pre>${written(revision)}</pre>`;
+  if (before === undefined) return whole;
+  return html`!${textDiff(written(before), written(revision))}
+    <details>
+      <summary>All of it</summary>
+      !${whole}
+    </details>`;
 }
 
 const sessionColumns: Column<TaskSession>[] = [

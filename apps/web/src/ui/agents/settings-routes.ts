@@ -1,13 +1,6 @@
-import {
-  type AdapterTest,
-  agentEndpoints,
-  agentFileEndpoints,
-  agentPermissionDefaults,
-  agentSettingsEndpoints,
-} from '@acp/contract';
+import { type AdapterTest, agentEndpoints, agentFileEndpoints } from '@acp/contract';
 import {
   agentHome,
-  agentPermissions,
   listAgentFiles,
   listAgents,
   listConfigRevisions,
@@ -32,7 +25,6 @@ type AgentContext = UiContext<'agent'>;
 const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({
-  permissions: 'The permissions hold from the agent’s next call on.',
   session: 'The next run begins a new session.',
   file: 'The file is stored.',
   knowledge: 'Saved. What the files say is found, or found no more, in some seconds.',
@@ -55,7 +47,6 @@ async function settingsPage(
   );
   const body = settingsBody({
     id: subject.id,
-    permissions: agentPermissions(subject),
     revisions,
     names: new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]),
     home: await agentHome(tx, subject, services.homes),
@@ -102,16 +93,6 @@ const files = ({ subject }: AgentContext, what: string): string => `/agents/${su
 
 export const agentSettingsRoutes: UiRoute[] = [
   page('/agents/{agentId}/settings', { scope: byAgent, role: 'viewer' }, (c) => settingsPage(c)),
-  action('/agents/{agentId}/permissions', agentSettingsEndpoints.updatePermissions, {
-    read: (form) =>
-      Object.fromEntries(
-        Object.keys(agentPermissionDefaults)
-          .filter((key) => form.has(key))
-          .map((key) => [key, form.checked(key)]),
-      ),
-    next: (c) => settings(c, 'permissions'),
-    failed,
-  }),
   action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
     next: (c) => settings(c, 'session'),
     failed,

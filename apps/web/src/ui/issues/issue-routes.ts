@@ -123,6 +123,7 @@ export const issueRoutes: UiRoute[] = [
     failed: (c, error) => issuePage(c, { error }),
   }),
   action('/issues/{issueId}/trigger', runEndpoints.triggerIssue, {
+    read: (form) => ({ model: form.given('model')?.trim() }),
     next: back,
     failed: (c, error) => issuePage(c, { error }),
   }),

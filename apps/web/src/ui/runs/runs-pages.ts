@@ -2,7 +2,7 @@ import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } 
 import { clipped, count, duration, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { emptyState, formError, postButton, select, status } from '../kit/parts.ts';
+import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import type { RunStep } from '@acp/core';
 import { writeHostRule } from '@acp/kernel';
@@ -177,7 +177,24 @@ export function runFacts({
     </dl>
     !${when(refused.length > 0, () => refusedHosts(run, refused))}
     !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}
-    !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => postButton(`/issues/${issue_id}/trigger`, 'Run again', { class: 'quiet small' }))}`;
+    !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => againForms(issue_id, run))}`;
+}
+
+/** As it was, or with another model for once. A worker of its own chooses its model itself. */
+function againForms(issue_id: string, { adapter_type, model }: Run): Html {
+  const path = `/issues/${issue_id}/trigger`;
+  return html`!${postButton(path, 'Run again', { class: 'quiet small' })}
+  !${when(
+    adapter_type !== 'remote',
+    () =>
+      html`<details class="edit" data-fold="other-model">
+        <summary>Run again with another model</summary>
+        <form method="post" action="${path}">
+          !${input({ name: 'model', label: 'Model', required: true, value: model, hint: 'For that run alone, by the agent’s provider' })}
+          <button class="quiet">Run</button>
+        </form>
+      </details>`,
+  )}`;
 }
 
 /** Where it was not let out to: who may change that finds the list. */

@@ -1,0 +1,79 @@
+/** Who reports to whom: a tree that folds without script; script zooms it, and takes arrow keys (assets/js/org-chart.js). */
+import type { Agent } from '@acp/contract';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { plural } from '../kit/language.ts';
+import { avatar, status } from '../kit/parts.ts';
+
+/** Of more agents only those at the top begin unfolded. */
+const ALL_OPEN = 40;
+
+export function orgChart(agents: readonly Agent[]): Html {
+  const reports = reportsOf(agents);
+  const open = agents.length <= ALL_OPEN ? Infinity : 1;
+  return html`<div class="org scroll-x" tabindex="0" aria-label="Who reports to whom" role="region">
+    !${branch(reports, null, 0, open)}
+  </div>`;
+}
+
+/** Above the part that renews itself: what was chosen stays chosen. Nothing of it works without script. */
+export const orgControls = (): Html =>
+  html`<div class="buttons org-controls" data-script-only>
+    <button type="button" class="quiet small" data-org="out" aria-label="Smaller">−</button>
+    <button type="button" class="quiet small" data-org="in" aria-label="Larger">+</button>
+    <button type="button" class="quiet small" data-org="fit">Fit</button>
+    <button type="button" class="quiet small" data-org="unfold">Unfold all</button>
+    <button type="button" class="quiet small" data-org="fold">Fold all</button>
+    <span class="soft small">Arrow keys go from agent to agent; + and − zoom.</span>
+  </div>`;
+
+type Reports = ReadonlyMap<string | null, readonly Agent[]>;
+
+/** By superior, in the order of names; whose superior is gone, or is in a circle with them, stands at the top. */
+function reportsOf(agents: readonly Agent[]): Reports {
+  const bosses = new Map(agents.map(({ id, reports_to }) => [id, reports_to]));
+  const topOf = ({ id, reports_to: to }: Agent): string | null => {
+    if (to === null || !bosses.has(to)) return null;
+    const seen = new Set([id]);
+    for (let above: string | null | undefined = to; above; above = bosses.get(above)) {
+      if (above === id) return [...seen].toSorted()[0] === id ? null : to;
+      if (seen.has(above)) break;
+      seen.add(above);
+    }
+    return to;
+  };
+  const byName = agents.toSorted((a, b) => a.name.localeCompare(b.name));
+  return Map.groupBy(byName, topOf);
+}
+
+function branch(reports: Reports, boss: string | null, depth: number, open: number): Html {
+  const below = reports.get(boss) ?? [];
+  // Many that have nobody below them stand in columns: side by side they would be wider than any screen.
+  const stacked = depth > 0 && below.length > 3 && below.every(({ id }) => !reports.has(id));
+  return html`<ul class="tree" !${attributes({ 'data-stack': stacked })}>
+    !${each(below, (agent) => {
+      const count = reports.get(agent.id)?.length ?? 0;
+      return html`<li>
+        !${agentLine(agent)}!${when(
+          count > 0,
+          () =>
+            html`<details data-fold="${agent.id}" !${attributes({ open: depth < open })}>
+              <summary aria-label="Reports of ${agent.name}">
+                ${plural(count, '# report', '# reports')}
+              </summary>
+              !${branch(reports, agent.id, depth + 1, open)}
+            </details>`,
+        )}
+      </li>`;
+    })}
+  </ul>`;
+}
+
+function agentLine({ id, name, title, role, status: state }: Agent): Html {
+  return html`<div class="agent-line">
+    !${avatar(name)}
+    <a href="/agents/${id}">${name}</a>
+    <span class="soft">${title ?? role}</span>
+    <span class="grow"></span>
+    !${status(state)}
+  </div>`;
+}
