@@ -79,7 +79,10 @@ inBrowser(`a chat${without}`, () => {
     expect(await page.locator('.said[data-role=assistant] table td').allTextContents()).toEqual(['1', '2']);
     expect(await page.locator('.said img, .said a[href^="javascript"]').count()).toBe(0);
     await waitFor(async () => (await page.textContent('h1')) === 'Show me what you can');
-    expect(await page.locator('.said pre .copy').count()).toBe(1);
+    await page.hover('.said pre code');
+    expect(await page.locator('.said pre button').count()).toBe(1);
+    await page.click('.said pre .copy');
+    await page.waitForSelector('.said pre .copy:has-text("Copied")');
     expect(await seriousFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await excessWidth(page)).toBe(0);

@@ -238,11 +238,14 @@ class Reply {
   }
 }
 
+// Here it is there without a pointer too; the one that other pages show under it (`data-copy`) stays away.
 function addCopy(block) {
   if (block.querySelector('.copy')) return;
+  block.querySelector('[data-copy]')?.remove();
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'copy small quiet';
+  button.dataset.copy = '';
   button.textContent = 'Copy';
   block.append(button);
 }
