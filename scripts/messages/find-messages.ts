@@ -36,11 +36,18 @@ const SAID_ARGUMENTS = new Map([
 /** Functions that say a value of the code. */
 const OF_VALUES = new Set(['status', 'sayValue', 'words']);
 
+/** Texts of other packages that pages say: of each file those of a property, or all. */
+const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] = [
+  ['packages/contract/src/settings.ts', 'description'],
+  ['packages/core/src/alerts/advice.ts', null],
+];
+
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
 
 export function findMessages(): Map<string, Found> {
   const found = new Map<string, Found>();
   for (const path of sourcePaths()) new Reader(path, found).read();
+  for (const [path, property] of ELSEWHERE) new Reader(path, found).readConstants(property);
   for (const term of terms)
     add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
   return found;
@@ -85,6 +92,19 @@ class Reader {
     this.#visit(
       parse(this.#text, { sourceType: 'module', plugins: ['typescript'] }).program as unknown as Node,
     );
+  }
+
+  /** @param property whose values are texts; null: everything but names of properties */
+  readConstants(property: string | null): void {
+    const program = parse(this.#text, { sourceType: 'module', plugins: ['typescript'] })
+      .program as unknown as Node;
+    const look = (node: Node): void => {
+      if (node.type === 'ImportDeclaration') return;
+      if (property === null ? node.type === 'ObjectExpression' : isProperty(node, property))
+        this.#allIn(node);
+      else valuesIn(node).forEach(look);
+    };
+    look(program);
   }
 
   #visit(node: Node): void {
@@ -163,6 +183,11 @@ const noted = (sources: readonly string[], ...first: string[]): string[] => {
   const all = [...first, ...sources.map((source, at) => `{${at}} = ${source}`)];
   return all.length === 0 ? [] : [all.join(', ')];
 };
+
+const isProperty = (node: Node, name: string): boolean =>
+  node.type === 'ObjectProperty' &&
+  nameOf(node.key as Node) === name &&
+  (node.value as Node).type === 'StringLiteral';
 
 /** Of an identifier, a literal, or what is called of something. */
 function nameOf(node: Node): string {

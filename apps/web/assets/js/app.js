@@ -5,6 +5,7 @@ import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
 import { startNotices } from './notices.js';
+import { t } from './texts.js';
 import { startToasts } from './toasts.js';
 import { startTranscripts } from './transcript.js';
 
@@ -31,7 +32,7 @@ document.addEventListener('pointerover', ({ target }) => {
   button.type = 'button';
   button.className = 'quiet small copy-code';
   button.dataset.copy = '';
-  button.textContent = 'Copy';
+  button.textContent = t`Copy`;
   button.addEventListener('click', () => void copy(code, button));
   code.append(button);
   code.addEventListener('pointerleave', () => button.remove(), { once: true });
@@ -39,7 +40,7 @@ document.addEventListener('pointerover', ({ target }) => {
 
 async function copy(code, button) {
   await navigator.clipboard.writeText(code.querySelector('code')?.textContent ?? '');
-  button.textContent = 'Copied';
+  button.textContent = t`Copied`;
 }
 
 document.addEventListener('change', (event) => {
@@ -48,10 +49,10 @@ document.addEventListener('change', (event) => {
 
 // `3 min ago` stays true while the page is open.
 const UNITS = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'min'],
-  [1, 's'],
+  [86_400, (count) => t`${count} d`],
+  [3600, (count) => t`${count} h`],
+  [60, (count) => t`${count} min`],
+  [1, (count) => t`${count} s`],
 ];
 const LONG_AGO_SEC = 30 * 86_400;
 setInterval(() => {
@@ -59,14 +60,16 @@ setInterval(() => {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
     // From then on it is a date, which stays true by itself.
     if (seconds >= LONG_AGO_SEC) continue;
-    const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
-    time.textContent = seconds < 10 ? 'just now' : `${Math.floor(seconds / size)} ${unit} ago`;
+    const [size, said] = UNITS.find(([length]) => seconds >= length) ?? UNITS.at(-1);
+    time.textContent = seconds < 10 ? t`just now` : t`${said(Math.floor(seconds / size))} ago`;
   }
 }, 20_000);
 
 // The exact time on the clock of the person, ahead of the one in UTC that the server wrote.
 const { zone } = document.documentElement.dataset;
-const clock = new Intl.DateTimeFormat(undefined, {
+const { lang } = document.documentElement;
+// The browser knows the country of its language, and of no other.
+const clock = new Intl.DateTimeFormat(navigator.language.startsWith(lang) ? undefined : lang, {
   dateStyle: 'medium',
   timeStyle: 'medium',
   ...(zone ? { timeZone: zone } : {}),

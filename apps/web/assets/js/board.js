@@ -1,4 +1,5 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
+import { t } from './texts.js';
 
 /** Requests for cards that are under way at once; many events about one issue cost one. */
 const AT_ONCE = 4;
@@ -91,8 +92,8 @@ class Board {
     if (response.ok) this.#show(issue, await response.text());
     else this.#put(this.#card(issue) ?? card, from);
     this.#said.textContent = response.ok
-      ? `${title} is now ${status.replaceAll('_', ' ')}`
-      : `${title} could not be moved`;
+      ? t`${title} is now ${this.#card(issue)?.closest('[aria-label]')?.ariaLabel ?? status}`
+      : t`${title} could not be moved`;
   }
 
   onKey(event) {

@@ -1,5 +1,7 @@
 // Files of a message that is being written: chosen, pasted or dropped. The input itself holds them, so that the form
 // sends them with script and without.
+import { t } from './texts.js';
+
 const PREVIEWED = /^image\/(?:png|jpeg|gif|webp)$/;
 const LARGEST_PREVIEW = 5_000_000;
 
@@ -65,7 +67,7 @@ export class ChosenFiles {
     remove.type = 'button';
     remove.className = 'quiet small';
     remove.textContent = '×';
-    remove.setAttribute('aria-label', `Remove ${file.name}`);
+    remove.setAttribute('aria-label', t`Remove ${file.name}`);
     remove.addEventListener('click', () => {
       this.set(this.all.filter((other) => other !== file));
       this.#input.form.elements.body_markdown.focus();

@@ -1,4 +1,5 @@
 // Whoever writes: names and issues that complete themselves, files that are dropped, a preview, comments that are quoted.
+import { t } from './texts.js';
 import { toast } from './toasts.js';
 
 const MOST_OFFERED = 6;
@@ -93,7 +94,7 @@ function takeFiles(field, path) {
 
 /** A mark stands in the text while the file is on its way, then the link to it. */
 async function attach(field, path, file) {
-  const mark = `[${file.name} is being attached …]()`;
+  const mark = `[${t`${file.name} is being attached …`}]()`;
   insert(field, mark);
   const body = new FormData();
   body.append('file', file, file.name);
@@ -105,7 +106,7 @@ async function attach(field, path, file) {
     link = `${file.type.startsWith('image/') ? '!' : ''}[${name}](/api/attachments/${id}/download)`;
   } else {
     const told = await answer?.json().catch(() => null);
-    toast(`${file.name} could not be attached${told?.error ? `: ${told.error}` : ''}`);
+    toast(`${t`${file.name} could not be attached`}${told?.error ? `: ${told.error}` : ''}`);
   }
   field.value = field.value.replace(mark, () => link);
   field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -129,12 +130,12 @@ function startPreview(composer, field, path) {
         headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ body_markdown: field.value }),
       }).catch(() => null);
-      if (!answer?.ok) return toast('There is no preview of that');
+      if (!answer?.ok) return toast(t`There is no preview of that`);
       place.innerHTML = await answer.text();
     }
     place.hidden = showing;
     field.closest('.field').hidden = !showing;
-    button.textContent = showing ? 'Preview' : 'Write on';
+    button.textContent = showing ? t`Preview` : t`Write on`;
     button.setAttribute('aria-pressed', String(!showing));
     if (showing) field.focus();
     return undefined;
@@ -165,7 +166,7 @@ async function editInPlace(link) {
   const cancel = document.createElement('button');
   cancel.type = 'button';
   cancel.className = 'quiet';
-  cancel.textContent = 'Cancel';
+  cancel.textContent = t`Cancel`;
   cancel.addEventListener('click', () => {
     place.replaceChildren(...before);
     link.focus();

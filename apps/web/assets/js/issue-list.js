@@ -1,5 +1,6 @@
 // The list of issues: cells that are changed in place, rows that are chosen, and the keyboard.
 import { isTyping, lettersAct } from './keys.js';
+import { t } from './texts.js';
 import { toast } from './toasts.js';
 
 /** Keys that change a cell of the focused row. */
@@ -59,7 +60,7 @@ async function send(id, values) {
     headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(values),
   }).catch(() => null);
-  return response?.ok ? null : 'it could not be changed';
+  return response?.ok ? null : t`it could not be changed`;
 }
 
 /** The server's row in the place of this one. @param focus field of the cell that gets the focus */
@@ -90,7 +91,7 @@ function startChoosing(list, rows) {
   const tell = () => {
     const chosen = boxes().filter(({ checked }) => checked).length;
     bulk.hidden = chosen === 0;
-    bulk.querySelector('[data-chosen]').textContent = `${chosen} chosen`;
+    bulk.querySelector('[data-chosen]').textContent = t`${chosen} chosen`;
     all.checked = chosen > 0 && chosen === boxes().length;
     all.indeterminate = chosen > 0 && !all.checked;
   };

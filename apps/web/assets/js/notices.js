@@ -1,4 +1,6 @@
 // The browser's own notifications, for who has asked for them in this browser: that more waits than before.
+import { plural, t } from './texts.js';
+
 const KEY = 'notices';
 let before = null;
 
@@ -13,7 +15,7 @@ export function tellOfMore(waits) {
   const inbox = document.querySelector('.account a[href$="/inbox"]')?.href;
   // One for all tabs of a company: they share the name.
   const notice = new Notification(company, {
-    body: waits === 1 ? '1 thing waits for you' : `${waits} things wait for you`,
+    body: plural(waits, '# thing waits for you', '# things wait for you'),
     tag: `inbox ${document.body.dataset.company}`,
   });
   notice.addEventListener('click', () => {
@@ -30,8 +32,8 @@ export function startNotices() {
   const button = place.querySelector('[data-ask-notices]');
   const say = () => {
     button.textContent = wanted()
-      ? 'This browser tells you when something waits: stop that'
-      : 'Let this browser tell you when something waits';
+      ? t`This browser tells you when something waits: stop that`
+      : t`Let this browser tell you when something waits`;
   };
   button.addEventListener('click', () => void choose().then(say));
   say();

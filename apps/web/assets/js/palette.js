@@ -1,5 +1,6 @@
 // Everything from one field: pages, acts, and what the company works on. Ctrl-K opens it.
 import Combobox from './combobox-nav.js';
+import { t } from './texts.js';
 
 const WAIT_MS = 120;
 let dialog = null;
@@ -17,9 +18,12 @@ function build() {
   const { company } = document.body.dataset;
   const element = document.createElement('dialog');
   element.className = 'palette';
-  element.setAttribute('aria-label', 'Find anything');
-  element.innerHTML = `<input type="search" autocomplete="off" spellcheck="false" aria-label="Issues, agents, runs, pages" placeholder="Issues, agents, runs, pages" />
-    <div role="listbox" id="palette-list" aria-label="Found"><div data-places></div><div data-found></div></div>`;
+  element.setAttribute('aria-label', t`Find anything`);
+  element.innerHTML = `<input type="search" autocomplete="off" spellcheck="false" />
+    <div role="listbox" id="palette-list"><div data-places></div><div data-found></div></div>`;
+  const field = element.querySelector('input');
+  field.ariaLabel = field.placeholder = t`Issues, agents, runs, pages`;
+  element.querySelector('[role=listbox]').ariaLabel = t`Found`;
   document.body.append(element);
   const [input, list] = [element.querySelector('input'), element.querySelector('[role=listbox]')];
   const combobox = new Combobox(input, list, {
@@ -69,18 +73,18 @@ function knownPlaces(company) {
   const acts =
     company && company !== 'instance'
       ? [
-          { label: 'New issue', kind: 'act', href: `/companies/${company}/issues/new` },
-          { label: 'Keys', kind: 'page', href: `/companies/${company}/keys` },
+          { label: t`New issue`, kind: t`act`, href: `/companies/${company}/issues/new` },
+          { label: t`Keys`, kind: t`page`, href: `/companies/${company}/keys` },
         ]
       : [];
   const buttons = [...document.querySelectorAll('.heading .actions a')].map((link) => ({
     label: link.textContent.trim(),
-    kind: 'act',
+    kind: t`act`,
     href: link.getAttribute('href'),
   }));
   const pages = [...document.querySelectorAll('.sections a, .account a, .top .brand')].map((link) => ({
     label: [...link.childNodes].find(({ nodeType }) => nodeType === 3)?.data.trim() ?? '',
-    kind: 'page',
+    kind: t`page`,
     href: link.getAttribute('href'),
   }));
   const all = [...acts, ...buttons, ...pages].filter(({ label }) => label !== '');

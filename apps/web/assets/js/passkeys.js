@@ -1,4 +1,5 @@
 // Passkeys: the browser's own dialogue between two requests. Without it the forms of password and code remain.
+import { t } from './texts.js';
 
 const send = async (path, body) => {
   const response = await fetch(path, {
@@ -41,9 +42,9 @@ function showCodes(button, codes) {
 const acts = { 'sign-in': signIn, add };
 
 function refusal(error) {
-  if (error.name === 'NotAllowedError') return 'The passkey was not used.';
-  if (error.name === 'InvalidStateError') return 'This device has a passkey for your account already.';
-  return error.message || 'The passkey could not be used.';
+  if (error.name === 'NotAllowedError') return t`The passkey was not used.`;
+  if (error.name === 'InvalidStateError') return t`This device has a passkey for your account already.`;
+  return error.message || t`The passkey could not be used.`;
 }
 
 async function act(button) {

@@ -1,4 +1,6 @@
 // Forms with a button of the value `preview`: what they would do is shown in place, so that a chosen file stays chosen.
+import { t } from './texts.js';
+
 export function startPreviews() {
   document.addEventListener('submit', (event) => {
     const { target: form, submitter } = event;
@@ -20,6 +22,6 @@ async function show(form, body) {
     const shown = answer.ok ? page.querySelector(form.dataset.preview)?.childNodes : [error];
     place.replaceChildren(...(shown ?? []));
   } catch {
-    place.textContent = 'The service could not be reached. Nothing is changed.';
+    place.textContent = t`The service could not be reached. Nothing is changed.`;
   }
 }

@@ -1,4 +1,5 @@
 // A call by the Model Context Protocol as a client makes it: with a key, without the session of the page.
+import { t } from './texts.js';
 
 const form = document.querySelector('[data-try-tool]');
 const [answer, error] = ['answer', 'error'].map((name) => form.querySelector(`[data-try-${name}]`));
@@ -48,7 +49,7 @@ async function call() {
   try {
     given = JSON.parse(input.value.trim() || '{}');
   } catch {
-    throw new Error('The arguments are no JSON.');
+    throw new Error(t`The arguments are no JSON.`);
   }
   const { content, isError } = await ask('tools/call', { name: tool.value.trim(), arguments: given });
   const text = content.map((block) => block.text ?? `[${block.type}]`).join('\n');

@@ -2,7 +2,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { tabs } from '../kit/parts.ts';
+import { type Choice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
 export type CompanyContext = UiContext<'company'>;
@@ -14,10 +14,11 @@ export const membersPath = (company_id: string): string => `/companies/${company
 export const isAdmin = ({ user, company_id }: CompanyContext): boolean =>
   roleIn(user, company_id) === 'admin';
 
-export const roleChoices = [
-  { value: 'viewer', label: 'viewer: reads' },
-  { value: 'member', label: 'member: works' },
-  { value: 'admin', label: 'admin: decides' },
+/** Each with what it may do. */
+export const roleChoices = (): Choice[] => [
+  { value: 'viewer', label: t`viewer: reads` },
+  { value: 'member', label: t`member: works` },
+  { value: 'admin', label: t`admin: decides` },
 ];
 
 /** Who belongs to the company, and the ways in: one entry of the navigation. */

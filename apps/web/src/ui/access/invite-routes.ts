@@ -1,6 +1,6 @@
 import { type Invite, inviteEndpoints, type JoinRequest } from '@acp/contract';
 import { listInvites, listJoinRequests, userNames } from '@acp/core';
-import { timeAgo, timeLeft } from '../kit/format.ts';
+import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -59,7 +59,7 @@ function inviteForm(base: string, mail: boolean, error: string | null, form: For
     <h2>New invite</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+      !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
       !${input({ name: 'expires_in_hours', label: 'Valid for hours', type: 'number', min: 1, value: form?.text('expires_in_hours') || 72, error: errors.of('expires_in_hours') })}
       !${when(mail, () => input({ name: 'email', label: 'Send it to', type: 'email', value: form?.text('email') ?? '', hint: 'Empty: you hand the link over yourself', error: errors.of('email') }))}
       <button>Create a link</button>
@@ -70,7 +70,7 @@ function inviteForm(base: string, mail: boolean, error: string | null, form: For
 function inviteColumns(base: string, admin: boolean, names: Names): Column<Invite>[] {
   const columns: Column<Invite>[] = [
     { label: 'State', cell: (invite) => inviteState(invite, names) },
-    { label: 'Role', cell: ({ role }) => html`${role}` },
+    { label: 'Role', cell: ({ role }) => html`${words(role)}` },
     { label: 'By', cell: ({ created_by }) => html`${nameOf(names, created_by)}` },
     { label: 'Created', cell: ({ created_at }) => timeAgo(created_at) },
   ];

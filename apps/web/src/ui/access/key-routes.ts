@@ -1,6 +1,6 @@
 import { type BoardUserKey, boardUserKeyEndpoints } from '@acp/contract';
 import { listBoardUserKeys } from '@acp/core';
-import { timeAgo, timeLeft } from '../kit/format.ts';
+import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -38,7 +38,7 @@ async function keysPage(
       !${formError(errors.general)}
       <div class="row">
         !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? '', error: errors.of('label') })}
-        !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+        !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
         !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: good until it is revoked', error: errors.of('expires_in_days') })}
         <button>Mint a key</button>
       </div>
@@ -50,7 +50,7 @@ async function keysPage(
 const keyColumns: Column<BoardUserKey>[] = [
   { label: 'Key', cell: ({ key_prefix }) => html`<code>${key_prefix}…</code>` },
   { label: 'For', cell: ({ label }) => html`${label ?? ''}` },
-  { label: 'Role', cell: ({ role }) => html`${role}` },
+  { label: 'Role', cell: ({ role }) => html`${words(role)}` },
   { label: 'Minted', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
   { label: 'Ends', cell: ({ expires_at }) => (expires_at === null ? html`never` : timeLeft(expires_at)) },

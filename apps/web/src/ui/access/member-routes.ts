@@ -1,7 +1,7 @@
 import { companyEndpoints, type CompanyUser } from '@acp/contract';
 import { listCompanyUsers, listUsers, type UserRow } from '@acp/core';
 import { isInstanceAdmin } from '../../http/roles.ts';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
@@ -60,7 +60,7 @@ function memberColumns(base: string, admin: boolean, self: string): Column<Compa
     >`;
   const common: Column<CompanyUser>[] = [
     { label: 'Name', cell: name },
-    { label: 'Role', cell: (row) => (admin ? roleForm(base, row) : html`${row.role}`) },
+    { label: 'Role', cell: (row) => (admin ? roleForm(base, row) : html`${words(row.role)}`) },
     { label: 'Joined', cell: ({ joined_at }) => timeAgo(joined_at) },
   ];
   if (!admin) return common;
@@ -82,8 +82,9 @@ function memberColumns(base: string, admin: boolean, self: string): Column<Compa
 }
 
 function roleForm(base: string, { user_id, display_name, role }: CompanyUser): Html {
-  const options = roleChoices.map(
-    ({ value }) => html`<option value="${value}" !${value === role ? 'selected' : ''}>${value}</option>`,
+  const options = roleChoices().map(
+    ({ value }) =>
+      html`<option value="${value}" !${value === role ? 'selected' : ''}>${words(value)}</option>`,
   );
   return html`<form method="post" action="${base}/${user_id}/role" class="inline" data-autosubmit>
     <select name="role" class="small" aria-label="Role of ${display_name}">
@@ -102,7 +103,7 @@ function addForm(base: string, outsiders: readonly UserRow[]): Html {
         <h2>Add a user of this instance</h2>
         <div class="row">
           !${select({ name: 'user_id', label: 'User', choices: outsiders.map(({ id, display_name, email }) => ({ value: id, label: display_name === email ? email : `${display_name} (${email})` })) })}
-          !${select({ name: 'role', label: 'Role', value: 'member', choices: roleChoices })}
+          !${select({ name: 'role', label: 'Role', value: 'member', choices: roleChoices() })}
           <button>Add</button>
         </div>
       </form>`,

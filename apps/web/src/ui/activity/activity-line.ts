@@ -36,7 +36,9 @@ function linkOf({ entity_type: type, entity_id, details }: ActivityEntry): Html 
   const page = Object.hasOwn(pages, type) ? pages[type] : undefined;
   if (page !== undefined)
     return link(page + entity_id, text(identifier) ?? text(title) ?? text(name) ?? words(type));
-  return text(issue_id) === null ? '' : link(`/issues/${String(issue_id)}`, text(identifier) ?? 'issue');
+  return text(issue_id) === null
+    ? ''
+    : link(`/issues/${String(issue_id)}`, text(identifier) ?? words('issue'));
 }
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -1,7 +1,7 @@
 import { identityEndpoints, type User } from '@acp/contract';
 import { listUsers, presentUser } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -31,7 +31,7 @@ async function usersPage(
         !${input({ name: 'display_name', label: 'Name', required: true, value: typed('display_name'), error: errors.of('display_name') })}
         !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: typed('email'), error: errors.of('email') })}
         !${input({ name: 'password', label: 'Password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('password') })}
-        !${select({ name: 'instance_role', label: 'Role', value: typed('instance_role') || 'member', choices: ['member', 'admin'].map((value) => ({ value, label: value })) })}
+        !${select({ name: 'instance_role', label: 'Role', value: typed('instance_role') || 'member', choices: ['member', 'admin'].map((value) => ({ value, label: words(value) })) })}
         <button>Create</button>
       </div>
     </form>`;
@@ -46,7 +46,7 @@ const done: Record<string, string> = texts({
 const userColumns: Column<User>[] = [
   { label: 'Name', cell: ({ id, display_name }) => html`<a href="/admin/users/${id}">${display_name}</a>` },
   { label: 'E-mail', cell: ({ email }) => html`${email}` },
-  { label: 'Role', cell: ({ instance_role }) => html`${instance_role}` },
+  { label: 'Role', cell: ({ instance_role }) => html`${words(instance_role)}` },
   { label: 'State', cell: ({ is_active }) => status(is_active ? 'active' : 'disabled') },
   { label: 'Last login', cell: ({ last_login_at }) => timeAgo(last_login_at) },
 ];

@@ -13,7 +13,7 @@ import { type QueueCounts, readQueues } from '@acp/queue';
 import { withCode } from '../alerts/alert-pages.ts';
 import { count, span, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -83,7 +83,7 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
 const finding = ({ level, message, mend, opened_at }: Alert): Html =>
   html`<li>
     <p>!${status(level)} ${message} <span class="soft small">!${timeAgo(opened_at)}</span></p>
-    <p class="soft small">!${withCode(mend)}</p>
+    <p class="soft small">!${withCode(say(mend))}</p>
   </li>`;
 
 function figuresCard(figures: InstanceFigures): Html {

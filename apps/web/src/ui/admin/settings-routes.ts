@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -95,7 +95,7 @@ const flagColumns: Column<Flag>[] = [
   {
     label: 'Flag',
     cell: ({ name, description }) =>
-      html`<strong>${words(name)}</strong><br /><span class="soft small">${description}</span>`,
+      html`<strong>${words(name)}</strong><br /><span class="soft small">${say(description)}</span>`,
   },
   { label: 'Now', cell: ({ effective_value }) => status(effective_value ? 'on' : 'off') },
   {

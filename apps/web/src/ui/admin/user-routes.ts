@@ -2,7 +2,7 @@ import { identityEndpoints as rows, secondFactorEndpoints, type User } from '@ac
 import { findUser, mailsLinks, pendingEmail, presentUser } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -61,7 +61,7 @@ function accountForm(
 ): Html {
   const form = refused?.section === 'account' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['display_name', 'email']);
-  const roles = ['member', 'admin'].map((value) => ({ value, label: value }));
+  const roles = ['member', 'admin'].map((value) => ({ value, label: words(value) }));
   // Nobody demotes or locks out themselves.
   const rights = is_self
     ? html`<p class="soft">Your own role and state are another administrator’s to change.</p>`

@@ -1,7 +1,7 @@
 /** The agents by name, or as the reader wants them: what each does, how it does, and what it costs. */
 import type { Agent, AgentFigures } from '@acp/contract';
 import { sparkline } from '../costs/figures.ts';
-import { money, timeAgo } from '../kit/format.ts';
+import { money, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { avatar, emptyState, input, select, status } from '../kit/parts.ts';
@@ -61,8 +61,8 @@ export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html
   const choice = (value: string, label: string) => ({ value, label });
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Name or role', type: 'search', value: q })}
-    !${select({ name: 'state', label: 'State', value: state, choices: [choice('', 'any'), choice('working', 'working'), choice('error', 'failed'), choice('paused', 'paused')] })}
-    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', 'name'), choice('last_run', t`ran last`), choice('success', t`fails most`), choice('spent', t`costs most`)] })}
+    !${select({ name: 'state', label: 'State', value: state, choices: [choice('', t`any`), choice('working', words('working')), choice('error', words('failed')), choice('paused', words('paused'))] })}
+    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', words('name')), choice('last_run', t`ran last`), choice('success', t`fails most`), choice('spent', t`costs most`)] })}
     <button class="quiet">Filter</button>
   </form>`;
 }
@@ -78,7 +78,7 @@ const columns: Column<AgentLine>[] = [
     cell: ({ agent: { id, name } }) =>
       html`<span class="who">!${avatar(name)} <a href="/agents/${id}">${name}</a></span>`,
   },
-  { label: 'Role', cell: ({ agent: { role, title } }) => html`${title ?? role}` },
+  { label: 'Role', cell: ({ agent: { role, title } }) => html`${title ?? words(role)}` },
   { label: 'State', cell: ({ agent }) => status(agent.status) },
   {
     label: 'Works on',

@@ -115,7 +115,7 @@ export function statePart(view: AgentView): Html {
     <dl class="facts">
       !${figureFacts(view)}
       <dt>Role</dt>
-      <dd>${agent.role}</dd>
+      <dd>${words(agent.role)}</dd>
       !${when(
         view.agents.find(({ id }) => id === agent.parent_agent_id),
         (parent) =>
@@ -123,7 +123,7 @@ export function statePart(view: AgentView): Html {
             <dd><a href="/agents/${parent.id}">${parent.name}</a></dd>`,
       )}
       <dt>Adapter</dt>
-      <dd>${agent.adapter_type}</dd>
+      <dd>${words(agent.adapter_type)}</dd>
       <dt>Model</dt>
       <dd>${agent.model ?? t`the default`}</dd>
       <dt>Heartbeat</dt>

@@ -1,5 +1,6 @@
 /** Who reports to whom: a tree that folds without script; script zooms it, and takes arrow keys (assets/js/org-chart.js). */
 import type { Agent } from '@acp/contract';
+import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural } from '../kit/language.ts';
 import { avatar, status } from '../kit/parts.ts';
@@ -72,7 +73,7 @@ function agentLine({ id, name, title, role, status: state }: Agent): Html {
   return html`<div class="agent-line">
     !${avatar(name)}
     <a href="/agents/${id}">${name}</a>
-    <span class="soft">${title ?? role}</span>
+    <span class="soft">${title ?? words(role)}</span>
     <span class="grow"></span>
     !${status(state)}
   </div>`;

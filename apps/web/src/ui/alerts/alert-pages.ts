@@ -2,7 +2,7 @@ import type { Alert, OutgoingMessage } from '@acp/contract';
 import type { AlertTargets } from '@acp/core';
 import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -66,7 +66,7 @@ const what: Column<Alert> = {
   cell: ({ message, mend, status: state }) =>
     html`<div class="wraps">
       <p>${message}</p>
-      !${when(state === 'firing', () => html`<p class="soft small">!${withCode(mend)}</p>`)}
+      !${when(state === 'firing', () => html`<p class="soft small">!${withCode(say(mend))}</p>`)}
     </div>`,
 };
 

@@ -165,11 +165,11 @@ function outcome(approval: Approval, names: Names): Html {
   const who = requester(approval, names);
   const named = (value: unknown): string => (typeof value === 'string' && value !== '' ? ` “${value}”` : '');
   const said: Record<Approval['type'], string> = {
-    hire_agent: `Approving hires the agent${named(payload.name)}, with your rights. It may begin to work, and to spend, at once.`,
-    install: `Approving installs what is shown here (${words(typeof payload.kind === 'string' ? payload.kind : 'something')}), with your rights.`,
-    plan: `Nothing is carried out by itself: ${who} is told, and goes on by the plan.`,
-    action: `Nothing is carried out by itself: ${who} is told, and may do it.`,
-    budget_override: `No limit changes by itself: ${who} is told. Budgets are raised on their own page.`,
+    hire_agent: t`Approving hires the agent${named(payload.name)}, with your rights. It may begin to work, and to spend, at once.`,
+    install: t`Approving installs what is shown here (${words(typeof payload.kind === 'string' ? payload.kind : 'something')}), with your rights.`,
+    plan: t`Nothing is carried out by itself: ${who} is told, and goes on by the plan.`,
+    action: t`Nothing is carried out by itself: ${who} is told, and may do it.`,
+    budget_override: t`No limit changes by itself: ${who} is told. Budgets are raised on their own page.`,
   };
   return html`${said[approval.type]}
     <span class="soft">You decide on the version of !${timeAgo(updated_at)}; a newer one is refused.</span>`;
@@ -236,7 +236,7 @@ function commentList({ approval, comments, names }: ApprovalView): Html {
 
 function commentEntry(comment: ApprovalComment, approval_id: string, names: Names): Html {
   const agent = comment.author_agent_id && names.get(comment.author_agent_id);
-  const name = agent ?? comment.author_user_name ?? 'somebody';
+  const name = agent ?? comment.author_user_name ?? t`somebody`;
   return html`<li class="comment">
     !${avatar(name)}
     <div class="comment-body">

@@ -1,5 +1,4 @@
 /** What an approval would have done, as people read it: fields by name, long texts as they are. */
-import { words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 
@@ -21,7 +20,7 @@ function fields(value: object, depth: number): Html {
     !${each(
       Object.entries(value),
       ([name, field]) =>
-        html`<dt>${words(name)}</dt>
+        html`<dt>${name.replaceAll('_', ' ')}</dt>
           <dd>!${shown(field, depth - 1)}</dd>`,
     )}
   </dl>`;

@@ -106,7 +106,7 @@ export function channelForm(
     </div>
     <div class="row">
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
-      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices('none'), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
+      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
     </div>
     !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Ids of the groups and channels in which it answers, with commas between them. In private it always does.', error: errors.of('groups') })}
     <button>${channel === null ? t`Add` : t`Save`}</button>

@@ -4,7 +4,7 @@ import type { IncidentLink } from '../costs/incidents.ts';
 import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { money, timeAgo } from '../kit/format.ts';
+import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -97,9 +97,9 @@ function failures(
   agents: readonly Agent[],
 ): { path: string; what: string; title: string }[] {
   if (agents.length <= 3)
-    return agents.map(({ id, name }) => ({ path: `/agents/${id}`, what: 'failed', title: name }));
+    return agents.map(({ id, name }) => ({ path: `/agents/${id}`, what: words('failed'), title: name }));
   const path = `/companies/${company_id}/agents?state=error&sort=last_run`;
-  return [{ path, what: 'failed', title: t`${agents.length} agents` }];
+  return [{ path, what: words('failed'), title: t`${agents.length} agents` }];
 }
 
 /** What failed comes first; of the rest so much is seen without scrolling. */
@@ -126,7 +126,7 @@ export function dashboardParts(view: DashboardView): Html {
       what: t`asks for approval`,
       title: approval.title,
     })),
-    ...budgets.map(({ path, title }) => ({ path, what: 'budget', title })),
+    ...budgets.map(({ path, title }) => ({ path, what: words('budget'), title })),
   ];
   return html`!${when(steps && !hasForm(steps) && steps, firstSteps)}
     <div class="tiles">

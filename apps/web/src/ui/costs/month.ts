@@ -1,4 +1,5 @@
 /** A calendar month in UTC, as the address of the costs names it. */
+import { currentLocale } from '../kit/language.ts';
 
 export interface Month {
   /** `2026-11`. */
@@ -20,7 +21,7 @@ function monthAt(year: number, index: number): Month {
   const length = Math.round((next.getTime() - first.getTime()) / 86_400_000);
   return {
     key: day(first).slice(0, 7),
-    name: first.toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' }),
+    name: first.toLocaleDateString(currentLocale(), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
     from: day(first),
     to: day(next),
     days: Array.from({ length }, (_, n) => day(new Date(first.getTime() + n * 86_400_000))),

@@ -1,5 +1,5 @@
 import type { Agent, CouncilSession, CouncilTurn } from '@acp/contract';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -57,7 +57,8 @@ function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
           able,
           ({ id, name, role }) =>
             html`<label class="check"
-              ><input type="checkbox" name="agent_ids" value="${id}" /> <span>${name} (${role})</span></label
+              ><input type="checkbox" name="agent_ids" value="${id}" />
+              <span>${name} (${words(role)})</span></label
             >`,
         )}
       </fieldset>
@@ -162,4 +163,6 @@ function said(session: CouncilSession, { ranking, body_markdown: text }: Council
 const BALLOT = /^\W*RANKING\b.*\n?/im;
 
 const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>
-  order.map((id) => participants.find(({ agent_id }) => agent_id === id)?.name ?? 'somebody').join(', then ');
+  order
+    .map((id) => participants.find(({ agent_id }) => agent_id === id)?.name ?? t`somebody`)
+    .join(t`, then `);

@@ -131,7 +131,7 @@ const sessionColumns: Column<Session>[] = [
   {
     label: 'Browser',
     cell: ({ user_agent, current }) =>
-      html`${(user_agent ?? 'unknown').slice(0, 120)}!${when(current, () => html` <strong>(this one)</strong>`)}`,
+      html`${(user_agent ?? t`unknown`).slice(0, 120)}!${when(current, () => html` <strong>(this one)</strong>`)}`,
   },
   { label: 'From', cell: ({ address }) => html`${address ?? ''}` },
   { label: 'By', cell: ({ method }) => html`${method ?? ''}` },

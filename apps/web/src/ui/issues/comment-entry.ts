@@ -34,7 +34,7 @@ export function commentEntry(comment: OutlinedComment, view: EntryView): Html {
   const { id } = comment;
   const name = comment.author_agent_id
     ? (view.agents.get(comment.author_agent_id) ?? t`an agent`)
-    : (comment.author_user_name ?? 'somebody');
+    : (comment.author_user_name ?? t`somebody`);
   const path = `/issues/${view.issue_id}/comments/${id}`;
   const text = comment.body_markdown;
   return html`<li class="comment" id="comment-${id}" !${comment.is_pinned ? ' data-pinned' : ''}>

@@ -92,7 +92,7 @@ function columnsForm({ company_id, filter }: ListView): Html {
     const href = pathWith(listPath(company_id), { ...rest, columns: next });
     return html`<li>
       <a href="${href}" !${attributes({ 'aria-current': shown.includes(column) ? 'true' : null })}
-        >${column}</a
+        >${words(column)}</a
       >
     </li>`;
   };
@@ -238,8 +238,8 @@ function bulkBar({ choices, company_id, filter }: ListView): Html {
     <legend>Change the <span data-chosen>chosen</span></legend>
     <div class="row">
       !${field('status', t`Status`, listed(issueStatuses))}!${field('priority', t`Priority`, listed(priorities))}
-      !${field('assignee_agent_id', t`Assignee`, [none('nobody'), ...choices.agents])}
-      !${field('project_id', t`Project`, [none('none'), ...choices.projects])}
+      !${field('assignee_agent_id', t`Assignee`, [none(t`nobody`), ...choices.agents])}
+      !${field('project_id', t`Project`, [none(t`none`), ...choices.projects])}
       !${field('add_label', t`Add label`, choices.labels)}!${field('remove_label', t`Take off label`, choices.labels)}
       <button>Change</button>
       <button

@@ -1,4 +1,5 @@
 import { type Agent, priorities, type Project } from '@acp/contract';
+import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -18,7 +19,7 @@ export function newIssueBody({ company_id, agents, projects, error, form }: NewI
   const typed = (name: string) => form?.text(name) ?? '';
   const assignees = workingAgents(agents).map(({ id, name, role }) => ({
     value: id,
-    label: `${name} (${role})`,
+    label: `${name} (${words(role)})`,
   }));
   return html`<form class="card" method="post" action="/companies/${company_id}/issues/new">
     !${formError(error)}
@@ -26,7 +27,7 @@ export function newIssueBody({ company_id, agents, projects, error, form }: NewI
     !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: typed('body_markdown'), rows: 8 })}
     <div class="row">
       !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: t`nobody` }, ...assignees], hint: 'The assignee starts at once.' })}
-      !${select({ name: 'priority', label: 'Priority', value: typed('priority') || 'medium', choices: priorities.map((value) => ({ value, label: value })) })}
+      !${select({ name: 'priority', label: 'Priority', value: typed('priority') || 'medium', choices: priorities.map((value) => ({ value, label: words(value) })) })}
       !${select({ name: 'project_id', label: 'Project', value: typed('project_id'), choices: [{ value: '', label: t`none` }, ...projects.map(({ id, name }) => ({ value: id, label: name }))] })}
     </div>
     <p></p>

@@ -3,7 +3,7 @@ import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { plural, t, texts } from '../kit/language.ts';
+import { currentLanguage, plural, t, texts } from '../kit/language.ts';
 import { commentEntry } from './comment-entry.ts';
 
 export interface TimelineView {
@@ -120,6 +120,9 @@ const phrases: Record<string, string> = texts({
   'agent.created': 'hired an agent',
 });
 
+/** Fields whose values the code knows by a word: what people and agents write is shown as it is. */
+const WORDED = new Set(['status', 'priority', 'role', 'level']);
+
 /** `changed status from todo to done`; what has no words of its own is named by its action. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
   const fields = typeof details.changes === 'object' && details.changes !== null ? details.changes : {};
@@ -128,19 +131,24 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
     const { from, to } = change as { from?: unknown; to: unknown };
     if (field === 'body_markdown') return [t`rewrote the description`];
     if (field.endsWith('_id')) return [t`changed ${words(field.replace(/_id$/, ''))}`];
-    return [
-      t`changed ${words(field)}${from === null || from === undefined ? '' : ` from ${words(plain(from))}`} to ${words(plain(to))}`,
-    ];
+    const shown = (value: unknown): string => (WORDED.has(field) ? words(plain(value)) : plain(value));
+    return from === null || from === undefined
+      ? [t`changed ${words(field)} to ${shown(to)}`]
+      : [t`changed ${words(field)} from ${shown(from)} to ${shown(to)}`];
   });
   if (changes.length > 0) return changes.join(', ');
   const phrase = Object.hasOwn(phrases, action) ? phrases[action] : undefined;
-  if (phrase !== undefined) return phrase;
+  return phrase ?? named(action);
+}
+
+/** `created a skill`, `changed permissions of an agent`: English has an article, other languages an order of their own. */
+function named(action: string): string {
   const [entity = '', verb = action] = action.split('.');
-  const what = words(entity);
   if (entity === 'issue') return t`${words(verb)} this issue`;
-  // `created a skill`, `changed permissions of an agent`.
+  if (currentLanguage() !== 'en') return t`did “${words(verb)}”: ${words(entity)}`;
+  const what = words(entity);
   const article = /^[aeiou]/.test(what) ? 'an' : 'a';
   const [first = '', ...rest] = words(verb).split(' ');
-  const act = rest.length === 0 ? first : t`${rest.at(-1)!} ${[first, ...rest.slice(0, -1)].join(' ')} of`;
+  const act = rest.length === 0 ? first : `${rest.at(-1)!} ${[first, ...rest.slice(0, -1)].join(' ')} of`;
   return `${act} ${article} ${what}`;
 }

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { type RequestHandler, type Response, Router } from 'express';
+import { fileOf, languages, scriptTexts } from './languages.ts';
 
 const folder = resolve(import.meta.dirname, '../../../assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
@@ -24,7 +25,7 @@ const FRESH_SEC = 300;
 const YEAR_SEC = 31_536_000;
 
 interface Asset {
-  text: string;
+  text: () => string;
   type: string;
   etag: string;
   /** Made when it is first asked for. */
@@ -60,8 +61,8 @@ export function assetsRouter(): Router {
 }
 
 function send(response: Response, asset: Asset, brotli: boolean): void {
-  if (!brotli) return void response.send(asset.text);
-  asset.brotli ??= brotliCompressSync(asset.text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  if (!brotli) return void response.send(asset.text());
+  asset.brotli ??= brotliCompressSync(asset.text(), { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
   response.set('content-encoding', 'br').send(asset.brotli);
 }
 
@@ -78,12 +79,22 @@ function readAssets(): ReadonlyMap<string, Asset> {
       .toSorted()
       .map((name): [string, string] => [name, readFileSync(join(folder, 'js', name), 'utf8')]),
   ];
-  return new Map(
-    files.map(([name, text]) => {
-      const type = name.endsWith('.css') ? 'css' : 'js';
-      return [name, { text, type, etag: `"${digestOf(text)}"`, brotli: null }];
-    }),
-  );
+  return new Map([
+    ...files.map(([name, text]): [string, Asset] => [name, assetOf(name, text, () => text)]),
+    // Made of the language's file when a page in it is first shown.
+    ...languages
+      .filter((language) => language !== 'en')
+      .map((language): [string, Asset] => {
+        const name = `texts-${language}.js`;
+        const text = (): string => `export default ${JSON.stringify(scriptTexts(language))};\n`;
+        return [name, assetOf(name, readFileSync(fileOf(language), 'utf8'), text)];
+      }),
+  ]);
+}
+
+function assetOf(name: string, source: string, text: () => string): Asset {
+  const type = name.endsWith('.css') ? 'css' : 'js';
+  return { text, type, etag: `"${digestOf(source)}"`, brotli: null };
 }
 
 /** The parts in the order of their names: tokens first. */

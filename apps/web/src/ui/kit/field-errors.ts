@@ -1,14 +1,16 @@
 /** Puts an error beside the field that it is about. Errors name their place: `body.slug must …`, `slug is in use`. */
 
+import { say, t } from './language.ts';
+
 /** What a validator says of a form, as one says it to people. */
 const plain: readonly [RegExp, (found: string) => string][] = [
-  [/must NOT have fewer than 1 characters/, () => 'May not be empty.'],
-  [/must NOT have fewer than (\d+) characters/, (length) => `Needs ${length} characters or more.`],
-  [/must NOT have more than (\d+) characters/, (length) => `Takes ${length} characters at most.`],
-  [/must match pattern/, () => 'Is not written as it should be.'],
-  [/must be integer/, () => 'Must be a whole number.'],
-  [/must be >= (\S+)/, (bound) => `Must be ${bound} or more.`],
-  [/must be <= (\S+)/, (bound) => `Must be ${bound} or less.`],
+  [/must NOT have fewer than 1 characters/, () => t`May not be empty.`],
+  [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
+  [/must NOT have more than (\d+) characters/, (length) => t`Takes ${length} characters at most.`],
+  [/must match pattern/, () => t`Is not written as it should be.`],
+  [/must be integer/, () => t`Must be a whole number.`],
+  [/must be >= (\S+)/, (bound) => t`Must be ${bound} or more.`],
+  [/must be <= (\S+)/, (bound) => t`Must be ${bound} or less.`],
 ];
 
 export class FieldErrors {
@@ -49,11 +51,11 @@ function fieldOf(
 }
 
 function inWords(error: string): string {
-  if (error.startsWith('body must have required')) return 'May not be empty.';
-  for (const [pattern, say] of plain) {
+  if (error.startsWith('body must have required')) return t`May not be empty.`;
+  for (const [pattern, inPlain] of plain) {
     const match = pattern.exec(error);
-    if (match) return say(match[1] ?? '');
+    if (match) return inPlain(match[1] ?? '');
   }
-  const text = error.replace(/^body\.?/, '').trim();
+  const text = say(error.replace(/^body\.?/, '').trim());
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

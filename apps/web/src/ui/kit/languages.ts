@@ -10,13 +10,15 @@ import { currentLanguage, inLanguage } from './language.ts';
 const folder = resolve(import.meta.dirname, '../../../languages');
 
 /** As tags: `en`, `de`, `pt-BR`. */
-export const languages: readonly string[] = [
+export const languages: string[] = [
   'en',
   ...readdirSync(folder)
     .filter((name) => name.endsWith('.po'))
     .map((name) => name.slice(0, -'.po'.length))
     .toSorted(),
 ];
+
+export const fileOf = (language: string): string => join(folder, `${language}.po`);
 
 const read = new Map<string, Catalogue>();
 
@@ -25,21 +27,40 @@ export function catalogueOf(language: string): Catalogue | null {
   if (language === 'en' || !languages.includes(language)) return null;
   let catalogue = read.get(language);
   if (!catalogue) {
-    catalogue = parseCatalogue(language, readFileSync(join(folder, `${language}.po`), 'utf8'));
+    catalogue = parseCatalogue(language, readFileSync(fileOf(language), 'utf8'));
     read.set(language, catalogue);
   }
   return catalogue;
 }
 
+/** A language without a file, for as long as the process lives: tests have one that marks what is translated. */
+export function offer(catalogue: Catalogue): void {
+  read.set(catalogue.language, catalogue);
+  if (!languages.includes(catalogue.language)) languages.push(catalogue.language);
+}
+
 /** What is not translated yet, or not surely any more, is left out. */
 export function parseCatalogue(language: string, file: string): Catalogue {
-  const said = PO.parse(file).items.filter(
-    ({ msgstr, flags, obsolete }) =>
-      !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== ''),
-  );
   return new Catalogue(
     language,
-    new Map(said.map(({ msgid, msgctxt, msgstr }) => [keyOf(msgid, msgctxt ?? ''), msgstr])),
+    new Map(translated(file).map(({ msgid, msgctxt, msgstr }) => [keyOf(msgid, msgctxt ?? ''), msgstr])),
+  );
+}
+
+/** What the scripts of pages say, by its English. */
+export function scriptTexts(language: string): Record<string, readonly string[]> {
+  const file = readFileSync(fileOf(language), 'utf8');
+  return Object.fromEntries(
+    translated(file)
+      .filter(({ references }) => references.some((path) => path.startsWith('apps/web/assets/')))
+      .map(({ msgid, msgstr }) => [msgid, msgstr]),
+  );
+}
+
+function translated(file: string): PO['items'] {
+  return PO.parse(file).items.filter(
+    ({ msgstr, flags, obsolete }) =>
+      !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== ''),
   );
 }
 

@@ -77,6 +77,7 @@ export const terms: readonly string[] = [
     ...contract.taskStates,
     ...contract.themes,
     ...contract.trashTypes,
+    ...contract.viewColumns,
     ...contract.wakeReasons,
     ...contract.watchStates,
     ...contract.workerStatuses,

@@ -1,4 +1,5 @@
 /** What clients of MCP want to be told of a server, by the formats in use. Pure. */
+import { t } from '../kit/language.ts';
 
 export interface ClientConfiguration {
   /** The clients, by the file that they read. */
@@ -27,18 +28,18 @@ export function clientConfigurations({ name, url, key }: Connection): ClientConf
   };
   return [
     {
-      title: 'mcpServers, as most clients read it',
-      hint: 'In .mcp.json of a project, or the client’s own file of MCP servers',
+      title: t`mcpServers, as most clients read it`,
+      hint: t`In .mcp.json of a project, or the client’s own file of MCP servers`,
       text: json({ mcpServers: { [name]: server } }),
     },
     {
-      title: 'servers, as editors read it',
-      hint: 'In .vscode/mcp.json',
+      title: t`servers, as editors read it`,
+      hint: t`In .vscode/mcp.json`,
       text: json({ servers: { [name]: server } }),
     },
     {
       title: 'TOML',
-      hint: 'In config.toml of the client',
+      hint: t`In config.toml of the client`,
       text: [
         `[mcp_servers.${name}]`,
         `url = ${JSON.stringify(url)}`,
@@ -46,8 +47,8 @@ export function clientConfigurations({ name, url, key }: Connection): ClientConf
       ].join('\n'),
     },
     {
-      title: 'Clients that only start programs',
-      hint: 'A bridge between standard input and this address, which npx fetches',
+      title: t`Clients that only start programs`,
+      hint: t`A bridge between standard input and this address, which npx fetches`,
       text: json({ mcpServers: { [name]: bridge } }),
     },
   ];

@@ -78,7 +78,7 @@ function keyForm(path: string, error: string | null, form: FormValues | null): H
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? 'MCP client', error: errors.of('label') })}
-      !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices, error: errors.of('role') })}
+      !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
       !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: good until it is revoked', error: errors.of('expires_in_days') })}
       <button>Mint a key</button>
     </div>

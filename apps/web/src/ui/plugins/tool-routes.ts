@@ -61,7 +61,9 @@ function toolCard(tool: PluginTool, index: number, context: PluginContext, tried
 
 function shown(result: unknown): string {
   const text = typeof result === 'string' ? result : JSON.stringify(result, null, 2);
-  return text.length > SHOWN ? t`${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} more characters` : text;
+  return text.length > SHOWN
+    ? `${text.slice(0, SHOWN)}\n${t`… ${text.length - SHOWN} more characters`}`
+    : text;
 }
 
 const toolOf = ({ params, subject }: PluginContext): PluginTool => {

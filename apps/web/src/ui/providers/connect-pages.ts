@@ -2,7 +2,7 @@ import type { Provider, ProviderFamily, ProviderTest } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { formError, input, notice, select } from '../kit/parts.ts';
 
 interface Vendor {
@@ -44,10 +44,10 @@ interface ConnectForm {
 /** The first half of connecting a model: where it is, and the key to it. */
 export function connectForm({ path, stores_keys, error, form }: ConnectForm): Html {
   const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
-  const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label }));
+  const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
   const key_hint = stores_keys
     ? t`Stored encrypted. Of Bedrock the credentials as JSON`
-    : 'Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY; endpoints without a key work';
+    : t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY; endpoints without a key work`;
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">

@@ -82,11 +82,11 @@ function facts(view: RoutineView): Html {
   return html`<p>!${status(routine.status)}</p>
     <dl class="facts">
       <dt>Agent</dt>
-      <dd>!${named(view.agent, 'nobody')}</dd>
+      <dd>!${named(view.agent, t`nobody`)}</dd>
       <dt>Project</dt>
-      <dd>!${named(view.project, 'none')}</dd>
+      <dd>!${named(view.project, t`none`)}</dd>
       <dt>Goal</dt>
-      <dd>!${named(view.goal, 'none')}</dd>
+      <dd>!${named(view.goal, t`none`)}</dd>
       <dt>Priority</dt>
       <dd>!${priority(routine.priority)}</dd>
       <dt>While one is open</dt>

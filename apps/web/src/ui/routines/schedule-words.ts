@@ -1,9 +1,11 @@
 /** What a schedule comes to: in words, and when it fires next. */
 import { nextFireTimes } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
+import { createRequire } from 'node:module';
 import cronstrue from 'cronstrue';
 import { timeTo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
+import { currentLanguage } from '../kit/language.ts';
 import { formError } from '../kit/parts.ts';
 import { page, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -15,9 +17,26 @@ const FIRES = 5;
 /** `At 09:00, only on Monday`; '' for what is no expression. */
 export function cronWords(expression: string): string {
   try {
-    return cronstrue.toString(expression, { use24HourTimeFormat: true, verbose: false });
+    return cronstrue.toString(expression, {
+      use24HourTimeFormat: true,
+      verbose: false,
+      locale: cronLocale(),
+    });
   } catch {
     return '';
+  }
+}
+
+const require = createRequire(import.meta.url);
+
+/** A language of the library is loaded, once, by whoever first wants it; English where it has none. */
+function cronLocale(): string {
+  const locale = currentLanguage();
+  try {
+    require(`cronstrue/locales/${locale}`);
+    return locale;
+  } catch {
+    return 'en';
   }
 }
 
@@ -36,7 +55,7 @@ function scheduleSaid(expression: string, zone: string, now = new Date()): Html 
 
 /** On the clock of the zone. */
 export function fireList(fires: readonly Date[], zone: string): Html {
-  const clock = new Intl.DateTimeFormat('en-GB', {
+  const clock = new Intl.DateTimeFormat(currentLanguage() === 'en' ? 'en-GB' : currentLanguage(), {
     timeZone: zone,
     weekday: 'short',
     day: 'numeric',

@@ -23,7 +23,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
   const ended = run.finished_at === null ? now : ms(run.finished_at);
   const bars: Bar[] = [];
   bars.push({
-    label: 'Waited',
+    label: t`Waited`,
     kind: 'wait',
     from: ms(run.created_at),
     to: started ?? ended,
@@ -34,7 +34,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
   const turns = steps.filter(({ turn }) => turn > 0);
   const [first] = turns;
   if (first !== undefined)
-    bars.push({ label: 'Prepared', kind: 'wait', from: started, to: first.began_at, seq: null, said: '' });
+    bars.push({ label: t`Prepared`, kind: 'wait', from: started, to: first.began_at, seq: null, said: '' });
   for (const [index, step] of turns.entries()) {
     const next = turns[index + 1];
     const last = next === undefined ? (run.finished_at === null ? now : step.ended_at) : next.began_at;
@@ -50,7 +50,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
     });
     if (step.verbs > 0)
       bars.push({
-        label: 'Verbs',
+        label: t`Verbs`,
         kind: 'verbs',
         from: answered,
         to: Math.max(answered, last),

@@ -166,7 +166,7 @@ export function runFacts({
       !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
       !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
-      !${fact(t`Adapter`, html`${run.adapter_type} ${run.model ?? ''}`)}
+      !${fact(t`Adapter`, html`${words(run.adapter_type)} ${run.model ?? ''}`)}
       !${fact(t`Created`, timeAgo(run.created_at))}
       !${run.started_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
       !${fact(t`Tokens read`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}

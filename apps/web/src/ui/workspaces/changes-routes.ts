@@ -107,7 +107,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
       query: queryOf(wanted),
       comments: [...(open?.items ?? []), ...(resolved?.items ?? [])],
       nameOf: ({ author_agent_id: id, author_user_name }) =>
-        id === null ? (author_user_name ?? 'somebody') : (names.get(id) ?? t`an agent`),
+        id === null ? (author_user_name ?? t`somebody`) : (names.get(id) ?? t`an agent`),
       can_write: mayWrite(context),
       frozen: run_id !== null,
     },

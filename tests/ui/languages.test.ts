@@ -1,0 +1,116 @@
+/** Every page in a language that marks what is translated: what stands unmarked must have been written by people. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import { Catalogue } from '../../apps/web/src/ui/kit/catalogue.ts';
+import { offer } from '../../apps/web/src/ui/kit/languages.ts';
+import { terms } from '../../apps/web/src/ui/kit/terms.ts';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { createCast } from '../http/cast.ts';
+import { Browser, type Pages, startPages } from '../http/pages.ts';
+import { createStage, pathOn, type Stage } from '../http/stage.ts';
+
+/** Esperanto, which nobody has translated. */
+class Marked extends Catalogue {
+  constructor() {
+    super('eo', new Map());
+  }
+
+  override find(text: string): string {
+    return `⟦${text}⟧`;
+  }
+
+  override findPlural(_one: string, other: string): string {
+    return `⟦${other}⟧`;
+  }
+}
+
+let pages: Pages;
+let stage: Stage;
+let admin: Browser;
+let written: string;
+
+beforeAll(async () => {
+  offer(new Marked());
+  pages = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  const cast = await createCast(pages.database);
+  stage = { ...(await createStage(pages.database, cast)), part: 'runs', tool: 'greet' };
+  admin = Browser.of(pages.app, cast.instance_admin);
+  written = await everythingWritten(pages.database);
+});
+
+/** Ready-made companies: what they say is theirs. */
+function teams(): string[] {
+  const folder = resolve(import.meta.dirname, '../../examples/companies');
+  return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+}
+
+/** All that is in the database, as one text. */
+async function everythingWritten({ pool }: Database): Promise<string> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select quote_ident(table_name) as name from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  );
+  const texts = await Promise.all(
+    rows.map(
+      async ({ name }) => (await pool.query(`select row_to_json(t)::text as row from ${name} t`)).rows,
+    ),
+  );
+  return [...teams(), ...texts.flat().map(({ row }: { row: string }) => row)]
+    .join('\n')
+    .replaceAll(String.raw`\n`, '\n')
+    .replaceAll(String.raw`\"`, '"')
+    .toLowerCase();
+}
+
+const ENTITIES: Record<string, string> = { 34: '"', 38: '&', 39: "'", 60: '<', 61: '=', 62: '>' };
+const plain = (html: string): string => html.replace(/&#(\d+);/g, (_, code: string) => ENTITIES[code] ?? ' ');
+
+/** Texts with letters outside of any mark, of the page and of what is read of its attributes. */
+function unmarked(html: string): string[] {
+  const body = html
+    .replace(/<(script|style|pre|textarea|code|kbd|datalist)\b[\s\S]*?<\/\1>/g, ' ')
+    .replace(/<head>[\s\S]*?<\/head>/, '');
+  const attributes = [...body.matchAll(/\s(?:title|aria-label|placeholder|alt|data-confirm)="([^"]*)"/g)].map(
+    (match) => match[1]!,
+  );
+  return [body.replace(/<[^>]*>/g, '\n'), ...attributes].flatMap((text) => outside(plain(text)));
+}
+
+function outside(text: string): string[] {
+  let depth = 0;
+  let shown = '';
+  for (const sign of text) {
+    if (sign === '⟦') depth += 1;
+    if (depth === 0) shown += sign;
+    if (sign === '⟧') {
+      depth -= 1;
+      shown += '\n';
+    }
+  }
+  return shown
+    .split('\n')
+    .map((line) => line.replace(/^[\s·/,.:;()#@]+|[\s·/,.:;()…]+$/g, ''))
+    .filter((line) => /\p{L}{2}/u.test(line));
+}
+
+/** Names of programs, formats, languages and months, money, words of the code that are shown as code. */
+const NOBODYS =
+  /^(?:TOML|(?:\d{4}-\d\d-\d\d: )?[\d.,\s]+USD|tests: Staged|family_\w+|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
+
+/** Words that the code has for values stand in the database too: where one is shown, it is to be said. */
+const isTerm = (text: string): boolean => terms.includes(text.replaceAll(' ', '_'));
+
+const said = (text: string): boolean =>
+  NOBODYS.test(text) || (!isTerm(text) && written.includes(text.toLowerCase()));
+
+const paths = uiPages.flatMap((route) => (route.kind === 'page' ? [[route.path, route] as const] : []));
+
+it.each(paths)('%s says everything in the language of the reader', async (path, route) => {
+  // The keys of the cast are called by their roles.
+  const named = path.endsWith('/members/keys') ? ['viewer', 'member', 'admin'] : [];
+  const { text, headers } = await admin.get(pathOn(stage, route), { 'Accept-Language': 'eo' });
+  expect(headers['content-language']).toBe('eo');
+  expect([...new Set(unmarked(text).filter((line) => !said(line) && !named.includes(line)))]).toEqual([]);
+});
