@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 
 /** A table is cut into entries of about this size: a tar entry's size stands before its bytes. */
-const CHUNK_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /** Writes entries one after the other, no faster than the reader of `stream` takes them. */
 export class ArchiveWriter {

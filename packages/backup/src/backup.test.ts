@@ -244,7 +244,7 @@ describe('a backup', () => {
   it('is made one at a time; one whose process is gone makes room', async () => {
     const { database } = kit;
     const by = { trigger: 'operator', claimed_by: 'dead' } as const;
-    await transaction(database, async (tx) => beginBackup(tx, newId(), by));
+    await transaction(database, async (tx) => beginBackup(tx, newId(), { ...by, file: 'dead.backup' }));
     await expect(backUp('second')).rejects.toMatchObject({ kind: 'conflict' });
     await database.pool.query(`update backups set updated_at = now() - interval '3 minutes'`);
     await expect(backUp('second')).resolves.toBeDefined();

@@ -2,11 +2,13 @@
 import path from 'node:path';
 import type { Backup } from '@acp/contract';
 import {
+  abandonedBackups,
   beginBackup,
   expiredBackups,
   failBackup,
   finishBackup,
   forgetBackup,
+  forgetFile,
   noteBackupProgress,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
@@ -39,8 +41,8 @@ export async function backUpInstance(
 ): Promise<MadeBackup & { id: string; file: string }> {
   const { database, backups, logger } = parts;
   const id = newId();
-  await transaction(database, async (tx) => beginBackup(tx, id, by));
   const file = `${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${id.slice(0, 8)}.backup`;
+  await transaction(database, async (tx) => beginBackup(tx, id, { ...by, file }));
   const given_up = new AbortController();
   const reporter = new ProgressReporter(database, id, given_up);
   try {
@@ -61,8 +63,8 @@ export async function backUpInstance(
     return { ...made, id, file };
   } catch (error) {
     const message = signal.aborted ? 'the process that made it was stopped' : inWords(error);
-    await transaction(database, async (tx) => failBackup(tx, id, message));
     await backups.store.delete(backups.prefix + file).catch(() => undefined);
+    await transaction(database, async (tx) => failBackup(tx, id, message));
     throw error;
   } finally {
     reporter.stop();
@@ -75,6 +77,11 @@ function inWords(error: unknown): string {
 }
 
 async function deleteExpired({ config, database, backups, logger }: InstanceParts): Promise<void> {
+  for (const { id, file } of await abandonedBackups(database.db)) {
+    await backups.store.delete(backups.prefix + file);
+    await forgetFile(database.db, id);
+    logger.info('the file of a backup that was broken off was deleted', { file });
+  }
   for (const { id, file } of await expiredBackups(database.db, config.backup_retention_days)) {
     if (file !== null) await backups.store.delete(backups.prefix + file);
     await forgetBackup(database.db, id);

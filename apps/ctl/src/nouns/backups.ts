@@ -6,6 +6,7 @@ import { listBackups } from '@acp/core';
 import { Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+import { shrinkHeap } from '../shrink-heap.ts';
 
 const never = new AbortController().signal;
 
@@ -14,6 +15,7 @@ const vaultOf = ({ config }: CommandContext): Vault =>
 
 async function backup(context: CommandContext): Promise<Answer> {
   const { config, database, direct_url, logger } = context;
+  shrinkHeap();
   const storage = await openStorage(config);
   const backups = await openBackupStore(config);
   try {
@@ -62,6 +64,7 @@ async function verify(context: CommandContext): Promise<Answer> {
 
 async function restore(context: CommandContext): Promise<Answer> {
   const { config, direct_url, options } = context;
+  shrinkHeap();
   const storage = await openStorage(config);
   const backups = await openBackupStore(config);
   try {

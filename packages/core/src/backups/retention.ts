@@ -17,6 +17,19 @@ export async function expiredBackups(tx: Tx, days: number): Promise<{ id: string
   return rows;
 }
 
+/** Files of backups whose process was killed while it made them: nobody else deletes them. */
+export async function abandonedBackups(tx: Tx): Promise<{ id: string; file: string }[]> {
+  const { rows } = await tx.execute<{ id: string; file: string }>(
+    sql`select id, file from backups where status = 'failed' and file is not null limit ${BATCH}`,
+  );
+  return rows;
+}
+
+/** After it was deleted. */
+export async function forgetFile(tx: Tx, id: string): Promise<void> {
+  await tx.update(backups).set({ file: null }).where(eq(backups.id, id));
+}
+
 /** After its file was deleted. */
 export async function forgetBackup(tx: Tx, id: string): Promise<void> {
   await tx.delete(backups).where(eq(backups.id, id));

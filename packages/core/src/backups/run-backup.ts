@@ -11,20 +11,21 @@ const SILENT_SEC = 120;
 const ERROR_BYTES = 2000;
 
 /**
- * Begins a backup. Its row is locked by nothing: it lives by `noteBackupProgress`.
+ * Begins a backup. Its row is locked by nothing: it lives by `noteBackupProgress`, and names the file from the beginning, so that
+ * what a killed process leaves is found.
  * @throws conflict while another one is running
  */
 export async function beginBackup(
   tx: Tx,
   id: string,
-  { trigger, claimed_by }: { trigger: Backup['trigger']; claimed_by: string },
+  { trigger, claimed_by, file }: { trigger: Backup['trigger']; claimed_by: string; file: string },
 ): Promise<void> {
   await tx.execute(sql`
     update backups set status = 'failed', error = 'the process that made it has ended', phase = null, finished_at = now()
     where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC})`);
   const { rowCount } = await tx.execute(sql`
-    insert into backups (id, status, trigger, claimed_by, started_at)
-    values (${id}, 'running', ${trigger}, ${claimed_by}, now())
+    insert into backups (id, status, trigger, claimed_by, file, started_at)
+    values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
     on conflict (status) where status = 'running' do nothing`);
   if (rowCount === 0) throw conflict('a backup is being made already');
 }
@@ -55,13 +56,14 @@ export async function finishBackup(
   if (await failedBefore(tx, id)) await tell(tx, id, 'info', 'a backup was made again');
 }
 
-/** In words for the operator, and to all admins of the instance; what ended already stays as it is. */
+/** Once its file is gone. In words for the operator, and to all admins of the instance; what ended already stays as it is. */
 export async function failBackup(tx: Tx, id: string, message: string): Promise<void> {
   const failed = await tx
     .update(backups)
     .set({
       status: 'failed',
       phase: null,
+      file: null,
       error: cutText(storableText(message), ERROR_BYTES),
       finished_at: sql`now()`,
       updated_at: sql`now()`,

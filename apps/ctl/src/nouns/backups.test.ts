@@ -1,0 +1,168 @@
+/** `db backup` and `db restore` as an operator runs them, and what is left when their process is killed. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { createNote, listBackups, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import { LocalStorage } from '@acp/storage';
+import {
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  emptyDatabase,
+  type TestDatabase,
+  waitFor,
+} from '@acp/testkit';
+
+const SIZE = 24_000_000;
+const main = path.resolve(import.meta.dirname, '../main.ts');
+let folder: string;
+let kit: TestDatabase;
+let bytes: Buffer;
+
+const place = (...names: string[]) => path.join(folder, ...names);
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'ctl-backup-'));
+  kit = await cloneDatabase('ctl_backups');
+  const company = await createCompany(kit.database.db);
+  const agent = await createAgent(kit.database.db, company);
+  await transaction(kit.database, async (tx) =>
+    createNote(tx, systemActor('test'), company.id, { title: 'Tides', body_markdown: 'High at noon.' }),
+  );
+  bytes = randomBytes(SIZE);
+  await new LocalStorage(place('home/storage')).put('attachments/chart', Readable.from([bytes]), {
+    max_bytes: SIZE,
+  });
+  const home = place('home/companies', company.id, 'agents', agent.id);
+  await mkdir(home, { recursive: true });
+  await writeFile(path.join(home, 'log'), 'Calm.');
+});
+afterAll(async () => rm(folder, { recursive: true, force: true }));
+
+interface Ended {
+  status: number | null;
+  text: string;
+}
+
+function ctl(words: readonly string[], home: string) {
+  const child = spawn(process.execPath, [main, ...words], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: kit.url,
+      SERVICE_HOME: place(home),
+      SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
+      LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (more: string) => (text += more));
+  const ended = once(child, 'close').then(([status]): Ended => ({ status: status as number | null, text }));
+  /** As soon as something is so. */
+  const killOnce = async (isSo: () => Promise<boolean>): Promise<void> => {
+    const over = ended.then(({ text: said }) => {
+      throw new Error(`it ended before it could be killed: ${said}`);
+    });
+    over.catch(() => undefined);
+    await Promise.race([waitFor(isSo, { interval_ms: 2 }), over]);
+    child.kill('SIGKILL');
+    expect((await ended).status).toBeNull();
+  };
+  return { ended, killOnce };
+}
+
+const filesIn = async (...names: string[]) => readdir(place(...names)).catch(() => []);
+const made = async () => filesIn('home/backups/objects');
+/** Bytes of the file that is being written. */
+const written = async () => {
+  const [name] = await filesIn('home/backups/tmp');
+  return name === undefined
+    ? 0
+    : (await stat(place('home/backups/tmp', name)).catch(() => ({ size: 0 }))).size;
+};
+/** What was silent for so long has ended. */
+const giveUp = async () =>
+  kit.database.pool.query(
+    `update backups set updated_at = now() - interval '3 minutes' where status = 'running'`,
+  );
+
+async function digest({ database: { pool } }: TestDatabase): Promise<Record<string, string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+      and not relispartition and relname <> 'backups' order by 1`,
+  );
+  const sums = rows.map(
+    ({ name }) =>
+      `select '${name}' as name, count(*) || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from "${name}" t`,
+  );
+  const found = await pool.query<{ name: string; sum: string }>(sums.join(' union all '));
+  return Object.fromEntries(found.rows.map(({ name, sum }) => [name, sum]));
+}
+
+describe('a backup from the command line', () => {
+  it('that is killed counts for nothing and leaves nothing; the next one is restored to the last byte elsewhere', async () => {
+    const before = await digest(kit);
+    const some = randomInt(1, SIZE / 2);
+    await ctl(['db', 'backup'], 'home').killOnce(async () => (await written()) >= some);
+    expect(await made()).toEqual([]);
+    const early = await ctl(['db', 'backup'], 'home').ended;
+    expect(early).toMatchObject({
+      status: 1,
+      text: expect.stringContaining('a backup is being made already'),
+    });
+    await giveUp();
+    // While it reads back what it has written.
+    await ctl(['db', 'backup'], 'home').killOnce(async () => (await made()).length > 0);
+    await giveUp();
+    expect(await ctl(['db', 'backup'], 'home').ended).toMatchObject({ status: 0 });
+    const [last, ...broken] = await listBackups(kit.database.db);
+    expect(broken.map(({ status, file, error }) => [status, file, error])).toEqual(
+      Array.from({ length: 2 }, () => ['failed', null, 'the process that made it has ended']),
+    );
+    expect(await made()).toEqual([last!.file]);
+
+    const file = place('home/backups/objects', last!.file!);
+    const target = await emptyDatabase('ctl_restored');
+    const restore = (into: string, home: string) =>
+      ctl(['db', 'restore', '--file', file, '--into', into], home);
+    const half = await emptyDatabase('ctl_half');
+    const count = async () => {
+      const { rows } = await half.database.pool.query<{ n: number }>(
+        `select count(*)::int as n from pg_class where relnamespace = 'public'::regnamespace`,
+      );
+      return rows[0]!.n;
+    };
+    await restore(half.url, 'half').killOnce(async () => (await count()) > 0);
+    // All of the rows come in one transaction: there are none of them, and it is not taken for an empty one.
+    await waitFor(async () => {
+      const { rows } = await half.database.pool.query(
+        `select from pg_stat_activity where application_name = 'restore' and datname = current_database()`,
+      );
+      return rows.length === 0;
+    });
+    const there = await half.database.pool.query<{ it: string | null }>(
+      `select to_regclass('companies') as it`,
+    );
+    const table = there.rows[0]!.it === null ? '(select where false) none' : 'companies';
+    expect((await half.database.pool.query(`select from ${table}`)).rows).toEqual([]);
+    expect(await restore(target.url, 'other').ended).toMatchObject({
+      status: 0,
+      text: expect.stringContaining('restored the backup of'),
+    });
+    expect(await digest(target)).toEqual(before);
+    expect(bytes.equals(await readFile(place('other/storage/objects/attachments/chart')))).toBe(true);
+    const homes = await readdir(place('other/companies'), { recursive: true });
+    expect(homes.toSorted()).toEqual(
+      (await readdir(place('home/companies'), { recursive: true })).toSorted(),
+    );
+    const again = await restore(target.url, 'other').ended;
+    expect(again).toMatchObject({ status: 1, text: expect.stringContaining('the database is not empty') });
+  }, 60_000);
+});
