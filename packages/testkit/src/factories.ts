@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AgentActor, BoardUserActor, CompanyRole, SystemActor, UserActor } from '@acp/contract';
+import { takeIssueNumbers } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Tx } from '@acp/db';
 import { newApiKey, newId } from '@acp/kernel';
@@ -93,11 +94,14 @@ export async function createIssue(
   company: { id: string },
   values: Values<typeof issues> = {},
 ): Promise<IssueRow> {
-  const { rows } = await tx.execute<{ number: number; prefix: string }>(sql`
-    insert into issue_counters as held (company_id, next) values (${company.id}, 2)
-    on conflict (company_id) do update set next = held.next + 1
-    returning next - 1 as number, (select identifier_prefix from companies where id = company_id) as prefix`);
-  const { number, prefix } = rows[0]!;
+  const taken = await takeIssueNumbers(tx, company.id, 1);
+  const { rows } = await tx.execute<{ prefix: string; next: number }>(sql`
+    select identifier_prefix as prefix,
+      (select coalesce(max(issue_number), 0) + 1 from issues where company_id = ${company.id})::int as next
+    from companies where id = ${company.id}`);
+  const { prefix, next } = rows[0]!;
+  // A company in the trash gives none any more.
+  const number = taken ?? next;
   const [row] = await tx
     .insert(issues)
     .values({
