@@ -1,6 +1,6 @@
 /** Peers that mean no good, or can't help it: what they leave behind has bounds, and nobody else waits for them. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { delegate, findIssue, type FoundPeerAgent, type PeerRow } from '@acp/core';
+import { delegate, findIssue, type FoundPeerAgent, type PeerRow, updatePeer } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import {
@@ -16,7 +16,7 @@ import { eq, sql } from 'drizzle-orm';
 import { PeerLink } from '../../apps/scheduler/src/federation/peer-link.ts';
 import { type Behaviour, startWilfulAgent } from './far-agents.ts';
 
-const { a2a_delegations, a2a_peers, comments, issues, work_products } = schema;
+const { a2a_delegations, a2a_peers, comments, companies, issues, work_products } = schema;
 
 let database: Database;
 let link: PeerLink;
@@ -235,6 +235,38 @@ describe('a peer', () => {
     const put_off = await step(id);
     expect(put_off).toMatchObject({ failures: 0, failing_since: null, remote_task_id: null });
     expect(put_off.next_attempt_at!.getTime()).toBeGreaterThan(Date.now() + 50_000);
+  });
+
+  it('that is switched off, or whose company is in the trash, rests, and with it what it was given', async () => {
+    far.behave(answering(() => state('WORKING')));
+    const { id: other_id } = await createCompany(database.db);
+    const [off, trashed] = [await addPeer({ enabled: false }), await addPeer({ company_id: other_id })];
+    const works = [await given(off), await given(trashed)];
+    await database.db
+      .update(companies)
+      .set({ deleted_at: sql`now()` })
+      .where(eq(companies.id, other_id));
+    await database.db
+      .update(a2a_peers)
+      .set({ next_refresh_at: sql`now()` })
+      .where(eq(a2a_peers.id, trashed.id));
+    const later = Date.now() + 50 * 60_000;
+    await waitFor(async () => {
+      link.kick();
+      const [at] = await database.db
+        .select({ next: a2a_peers.next_refresh_at })
+        .from(a2a_peers)
+        .where(eq(a2a_peers.id, trashed.id));
+      const given_at = await Promise.all(works.map(async (id) => (await delegation(id)).next_attempt_at));
+      return [at?.next, ...given_at].every((due) => (due?.getTime() ?? 0) > later);
+    });
+    expect(far.journal).toEqual([]);
+    const vault = new Vault(null);
+    await transaction(database, async (tx) => updatePeer(tx, actors.system, off, { enabled: true }, vault));
+    await waitFor(async () => {
+      link.kick();
+      return (await delegation(works[0]!)).remote_task_id === 'far';
+    });
   });
 
   it('that does not answer holds up the others of its company to a part, and those of another not at all', async () => {

@@ -28,28 +28,43 @@ export interface RemoteState {
 /** Calls that one step makes, and what it does beside them: whoever takes a step and dies loses it then. */
 const [MOST_CALLS, MARGIN_SEC] = [2, 30];
 
+/** Neither switched off nor in the trash. */
+const isLive = sql`exists (select from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
+  where p.id = a2a_delegations.peer_id and p.enabled)`;
+/** What can't go on now is looked at again later; a peer that is switched on again has it looked at once. */
+const RESTING = sql`interval '1 hour'`;
+
 /** @param except companies that have enough under way */
 export async function claimDelegations(
   tx: Tx,
   limit: number,
   except: readonly string[] = [],
 ): Promise<DelegationRow[]> {
-  return tx
+  const rows = await tx
     .update(a2a_delegations)
     .set({
-      next_attempt_at: sql`now() + make_interval(secs => ${MARGIN_SEC} + ${MOST_CALLS} * (
-        select p.timeout_seconds from a2a_peers p where p.id = a2a_delegations.peer_id))`,
-      claimed_at: sql`now()`,
+      next_attempt_at: sql`now() + case when ${isLive}
+        then make_interval(secs => ${MARGIN_SEC} + ${MOST_CALLS} * (
+          select p.timeout_seconds from a2a_peers p where p.id = a2a_delegations.peer_id))
+        else ${RESTING} end`,
+      claimed_at: sql`case when ${isLive} then now() end`,
     })
     .where(
       sql`issue_id in (
         select d.issue_id from a2a_delegations d
-          join companies c on c.id = d.company_id and c.deleted_at is null
-          join a2a_peers p on p.id = d.peer_id and p.enabled
         where d.next_attempt_at <= now() and d.company_id <> all(${sql.param(except)}::uuid[])
         order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
     )
     .returning();
+  return rows.filter(({ claimed_at }) => claimed_at !== null);
+}
+
+/** Goes on at once with what was given to the peer. */
+export async function resumeDelegations(tx: Tx, peer_id: string): Promise<void> {
+  await tx
+    .update(a2a_delegations)
+    .set({ next_attempt_at: sql`now()` })
+    .where(sql`peer_id = ${peer_id} and next_attempt_at is not null and claimed_at is null`);
 }
 
 /** What people and agents wrote on the issue since it was last sent on; null where nothing. */

@@ -8,7 +8,8 @@ import type { PeerRow } from './peers.ts';
 const { a2a_peers } = schema;
 
 /**
- * Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval.
+ * Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval. Those of
+ * a company in the trash are left alone for an hour.
  * @param except companies that have enough under way
  */
 export async function claimDuePeers(
@@ -16,15 +17,18 @@ export async function claimDuePeers(
   limit: number,
   except: readonly string[] = [],
 ): Promise<{ id: string; company_id: string }[]> {
-  const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
-    update a2a_peers set next_refresh_at = now() + make_interval(secs => refresh_interval_seconds)
-    where id in (
-      select p.id from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
+  const { rows } = await tx.execute<{ id: string; company_id: string; alive: boolean }>(sql`
+    with due as materialized (
+      select p.id, c.deleted_at is null as alive from a2a_peers p join companies c on c.id = p.company_id
       where p.enabled and p.next_refresh_at <= now() and p.company_id <> all(${sql.param(except)}::uuid[])
       order by p.next_refresh_at limit ${limit}
-      for no key update of p skip locked)
-    returning id, company_id`);
-  return rows;
+      for no key update of p skip locked
+    )
+    update a2a_peers p set next_refresh_at = now()
+      + case when alive then make_interval(secs => refresh_interval_seconds) else interval '1 hour' end
+    from due where p.id = due.id
+    returning p.id, p.company_id, alive`);
+  return rows.filter(({ alive }) => alive);
 }
 
 const LONGEST_ERROR = 500;

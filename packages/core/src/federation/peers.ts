@@ -20,6 +20,7 @@ import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/ker
 import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertBaseUrl } from '../providers/index.ts';
+import { resumeDelegations } from './delegations.ts';
 
 const { a2a_peers, companies } = schema;
 
@@ -148,6 +149,7 @@ export async function updatePeer(
       .where(eq(a2a_peers.id, before.id))
       .returning(),
   );
+  if (rest.enabled === true && !before.enabled) await resumeDelegations(tx, before.id);
   signal(tx, 'tools', before.company_id);
   await recordChanges(tx, actor, [changeOfPeer(row!, 'peer.updated', { fields: Object.keys(input) })]);
   return presentPeer(row!);
