@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAgent, createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
+import { waitFor } from '@acp/testkit';
 import type { Browser, Page } from 'playwright-core';
 import { type Cast, createCast, sessionOf } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
@@ -16,6 +17,7 @@ inBrowser(`the keyboard alone${without}`, () => {
   let page: Page;
   let cast: Cast;
   let issues: string;
+  let grace: string;
 
   beforeAll(async () => {
     const { app, database } = await startPages();
@@ -23,7 +25,8 @@ inBrowser(`the keyboard alone${without}`, () => {
     issues = `/companies/${cast.company_id}/issues`;
     await transaction(database, async (tx) => {
       const director = systemActor('tests');
-      await createAgent(tx, director, cast.company_id, { name: 'Grace Hopper' });
+      const made = await createAgent(tx, director, cast.company_id, { name: 'Grace Hopper' });
+      grace = 'agent' in made ? made.agent.id : made.id;
       for (const title of ['Bind the books', 'Order paper', 'Sweep the shop'])
         await createIssue(tx, director, cast.company_id, { title, status: 'backlog', priority: 'low' });
     });
@@ -109,6 +112,39 @@ inBrowser(`the keyboard alone${without}`, () => {
     expect(await page.getAttribute('[data-preview-place] a.ref', 'href')).toMatch(/^\/agents\//);
     await press('Enter', 'Control+Enter');
     await page.waitForSelector('.comment strong:has-text("now")');
+  });
+
+  it('has read what was opened: the inbox lists only the others', async () => {
+    const inbox = `/companies/${cast.company_id}/inbox`;
+    const opened = (await page.textContent('h1'))!.split(' ')[0]!;
+    const unread = async (): Promise<string[]> => {
+      const { unread_issues } = await (await page.context().request.get(`/api${inbox}`)).json();
+      return unread_issues.map(({ identifier }: { identifier: string }) => identifier);
+    };
+    await waitFor(async () => !(await unread()).includes(opened));
+    expect((await unread()).length).toBeGreaterThan(0);
+    await open(inbox);
+    expect(await page.textContent('main')).not.toContain(opened);
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  it('goes through the org chart, folds a part of it, and makes it larger', async () => {
+    const at = (path: string) => `/companies/${cast.company_id}/agents${path}`;
+    await page.context().request.patch(`/api/agents/${grace}`, { data: { reports_to: cast.agent_id } });
+    await open(at('?view=chart'));
+    expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
+    await page.focus('.org .tree a');
+    const focused = async () => page.evaluate('document.activeElement.textContent');
+    await press('ArrowRight');
+    expect(await focused()).toBe('Grace Hopper');
+    await press('ArrowLeft');
+    expect(await focused()).not.toBe('Grace Hopper');
+    await press('ArrowLeft');
+    expect(await page.locator('.org details[open]').count()).toBe(0);
+    await press('+');
+    expect(Number(await page.evaluate('document.querySelector(".org > .tree").style.zoom'))).toBeGreaterThan(
+      1,
+    );
   });
 
   it('does nothing by letters once they are switched off', async () => {

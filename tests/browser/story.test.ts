@@ -42,43 +42,67 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await model?.close();
   });
 
+  /** Each field that was filled in, by the keyboard like all that follows. */
+  const fields: string[] = [];
+  const tabTo = async (selector: string, text = ''): Promise<void> => {
+    const there = async () =>
+      page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})
+        && document.activeElement.textContent.trim().includes(${JSON.stringify(text)})`);
+    for (let presses = 0; !(await there()); presses += 1) {
+      if (presses > 100) throw new Error(`no key leads to ${selector} ${text}`);
+      await page.keyboard.press('Tab');
+    }
+  };
+  const type = async (selector: string, text: string): Promise<void> => {
+    await page.waitForSelector(selector);
+    await tabTo(selector);
+    await page.keyboard.type(text);
+    fields.push(selector);
+  };
+  const press = async (text: string): Promise<void> => {
+    await page.waitForSelector(`button:has-text("${text}")`);
+    await tabTo('button', text);
+    await page.keyboard.press('Enter');
+  };
+
   it('a newcomer sets the instance up by the link of the log', async () => {
     const line = await service.logged('no user yet: open this link to create the first admin');
     const link = new URL(String(line.url));
     await page.goto(`${service.url}${link.pathname}${link.search}`);
-    await page.fill('[name=display_name]', 'Ada Admin');
-    await page.fill('[name=email]', 'ada@example.com');
-    await page.fill('[name=password]', password);
-    await page.click('button');
+    await type('[name=display_name]', 'Ada Admin');
+    await type('[name=email]', 'ada@example.com');
+    await type('[name=password]', password);
+    await page.keyboard.press('Enter');
     await page.waitForURL('**/companies');
     expect(await page.textContent('h1')).toBe('Companies');
   });
 
-  it('goes by the first steps from nothing to a finished issue, with three more fields', async () => {
-    await page.fill('[name=name]', 'Harbour Books');
-    await page.click('button:has-text("Create")');
+  it('goes by the first steps from nothing to a finished issue, with three more fields and no mouse', async () => {
+    await type('[name=name]', 'Harbour Books');
+    await press('Create');
     await page.waitForURL(/\/companies\/[0-9a-f-]{36}$/);
     company = page.url().split('/').at(-1)!;
     const step = () => page.textContent('.first-steps [aria-current=step]');
     expect(await step()).toContain('Connect a model');
     expect(await seriousFaults(page)).toEqual([]);
-    await page.fill('[name=base_url]', model.url);
-    await page.click('button:has-text("Connect")');
+    await type('[name=base_url]', model.url);
+    await press('Connect');
     await page.waitForSelector('.notice:has-text("It answered in")');
     expect(await page.inputValue('[name=default_model]')).toBe('writer');
-    await page.click('button:has-text("Use this model")');
+    await press('Use this model');
     await page.waitForSelector('.notice:has-text("The model is connected.")');
     expect(await step()).toContain('Hire an agent');
     expect(await seriousFaults(page)).toEqual([]);
-    await page.click('button:has-text("Hire the generalist")');
+    await press('Hire the generalist');
     await page.waitForSelector('.notice:has-text("The agent is hired.")');
     expect(await step()).toContain('Give it an issue');
-    await page.fill('[name=title]', 'Say hello');
-    await page.click('.first-steps button');
+    await type('[name=title]', 'Say hello');
+    await page.keyboard.press('Enter');
     await page.waitForURL(/\/issues\/[0-9a-f-]{36}$/);
     await page.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
     await page.goto(`${service.url}/companies/${company}`);
     expect(await page.locator('.first-steps').count()).toBe(0);
+    expect(fields).toHaveLength(6);
   });
 
   it('sees the card move by itself while the agent works on the issue', async () => {

@@ -7,15 +7,26 @@ import { issuesAskingFor, snoozedBy, unreadBy } from '../issues/index.ts';
 /** Of each part: more than anyone works off at once; the lists of the slices have pages. */
 const MOST = 100;
 
-/** What waits for the caller, a user or a board-user key, in the company (decisions 3, Inbox). */
-export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promise<Inbox> {
+/** What waits for an answer of the caller; what is only unread is left out, which is most of the work. */
+export async function readWaiting(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+): Promise<Omit<Inbox, 'unread_issues' | 'snoozed_issues'>> {
   // One after the other: the parts share a connection anyway.
   return {
-    unread_issues: await unreadBy(tx, actor, company_id, MOST),
     approvals: (await listApprovals(tx, company_id, { status: 'pending', limit: MOST })).items,
     awaiting_input: await issuesAskingFor(tx, actor, company_id, 'input', MOST),
     needs_attention: await issuesAskingFor(tx, actor, company_id, 'attention', MOST),
     budget_incidents: (await listBudgetIncidents(tx, company_id, { status: 'open', limit: MOST })).items,
+  };
+}
+
+/** What waits for the caller, a user or a board-user key, in the company (decisions 3, Inbox). */
+export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promise<Inbox> {
+  return {
+    unread_issues: await unreadBy(tx, actor, company_id, MOST),
+    ...(await readWaiting(tx, actor, company_id)),
     snoozed_issues: await snoozedBy(tx, actor, company_id, MOST),
   };
 }

@@ -58,8 +58,8 @@ function branch(reports: Reports, boss: string | null, depth: number, open: numb
           count > 0,
           () =>
             html`<details data-fold="${agent.id}" !${attributes({ open: depth < open })}>
-              <summary aria-label="Reports of ${agent.name}">
-                ${plural(count, '# report', '# reports')}
+              <summary>
+                ${plural(count, '# report', '# reports')}<span class="sr-only">, ${agent.name}</span>
               </summary>
               !${branch(reports, agent.id, depth + 1, open)}
             </details>`,

@@ -75,7 +75,7 @@ export interface DashboardView {
   steps: FirstSteps | null;
   agents: readonly Agent[];
   live: readonly Run[];
-  inbox: Inbox;
+  inbox: Pick<Inbox, 'approvals' | 'awaiting_input' | 'needs_attention'>;
   /** The inbox's budget incidents. */
   budgets: readonly IncidentLink[];
   spend: { today_usd: number; month_usd: number };

@@ -9,7 +9,7 @@ import {
   listRuns,
   listTemplates,
   presentCompany,
-  readInbox,
+  readWaiting,
   slugOf,
   spending,
 } from '@acp/core';
@@ -65,7 +65,7 @@ async function loadDashboard(
 ): Promise<DashboardView> {
   const { tx, user, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
-  const inbox = await readInbox(tx, user, company_id);
+  const inbox = await readWaiting(tx, user, company_id);
   return {
     company_id,
     steps: await loadFirstSteps(context, agents, refused),

@@ -140,7 +140,7 @@ const SPANS: readonly [minutes: number, label: string][] = texts([
 
 const laterMenu = ({ id, identifier }: IssueSummary): Html =>
   html`<details class="later" data-fold="later-${id}">
-    <summary class="small" aria-label="Put ${identifier} off">Later</summary>
+    <summary class="small">Later<span class="sr-only">: ${identifier}</span></summary>
     <div class="buttons">
       !${each(SPANS, ([minutes, label]) =>
         postButton(`/issues/${id}/snooze`, label, {
