@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cloneDatabase, startGitServer, waitFor } from '@acp/testkit';
+import { benchManyWorkspaces } from './many-workspaces.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import { startService, temporaryFolder } from './service.ts';
@@ -92,6 +93,7 @@ export async function benchWorkspaces(report: Report, { smoke }: BenchOptions): 
     await service.stop();
     await Promise.all([server.close(), database.close()]);
   }
+  await benchManyWorkspaces(report, { smoke });
 }
 
 async function linesOf(file: string): Promise<string[]> {

@@ -78,8 +78,9 @@ async function projectPage(
   const path = listPath(company_id);
   const here = `/projects/${subject.id}`;
   const project = presentProject(subject);
+  const webhook = await webhookPart(context, secret);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can bring the project back from the trash for a while.`)}`
+    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can bring the project back from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
@@ -89,7 +90,7 @@ async function projectPage(
       </p>
       !${project.description ? markdown(project.description) : html`<p class="soft">No description.</p>`}
     </article>
-    !${edit}!${await webhookPart(context, secret)}`;
+    !${edit}`;
   return companyPage(context, {
     title: project.name,
     active: path,

@@ -85,7 +85,7 @@ export function workspaceState(
       !${kind === 'repository' ? fact(t`Branch`, html`<code>${branch ?? '–'}</code> from <code>${base_branch ?? '–'}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
       !${fact(t`Review`, status(workspace.review_state))} !${fact(t`Check`, checkPart(workspace))}
       !${kind === 'repository' ? fact(t`Pushed`, html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
-      !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`some of it; a push commits it`))}
+      !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`some of it: no push takes it along, and the next run that ends well commits it`))}
       !${when(workspace.state === 'removed', () => fact(t`Folder`, html`removed !${timeAgo(workspace.removed_at)}`))}
     </dl>
     !${actsPart(workspace, acts)}`;
@@ -120,7 +120,9 @@ function layoutLinks({ split, query }: DiffView, here: string): Html {
   };
   const link = (label: string, view: string, active: boolean): Html =>
     html`<a href="${address(view)}" !${attributes({ 'aria-current': active ? 'true' : null })}>${label}</a>`;
-  return html`!${link(t`One column`, 'unified', !split)} · !${link(t`Two columns`, 'split', split)}`;
+  return html`<span class="diff-views"
+    >!${link(t`One column`, 'unified', !split)} · !${link(t`Two columns`, 'split', split)}</span
+  >`;
 }
 
 function withoutPath(query: string): string {
