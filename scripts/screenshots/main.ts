@@ -2,7 +2,7 @@
  * `npm run screenshots`: every page of a busy company in chromium, by day, by night and on a phone, into a folder
  * (`--out`, by default `.build/screenshots`), with what each costs: milliseconds of the server and compressed bytes.
  * `--only=board,runs` takes the pages whose path has one of the words; `--screens=phone` one of the
- * three, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
+ * three, `--language=de` another language than English, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:http';
@@ -45,6 +45,7 @@ const { values } = parseArgs({
     out: { type: 'string', default: '.build/screenshots' },
     only: { type: 'string' },
     screens: { type: 'string', default: Object.keys(screens).join(',') },
+    language: { type: 'string', default: 'en' },
     figures: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
   },
@@ -128,7 +129,11 @@ async function printFigures(cast: Cast, shots: readonly Shot[]): Promise<void> {
 
 /** @returns its bytes on the wire */
 function load(cast: Cast, url: string): Promise<number> {
-  const headers = { Cookie: cast.instance_admin.headers.Cookie, 'Accept-Encoding': 'br, gzip' };
+  const headers = {
+    Cookie: cast.instance_admin.headers.Cookie,
+    'Accept-Encoding': 'br, gzip',
+    'Accept-Language': values.language,
+  };
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, (answer) => {
       let bytes = 0;
@@ -148,7 +153,7 @@ async function takePictures(cast: Cast, shots: readonly Shot[]): Promise<void> {
   try {
     for (const [screen, options] of Object.entries(screens)) {
       if (!values.screens.split(',').includes(screen)) continue;
-      const context = await browser.newContext(options);
+      const context = await browser.newContext({ ...options, locale: values.language });
       const page = await context.newPage();
       for (const { name, url } of shots) {
         await context.addCookies([{ name: 'service_session', value: sessionOf(cast.instance_admin), url }]);

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
-import { Catalogue } from '../../apps/web/src/ui/kit/catalogue.ts';
+import { findMessages } from '../../scripts/messages/find-messages.ts';
+import { Catalogue, keyOf } from '../../apps/web/src/ui/kit/catalogue.ts';
 import { offer } from '../../apps/web/src/ui/kit/languages.ts';
 import { terms } from '../../apps/web/src/ui/kit/terms.ts';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
@@ -11,18 +12,20 @@ import { createCast } from '../http/cast.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
 
+const messages = findMessages();
+
 /** Esperanto, which nobody has translated. */
 class Marked extends Catalogue {
   constructor() {
     super('eo', new Map());
   }
 
-  override find(text: string): string {
-    return `⟦${text}⟧`;
+  override find(text: string, context = ''): string {
+    return messages.has(keyOf(text, context)) ? `⟦${text}⟧` : text;
   }
 
-  override findPlural(_one: string, other: string): string {
-    return `⟦${other}⟧`;
+  override findPlural(one: string, other: string): string {
+    return messages.has(one) ? `⟦${other}⟧` : other;
   }
 }
 
@@ -97,7 +100,7 @@ function outside(text: string): string[] {
 
 /** Names of programs, formats, languages and months, money, words of the code that are shown as code. */
 const NOBODYS =
-  /^(?:TOML|(?:\d{4}-\d\d-\d\d: )?[\d.,\s]+USD|tests: Staged|family_\w+|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
+  /^(?:TOML|SHA-256|[a-z]+\.[a-z]+|(?:\d{4}-\d\d-\d\d: )?[\d.,\s]+USD|tests: Staged|family_\w+|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
 
 /** Words that the code has for values stand in the database too: where one is shown, it is to be said. */
 const isTerm = (text: string): boolean => terms.includes(text.replaceAll(' ', '_'));

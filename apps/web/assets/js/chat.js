@@ -2,6 +2,7 @@
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
 import { LiveText } from './live-text.js';
+import { t } from './texts.js';
 
 export function startChat() {
   const chat = document.querySelector('[data-chat]');
@@ -159,7 +160,7 @@ class Chat {
       body: form ? values : JSON.stringify(values),
     }).catch(() => null);
     if (response?.ok) return true;
-    const { error = 'it could not be sent: try again' } = (await response?.json().catch(() => null)) ?? {};
+    const { error = t`it could not be sent: try again` } = (await response?.json().catch(() => null)) ?? {};
     this.#tell(error);
     return false;
   }
@@ -246,7 +247,7 @@ function addCopy(block) {
   button.type = 'button';
   button.className = 'copy small quiet';
   button.dataset.copy = '';
-  button.textContent = 'Copy';
+  button.textContent = t`Copy`;
   block.append(button);
 }
 
@@ -254,8 +255,8 @@ async function copyCode({ target }) {
   if (!target.matches?.('.copy')) return;
   const code = target.closest('pre').querySelector('code') ?? target.closest('pre');
   await navigator.clipboard?.writeText(code.textContent).catch(() => undefined);
-  target.textContent = 'Copied';
-  setTimeout(() => (target.textContent = 'Copy'), 1500);
+  target.textContent = t`Copied`;
+  setTimeout(() => (target.textContent = t`Copy`), 1500);
 }
 
 function focusSearch(event) {

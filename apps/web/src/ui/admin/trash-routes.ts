@@ -36,7 +36,7 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
           html`What people delete lies here for a while: companies, agents, issues and what they made.`,
         );
   const filters = [undefined, ...trashTypes].map((each) => ({
-    label: each ? plural[each] : t`all`,
+    label: each ? several[each] : t`all`,
     path: pathOf(each),
   }));
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(done[query.done ?? ''])}
@@ -44,7 +44,7 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
   return shell({ title: t`Trash`, user, company: null, active: PATH, body });
 }
 
-const plural: Record<TrashType, string> = {
+const several: Record<TrashType, string> = texts({
   company: 'companies',
   agent: 'agents',
   issue: 'issues',
@@ -53,7 +53,7 @@ const plural: Record<TrashType, string> = {
   note: 'notes',
   skill: 'skills',
   routine: 'routines',
-};
+});
 
 async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Promise<Column<TrashEntry>[]> {
   const people = await userNames(

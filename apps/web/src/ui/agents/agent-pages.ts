@@ -134,7 +134,8 @@ export function statePart(view: AgentView): Html {
       can_write,
       () =>
         html`<div class="row">
-            !${post('invoke', 'Run now')} !${when(agent.status === 'paused', () => post('resume', 'Resume'))}
+            !${post('invoke', t`Run now`)}
+            !${when(agent.status === 'paused', () => post('resume', t`Resume`))}
             !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys end at once.` })}
           </div>
           !${when(agent.status !== 'paused', () => pauseForm(agent))}`,

@@ -86,7 +86,7 @@ function logoPart(view: SettingsView): Html {
       html`<p class="logo" data-theme="${theme}">
           <img src="/api${base}/image?v=${asset_id ?? ''}" alt="The logo of ${company.name}" />
         </p>
-        <p class="soft small">Set !${timeAgo(updated_at)}, for ${theme} backgrounds.</p>`,
+        <p class="soft small">Set !${timeAgo(updated_at)}, for ${words(theme)} backgrounds.</p>`,
   );
   const file = errors.of('file');
   return html`<section class="card">
@@ -106,7 +106,7 @@ function logoPart(view: SettingsView): Html {
         <p class="hint" id="h-file">PNG, JPEG, GIF or WebP; 1 MB and 2000 × 2000 pixels at most</p>
         !${when(file, (text) => html`<p class="error" role="alert">${text}</p>`)}
       </div>
-      !${select({ name: 'theme', label: 'Made for', value: form?.text('theme') || logo?.theme, choices: logoThemes.map((theme) => ({ value: theme, label: t`${theme} backgrounds` })) })}
+      !${select({ name: 'theme', label: 'Made for', value: form?.text('theme') || logo?.theme, choices: logoThemes.map((theme) => ({ value: theme, label: t`${words(theme)} backgrounds` })) })}
       <button>${logo ? t`Replace` : t`Upload`}</button>
     </form>
     !${when(logo, () => postButton(`${base}/delete`, 'Remove the logo', { class: 'danger small', confirm: 'Remove the logo?' }))}

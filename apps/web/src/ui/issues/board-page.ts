@@ -65,7 +65,7 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
     aria-label="${words(status)}"
     !${attributes({ 'data-empty': count === 0 })}
   >
-    <h2>${words(status)} <span class="soft" data-count>${count}</span></h2>
+    <h2><span>${words(status)}</span> <span class="soft" data-count>${count}</span></h2>
     <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }

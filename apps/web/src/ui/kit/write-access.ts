@@ -1,5 +1,6 @@
 import { roleIn } from '../../http/roles.ts';
 import { html, type Html } from './html.ts';
+import { t } from './language.ts';
 import { postButton } from './parts.ts';
 import type { UiContext } from './ui-routes.ts';
 
@@ -12,6 +13,6 @@ export function trashCard(path: string, what: string, hint: string): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>${hint}</p>
-    !${postButton(path, 'Move to the trash', { class: 'danger', confirm: `Delete ${what}?` })}
+    !${postButton(path, 'Move to the trash', { class: 'danger', confirm: t`Delete ${what}?` })}
   </section>`;
 }

@@ -45,20 +45,20 @@ export function repositoryForm(
   return html`<details class="edit" !${open ? 'open' : ''}>
     <summary>Repository</summary>
     <div class="row">
-      !${input(field('repo_url', t`Repository`, 'https://…, ssh://… or git@host:path: each issue gets a branch of it'))}
-      !${input(field('base_branch', t`Base branch`, 'Empty: the one that the repository names'))}
-      !${input(field('branch_template', t`Branches`, 'Empty: {identifier}-{slug}'))}
+      !${input(field('repo_url', t`Repository`, t`https://…, ssh://… or git@host:path: each issue gets a branch of it`))}
+      !${input(field('base_branch', t`Base branch`, t`Empty: the one that the repository names`))}
+      !${input(field('branch_template', t`Branches`, t`Empty: {identifier}-{slug}`))}
     </div>
     <div class="row">
-      !${when(admin, () => input(field('repo_secret', t`Secret for it`, 'Name of a secret: an HTTPS token, user:token, or a private SSH key. Git alone is given it.')))}
-      !${input({ ...field('workspace_days', t`Days that folders stay`, 'After the end of their issue'), type: 'number', min: 1 })}
+      !${when(admin, () => input(field('repo_secret', t`Secret for it`, t`Name of a secret: an HTTPS token, user:token, or a private SSH key. Git alone is given it.`)))}
+      !${input({ ...field('workspace_days', t`Days that folders stay`, t`After the end of their issue`), type: 'number', min: 1 })}
     </div>
     !${when(
       admin,
       () =>
         html`<div class="row">
-            !${input(field('setup_command', t`Set-up command`, 'Run in a new folder, and when lock files change'))}
-            !${input(field('check_command', t`Check command`, 'Run after each run that changed something'))}
+            !${input(field('setup_command', t`Set-up command`, t`Run in a new folder, and when lock files change`))}
+            !${input(field('check_command', t`Check command`, t`Run after each run that changed something`))}
           </div>
           !${textarea({ name: 'env', label: 'Environment', rows: 3, mono: true, value: variables, hint: 'NAME=value, one a line; a value may be ${secret:NAME}', error: errors.of('env') })}
           !${checkbox({ name: 'push_after_run', label: 'Push the branch after each run', checked: ticked('push_after_run') })}`,

@@ -63,20 +63,20 @@ export function routineForm(
     !${formError(errors.general)}
     <div class="row">
       !${input({ ...field('name', t`Name`), required: true })}
-      !${pick('status', 'State', plain(routineStatuses), 'active')}
+      !${pick('status', t`State`, plain(routineStatuses), 'active')}
     </div>
-    !${textarea({ ...field('description', t`What it is for`, 'Markdown, for people; issues do not repeat it'), rows: 3 })}
+    !${textarea({ ...field('description', t`What it is for`, t`Markdown, for people; issues do not repeat it`), rows: 3 })}
     <h2>Its issues</h2>
     !${input({ ...field('title_template', t`Title`, titleHint(routine)), required: routine !== null })}
     !${textarea({ ...field('body_template', t`Description`, bodyHint()), rows: 8 })}
     <div class="row">
-      !${pick('assignee_agent_id', 'Agent', [{ value: '', label: t`nobody` }, ...choices.agents])}
-      !${pick('priority', 'Priority', plain(priorities), 'medium')}
+      !${pick('assignee_agent_id', t`Agent`, [{ value: '', label: t`nobody` }, ...choices.agents])}
+      !${pick('priority', t`Priority`, plain(priorities), 'medium')}
     </div>
     <div class="row">
-      !${pick('project_id', 'Project', [none(), ...choices.projects])}
-      !${pick('goal_id', 'Goal', [none(), ...choices.goals])}
-      !${pick('concurrency_policy', 'Fired while its last issue is open', policies(), 'coalesce_if_active')}
+      !${pick('project_id', t`Project`, [none(), ...choices.projects])}
+      !${pick('goal_id', t`Goal`, [none(), ...choices.goals])}
+      !${pick('concurrency_policy', t`Fired while its last issue is open`, policies(), 'coalesce_if_active')}
     </div>
     <button>Save</button>
   </form>`;

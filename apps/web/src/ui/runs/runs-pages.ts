@@ -163,7 +163,7 @@ export function runFacts({
     )}
     <dl class="facts">
       !${fact(t`Agent`, agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : t`an agent`)}
-      !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">open</a>`) : ''}
+      !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">look at it</a>`) : ''}
       !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact(t`Adapter`, html`${words(run.adapter_type)} ${run.model ?? ''}`)}
