@@ -92,10 +92,7 @@ export const knowledge_chunks = pgTable(
   ],
 );
 
-/**
- * The passages' embeddings. The search reads the signs of all of a company's and the numbers of the nearest: these lie
- * outside of the row (`toast_tuple_target`), which keeps the table narrow.
- */
+/** The passages' embeddings. The search reads the signs of all of a company's, and the numbers of the nearest alone. */
 export const knowledge_vectors = pgTable(
   'knowledge_vectors',
   {
@@ -109,7 +106,10 @@ export const knowledge_vectors = pgTable(
     /** Float32, little endian, of length 1. */
     embedding: bytea().notNull(),
   },
-  (t) => [index('knowledge_vectors_company').on(t.company_id, t.space)],
+  (t) => [
+    // The signs are read here: numbers of up to 500 dimensions stand in the rows, longer ones beside them.
+    index('knowledge_vectors_signs').on(t.company_id, t.space, t.signs, t.chunk_id),
+  ],
 );
 
 /** How far a company's embeddings are: a row where there are passages. */

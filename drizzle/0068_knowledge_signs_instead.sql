@@ -1,0 +1,1 @@
+drop index concurrently if exists knowledge_vectors_company
