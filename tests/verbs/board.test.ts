@@ -4,7 +4,14 @@ import { findIssue } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { createAgent, createCompany, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
+import {
+  createAgent,
+  createCompany,
+  createIssue,
+  databaseWithQueue,
+  queuedJobs,
+  nextInstant,
+} from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { verbs } from '../../apps/scheduler/src/verbs/verbs.ts';
 import { createScene, ok, refused, type Scene } from './scene.ts';
@@ -226,6 +233,7 @@ describe('a verb', () => {
       ])
       .returning();
     expect(await set.apply('/create-issue Rake project="the garden"')).toMatchObject({ ok: true });
+    await nextInstant();
     expect(await set.apply(`/create-issue Mow project=${garden!.id}`)).toMatchObject({ ok: true });
     const listed = await set.apply('/list-issues project="The Garden"');
     expect(listed.result?.split('\n').map((line) => line.split(' ').at(-1))).toEqual(['Mow', 'Rake']);

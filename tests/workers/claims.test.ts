@@ -10,6 +10,7 @@ import {
   testDatabase,
   type TestDatabase,
   waitFor,
+  nextInstant,
 } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { createFleet, type Fleet } from '../../apps/web/src/fleet/fleet.ts';
@@ -238,6 +239,7 @@ describe('a task is not left waiting', () => {
     const fleet = openFleet();
     const agent = await newAgent();
     await queueTasks(1, agent, { payload: { nonsense: true } });
+    await nextInstant();
     await queueTasks(2, agent);
     const claims = await Promise.allSettled((await manyWorkers(3)).map(async (each) => fleet.claim(each)));
     expect(claims.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);

@@ -317,7 +317,10 @@ describe('listAgents', () => {
 
   it('lists the agents of the caller’s companies only, those called so where a name is given', async () => {
     const { company, hired } = await setUp();
-    for (const name of ['Ada L', 'ADA l', 'Ada']) await hired({ name });
+    for (const name of ['Ada L', 'ADA l', 'Ada']) {
+      await hired({ name });
+      await kit.nextInstant();
+    }
     const other = await kit.createCompany(database.db);
     const theirs = await kit.createAgent(database.db, other);
     const user = await kit.createUser(database.db);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { CreateBudgetPolicy, UpdateBudgetPolicy } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany } from '@acp/testkit';
+import { actors, cloneDatabase, createAgent, createCompany, nextInstant } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { createProject } from '../index.ts';
 import {
@@ -78,7 +78,9 @@ describe('what a policy has used up', () => {
   it('is what was settled and reserved in its present window, by the name of its scope', async () => {
     const project = await act(async (tx) => createProject(tx, admin(), company.id, { name: 'Shed' }));
     const own = await policy();
+    await nextInstant();
     const whole = await policy({ scope_type: 'company', scope_id: company.id, window: 'lifetime' });
+    await nextInstant();
     const shed = await policy({ scope_type: 'project', scope_id: project.id, window: 'week' });
     await spend(0.5);
     await reserveCall(database.db, { ...(await runningRun()), estimate_usd: '0.25', spent_usd: '0.1' });

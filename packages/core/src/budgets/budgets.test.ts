@@ -2,7 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { CreateBudgetPolicy } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  queuedJobs,
+  nextInstant,
+} from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import {
   claimRun,
@@ -256,7 +264,7 @@ describe('incidents', () => {
     await Promise.all(Array.from({ length: 5 }, async () => spend(0.05)));
     expect(await open()).toMatchObject([{ kind: 'warning', limit_usd: 1 }]);
     await Promise.all(Array.from({ length: 5 }, async () => spend(0.5)));
-    expect((await open()).map(({ kind }) => kind)).toEqual(['breach', 'warning']);
+    expect((await open()).map(({ kind }) => kind).toSorted()).toEqual(['breach', 'warning']);
     const sent = await database.db.select().from(outbox).where(eq(outbox.company_id, company.id));
     expect(sent.map(({ type }) => type).filter((type) => /budget|notif/.test(type))).toEqual([
       'budget_incident',
@@ -293,6 +301,7 @@ describe('incidents', () => {
     const { company, policy, spend, open } = await setUp();
     await spend(1.5);
     await policy({ scope_type: 'company', scope_id: company.id, window: 'lifetime' });
+    await nextInstant();
     await policy({ window: 'week', limit_usd: 0 });
     expect(await open()).toMatchObject([{ kind: 'breach', limit_usd: 0 }, { spent_usd: 1.5 }]);
   });

@@ -8,6 +8,7 @@ import {
   createUser,
   databaseWithQueue,
   pendingWakeups,
+  nextInstant,
 } from '@acp/testkit';
 import {
   createComment,
@@ -47,6 +48,7 @@ describe('a comment', () => {
       body_markdown: 'second, @Ada',
       edited_at: expect.any(Date),
     });
+    await nextInstant();
     await edit('third');
     await edit('third');
     const { items } = await listVersions(database.db, s.issue, id, {});
@@ -98,6 +100,7 @@ describe('a comment', () => {
       s.write(async (tx) => react(tx, actor, s.issue, { comment_id, reaction, on }));
     await nod(s.author, 'heart');
     await nod(s.author, 'heart');
+    await nextInstant();
     await nod(s.other, 'heart');
     await nod(s.other, 'eyes');
     const shown = (await nod(s.other, 'eyes', false)).reactions;

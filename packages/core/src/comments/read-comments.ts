@@ -9,7 +9,7 @@ const { comments, users } = schema;
 
 /** Of each kind, who reacted; as many as anybody looks at. */
 const reactionsOf = sql<Reactions>`(
-  select coalesce(jsonb_agg(jsonb_build_object('reaction', kinds.reaction, 'actor_ids', kinds.actor_ids) order by kinds.first), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('reaction', kinds.reaction, 'actor_ids', kinds.actor_ids) order by kinds.first, kinds.reaction), '[]')
   from (select r.reaction, min(r.created_at) as first, to_jsonb((array_agg(r.actor_id order by r.created_at, r.actor_id))[1:100]) as actor_ids
     from comment_reactions r where r.comment_id = ${comments.id} group by r.reaction) kinds)`;
 

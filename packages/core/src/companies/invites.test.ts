@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId, newToken, sha256Hex, Vault } from '@acp/kernel';
-import { actors, createCompany, createMembership, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createCompany,
+  createMembership,
+  createUser,
+  databaseWithQueue,
+  nextInstant,
+} from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import { deleteCompany } from './companies.ts';
 import {
@@ -61,6 +68,7 @@ describe('an invite', () => {
       (await listInvites(database.db, company.id, {}, vault)).items.map((each) => each.token);
     const vault = new Vault(Buffer.alloc(32, 7));
     expect(await list(vault)).toEqual([null]);
+    await nextInstant();
     const sealed = await inTx((tx) =>
       createInvite(tx, actors.user(admin), company.id, { role: 'viewer' }, vault),
     );

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
-import { actors, createCompany, databaseWithQueue } from '@acp/testkit';
+import { actors, createCompany, databaseWithQueue, nextInstant } from '@acp/testkit';
 import { and, desc, eq, sql } from 'drizzle-orm';
 import {
   addEgressHost,
@@ -51,6 +51,7 @@ describe('the list of hosts of a company', () => {
   it('tells the activity what each version has added and removed', async () => {
     const { company, set } = await setUp();
     await set(['a.example', 'b.example'], 0);
+    await nextInstant();
     await set(['b.example', 'c.example'], 1);
     const [entry] = await database.db
       .select()

@@ -8,6 +8,7 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  nextInstant,
 } from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import { dispatchAgent, invokeAgent, putSetting, requestWakeups, triggerIssue } from '../index.ts';
@@ -118,6 +119,7 @@ describe('an invoke', () => {
     const normal = await addIssue();
     const urgent = await addIssue({ priority: 'high' });
     const first = await invoke(human, agent);
+    await nextInstant();
     const second = await invoke(human, agent);
     expect([first.issue_id, second.issue_id]).toEqual([urgent.id, normal.id]);
     expect((await invoke(human, agent)).id).toBe(first.id);
@@ -208,7 +210,10 @@ describe('a dispatch', () => {
   it('admits a run per wakeup, within the limit; the rest waits', async () => {
     const { agent, wake, addIssue } = await setUp({ max_concurrent_runs: 2 });
     const made = [await addIssue(), await addIssue(), await addIssue()];
-    for (const issue of made) await wake(issue.id);
+    for (const issue of made) {
+      await wake(issue.id);
+      await nextInstant();
+    }
     const runs = await dispatch(agent);
     expect(new Set(runs.map(({ issue_id }) => issue_id))).toEqual(
       new Set(made.slice(0, 2).map(({ id }) => id)),

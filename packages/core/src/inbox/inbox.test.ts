@@ -9,6 +9,7 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  nextInstant,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { createComment } from '../comments/index.ts';
@@ -65,6 +66,7 @@ describe('the inbox', () => {
       transaction(database, async (tx) => createComment(tx, actor, issue, { body_markdown: 'Hm' }));
     await comment(reader);
     expect(await unread()).toEqual([]);
+    await nextInstant();
     await comment(actors.board(company));
     expect(await unread()).toEqual([issue.id]);
     await read(issue);

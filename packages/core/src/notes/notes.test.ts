@@ -68,6 +68,7 @@ describe('notes', () => {
   it('are put aside by archiving and found there alone; again changes nothing', async () => {
     const { actor, write, row, titles } = await setUp();
     const note = await write({ title: 'old' });
+    await nextInstant();
     await write({ title: 'new' });
     const archive = async () =>
       transaction(database, async (tx) => archiveNote(tx, actor, await row(note.id)));

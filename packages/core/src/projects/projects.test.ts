@@ -90,6 +90,7 @@ describe('a goal', () => {
   it('takes no parent that lies below it or in another company', async () => {
     const { company, actor, goal } = await setUp();
     const top = await goal({ title: 'top' });
+    await nextInstant();
     const low = await goal({ title: 'low', parent_goal_id: top.id });
     const update = async (id: string, parent_goal_id: string | null) =>
       transaction(database, async (tx) =>

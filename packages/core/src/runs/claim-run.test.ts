@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  queuedJobs,
+  nextInstant,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
   claimRun,
@@ -34,6 +42,15 @@ const claim = async (claimed_by = 'scheduler-1') =>
   transaction(database, async (tx) => claimRun(tx, { claimed_by, lease_sec: 30 }));
 const invoke = async (agent: { id: string }) =>
   transaction(database, async (tx) => invokeAgent(tx, human, agent));
+/** Each in an instant of its own: which of two of one instant was first nobody can tell. */
+async function invokeInTurn(agent: { id: string }, count: number) {
+  const runs: Awaited<ReturnType<typeof invoke>>[] = [];
+  for (let n = 0; n < count; n += 1) {
+    runs.push(await invoke(agent));
+    await nextInstant();
+  }
+  return runs;
+}
 const waiting = eq(heartbeat_runs.status, 'queued');
 const rowOf = async (id: string) =>
   (await database.db.select().from(heartbeat_runs).where(eq(heartbeat_runs.id, id)))[0]!;
@@ -165,7 +182,7 @@ describe('a claim', () => {
 describe('what a claim passes over', () => {
   it('an agent at its limit, until one of its runs ends', async () => {
     const { agent } = await companyWithAgent({ max_concurrent_runs: 2 });
-    const runs = [await invoke(agent), await invoke(agent), await invoke(agent)];
+    const runs = await invokeInTurn(agent, 3);
     expect((await claim())?.run_id).toBe(runs[0]!.id);
     expect((await claim())?.run_id).toBe(runs[1]!.id);
     expect(await claim()).toBeUndefined();
@@ -241,8 +258,7 @@ describe('fairness', () => {
   it('a backlog of one company does not starve another: the company with fewer running runs comes first', async () => {
     const { agent: busy } = await companyWithAgent({ max_concurrent_runs: 10 });
     const { agent: quiet } = await companyWithAgent();
-    const backlog = [];
-    for (let n = 0; n < 4; n += 1) backlog.push(await invoke(busy));
+    const backlog = await invokeInTurn(busy, 4);
     const late = await invoke(quiet);
     const order = [await claim(), await claim(), await claim()];
     expect(order.map((run) => run?.run_id)).toEqual([backlog[0]!.id, late.id, backlog[1]!.id]);

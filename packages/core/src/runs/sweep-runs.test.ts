@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  queuedJobs,
+  nextInstant,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
   appendRunEvents,
@@ -289,7 +297,11 @@ describe('the sweep of queued runs', () => {
     const paused = await createAgent(database.db, company);
     const invoke = async (who: { id: string }) =>
       (await transaction(database, async (tx) => invokeAgent(tx, human, who))).id;
-    const ids = [await invoke(agent), await invoke(agent), await invoke(agent)];
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      ids.push(await invoke(agent));
+      await nextInstant();
+    }
     await invoke(paused);
     await database.db.update(agents).set({ status: 'paused' }).where(eq(agents.id, paused.id));
     const offer = async (waited_sec?: number) =>
