@@ -6,8 +6,9 @@ import { type Database, type Listener, schema } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, Vault } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
 import { cloneDatabase, waitFor } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebhookSender } from '../../apps/scheduler/src/webhooks/webhook-sender.ts';
 import { createApp } from '../../apps/web/src/app.ts';
@@ -32,6 +33,8 @@ let path: string;
 let hook: string;
 let status = 204;
 const received: Received[] = [];
+/** What was sent to `/slow` waits for its answer. */
+const held: ServerResponse[] = [];
 
 beforeAll(async () => {
   // A database of its own: the cursor of webhooks is the whole instance's.
@@ -44,7 +47,8 @@ beforeAll(async () => {
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     request.on('end', () => {
       received.push({ headers: request.headers, text });
-      response.writeHead(status).end();
+      if (request.url === '/slow') held.push(response);
+      else response.writeHead(status).end();
     });
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
@@ -75,10 +79,11 @@ afterAll(async () => {
   await queue.stop();
 });
 
-async function ask(method: string, params: object) {
-  const response = await fetch(`${server.url}${path}/a2a`, {
+async function ask(method: string, params: object, who: 'agent' | 'foreign_agent' = 'agent') {
+  const of = who === 'agent' ? path : `/companies/${cast.other_company_id}/agents/${cast.other_agent_id}`;
+  const response = await fetch(`${server.url}${of}/a2a`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    headers: { 'content-type': 'application/json', ...cast[who].headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
   return (await response.json()) as {
@@ -87,12 +92,10 @@ async function ask(method: string, params: object) {
   };
 }
 
-const send = async (configuration: object = {}) => {
+const send = async (configuration: object = {}, who: 'agent' | 'foreign_agent' = 'agent') => {
   const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'Please' }] };
-  const { result } = await ask('SendMessage', {
-    message,
-    configuration: { returnImmediately: true, ...configuration },
-  });
+  const sent = { message, configuration: { returnImmediately: true, ...configuration } };
+  const { result } = await ask('SendMessage', sent, who);
   return result.task.id;
 };
 
@@ -254,4 +257,30 @@ it.each([
   const params = { taskId, ...config };
   expect((await ask('CreateTaskPushNotificationConfig', params)).error?.code).toBe(code);
   expect(await database.db.$count(schema.webhooks)).toBe(0);
+});
+
+it('a receiver that takes its time has a part of the places, and another company’s client is told at once', async () => {
+  const slow = await send();
+  const url = hook.replace('/hook', '/slow');
+  for (let n = 0; n < 10; n += 1)
+    await ask('CreateTaskPushNotificationConfig', { taskId: slow, id: `slow ${n}`, url });
+  await ask('CancelTask', { id: slow });
+  await waitFor(() => {
+    sender.kick();
+    return held.length === 8;
+  });
+  await database.db
+    .update(schema.agents)
+    .set({ externally_available: true })
+    .where(eq(schema.agents.id, cast.other_agent_id));
+  const other = await send({ taskPushNotificationConfig: { url: hook } }, 'foreign_agent');
+  await ask('CancelTask', { id: other }, 'foreign_agent');
+  await told(other, 1);
+  expect(held).toHaveLength(8);
+  for (const response of held) response.end();
+  await waitFor(() => {
+    sender.kick();
+    return held.length === 10;
+  });
+  for (const response of held) response.end();
 });

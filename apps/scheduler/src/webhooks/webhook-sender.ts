@@ -13,6 +13,7 @@ import {
 } from '@acp/core';
 import { type Database, type Listener, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import { CompanyPlaces } from '../company-places.ts';
 import { heldFetch } from '../egress/held-fetch.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { taskHeaders } from './task-headers.ts';
@@ -28,8 +29,11 @@ interface WebhookSenderOptions {
   >;
 }
 
-/** Webhooks that one process serves at once. */
-const MAX_AT_ONCE = 16;
+/** Webhooks that one process serves at once; a slow receiver may take minutes over what waits for it. */
+const AT_ONCE = 48;
+const OF_ONE_COMPANY = 8;
+/** Taken at a time, between two looks at who has places left. */
+const BATCH = 4;
 /** Deliveries to one webhook in a row: then others have their turn. */
 const IN_A_ROW = 50;
 /** Beyond the time of an attempt: what its statements may take. */
@@ -47,7 +51,7 @@ export class WebhookSender {
   /** To clients of tasks. */
   readonly #push: GuardedFetch;
   readonly #taskBodies: TaskBodies;
-  readonly #serving = new Set<Promise<void>>();
+  readonly #places = new CompanyPlaces({ all: AT_ONCE, ofOne: OF_ONE_COMPANY });
   readonly #stopping = new AbortController();
   readonly #off: () => void;
   /** Without webhooks nobody reads events. */
@@ -79,7 +83,7 @@ export class WebhookSender {
     clearTimeout(this.#rest);
     this.#stopping.abort();
     await this.#working;
-    await Promise.all(this.#serving);
+    await this.#places.settled();
   }
 
   #begin(): void {
@@ -103,9 +107,7 @@ export class WebhookSender {
         this.#listening = made?.listening ?? false;
         more = made?.more ?? false;
       }
-      const room = MAX_AT_ONCE - this.#serving.size;
-      const claimed = room > 0 ? await claimWebhooks(database.db, room, this.#leaseSec) : [];
-      for (const webhook of claimed) this.#serve(webhook);
+      while (!this.#stopping.signal.aborted && (await this.#serveSome()));
     } catch (error) {
       // The timer comes again.
       logger.warn('webhooks could not be looked after', { error });
@@ -116,16 +118,25 @@ export class WebhookSender {
     return this.#options.config.webhook_timeout_sec + LEASE_MARGIN_SEC;
   }
 
-  #serve(webhook: ClaimedWebhook): void {
-    const { logger } = this.#options;
-    const done = this.#deliver(webhook)
-      .then(
-        () => this.kick(),
-        // Its lease lapses: after a pause somebody tries again.
-        (error: unknown) => logger.warn('a webhook could not be served', { webhook_id: webhook.id, error }),
-      )
-      .finally(() => this.#serving.delete(done));
-    this.#serving.add(done);
+  /** @returns whether there may be more */
+  async #serveSome(): Promise<boolean> {
+    const places = this.#places;
+    const room = Math.min(BATCH, places.free);
+    if (room === 0) return false;
+    const { db } = this.#options.database;
+    const claimed = await claimWebhooks(db, room, this.#leaseSec, places.full());
+    for (const webhook of claimed) places.begin(webhook.company_id, async () => this.#serve(webhook));
+    return claimed.length === room;
+  }
+
+  async #serve(webhook: ClaimedWebhook): Promise<void> {
+    try {
+      await this.#deliver(webhook);
+      this.kick();
+    } catch (error) {
+      // Its lease lapses: after a pause somebody tries again.
+      this.#options.logger.warn('a webhook could not be served', { webhook_id: webhook.id, error });
+    }
   }
 
   async #deliver(webhook: ClaimedWebhook): Promise<void> {

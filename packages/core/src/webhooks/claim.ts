@@ -21,13 +21,20 @@ export interface PendingDelivery {
 /**
  * Takes the webhooks whose next attempt is due, the longest waiting first. Those of a trashed company are looked at
  * again in an hour: it may come back.
+ * @param except companies that have enough under way
  */
-export async function claimWebhooks(tx: Tx, limit: number, lease_sec: number): Promise<ClaimedWebhook[]> {
+export async function claimWebhooks(
+  tx: Tx,
+  limit: number,
+  lease_sec: number,
+  except: readonly string[] = [],
+): Promise<ClaimedWebhook[]> {
   const { rows } = await tx.execute<{ [K in keyof ClaimedWebhook]: ClaimedWebhook[K] }>(sql`
     with due as materialized (
       select w.id, c.deleted_at is null as alive from webhooks w join companies c on c.id = w.company_id
       where w.enabled and w.next_attempt_at is not null and w.next_attempt_at <= now()
         and (w.lease_until is null or w.lease_until < now())
+        and w.company_id <> all(${sql.param(except)}::uuid[])
       order by w.next_attempt_at limit ${limit}
       for no key update of w skip locked
     ), put_off as (

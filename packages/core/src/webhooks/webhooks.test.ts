@@ -130,6 +130,8 @@ describe('deliveries', () => {
     await publish('issue_created', 'issue_updated');
     await spread();
     const { db } = database;
+    const [{ company_id } = { company_id: '' }] = await db.select().from(webhooks);
+    expect(await claimWebhooks(db, 10, 60, [company_id])).toEqual([]);
     const [first] = await claimWebhooks(db, 10, 60);
     expect(await claimWebhooks(db, 10, 60)).toEqual([]);
     const delivery = await nextDelivery(db, first!, 60);
