@@ -112,6 +112,25 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('follows a reply whose stream a proxy could not reach at first', async () => {
+    const seen = Promise.withResolvers<void>();
+    // The last piece is held back.
+    model.setScript(() => ({ chunks: ['Words ', 'at last', '.'], chunk_delay_ms: 30, until: seen.promise }));
+    const page = await openChat();
+    let asked = 0;
+    await page.route('**/messages/*/stream', async (route) => {
+      asked += 1;
+      await (asked === 1 ? route.fulfill({ status: 502, body: 'bad gateway' }) : route.continue());
+    });
+    await say(page, 'Are you there?');
+    await page.waitForSelector('[data-words]:has-text("Words at last")');
+    expect(asked).toBe(2);
+    seen.resolve();
+    await page.waitForSelector('.said[data-role=assistant]:not([data-follow])');
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
   it('takes files by the picker, by paste and by drop, and shows them in the message', async () => {
     model.setScript(({ messages }) => `Read: ${messages.at(-1)!.content.includes('green paint')}`);
     const page = await openChat();

@@ -193,11 +193,20 @@ class Chat {
   }
 }
 
-/** The reply that is being made, from its stream; the browser takes a cut stream up again by itself. */
+const FIRST_RETRY_MS = 1000;
+const MOST_RETRIES = 8;
+
+/**
+ * The reply that is being made, from its stream. The browser takes a cut stream up again by itself, but not where a proxy
+ * answers in place of a service that is away: then it is read anew, from its beginning.
+ */
 class Reply {
   #source;
   #text;
   #doing;
+  #ended;
+  #retries = 0;
+  #waiting;
 
   constructor(item, ended) {
     this.#text = new LiveText(item.querySelector('[data-words]'), (change) => {
@@ -206,17 +215,37 @@ class Reply {
       if (atEnd) scrollToEnd();
     });
     this.#doing = item.querySelector('[data-doing]');
-    this.#source = new EventSource(item.dataset.follow);
+    this.#ended = ended;
+    this.#follow(item.dataset.follow);
+  }
+
+  #follow(path) {
+    this.#source = new EventSource(path);
     const on = (name, act) => this.#source.addEventListener(name, (event) => act(event));
-    on('delta', ({ data }) => this.#text.add(JSON.parse(data).text));
-    on('reset', () => {
-      this.#text.clear();
-      this.#doing.replaceChildren();
+    on('delta', ({ data }) => {
+      this.#retries = 0;
+      this.#text.add(JSON.parse(data).text);
     });
+    on('reset', () => this.#clear());
     on('action', ({ data }) => this.#act(JSON.parse(data)));
-    on('done', () => this.#end(ended));
+    on('done', () => this.#end());
     // An event of the stream has data; a broken connection has none, and is tried again.
-    on('error', ({ data }) => data !== undefined && this.#end(ended));
+    on('error', ({ data, target }) => {
+      if (data !== undefined) return this.#end();
+      if (target.readyState !== EventSource.CLOSED || this.#retries === MOST_RETRIES) return;
+      this.#waiting = setTimeout(
+        () => {
+          this.#clear();
+          this.#follow(path);
+        },
+        FIRST_RETRY_MS * 2 ** this.#retries++,
+      );
+    });
+  }
+
+  #clear() {
+    this.#text.clear();
+    this.#doing.replaceChildren();
   }
 
   #act({ line, ok, error }) {
@@ -228,12 +257,13 @@ class Reply {
     this.#doing.append(item);
   }
 
-  #end(ended) {
+  #end() {
     this.close();
-    ended();
+    this.#ended();
   }
 
   close() {
+    clearTimeout(this.#waiting);
     this.#source.close();
     this.#text.close();
   }
