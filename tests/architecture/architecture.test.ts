@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  besideIndexes,
   environmentReaders,
   gatherers,
   longer,
@@ -8,7 +9,6 @@ import {
   mayImport,
   medianLines,
   notForKernel,
-  ofEntries,
   onlyIn,
   p90Lines,
   sliceOrder,
@@ -24,9 +24,9 @@ const sliceOf = (path: string) => /^packages\/core\/src\/([^/]+)\//.exec(path)?.
 const packageName = (specifier: string) =>
   specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : specifier.split('/')[0]!;
 
-/** What it imports of other packages, but for what entries may. */
+/** What it imports of other packages, but for what it may import beside their indexes. */
 const importsOf = ({ path, imports }: Source) =>
-  imports.filter((specifier) => specifier !== ofEntries.specifier || !ofEntries.entry.test(path));
+  imports.filter((name) => !besideIndexes.some(({ specifier, by }) => specifier === name && by.test(path)));
 
 /** All findings at once, each with what to do. */
 function offences(check: (source: Source) => string[], among: readonly Source[] = production): string[] {

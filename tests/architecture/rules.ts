@@ -32,8 +32,11 @@ export const mayImport: Record<string, readonly string[]> = {
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };
 
-/** What an entry imports before anything else, and so not by the index of its package. */
-export const ofEntries = { specifier: '@acp/kernel/quick-loading', entry: /^apps\/[^/]+\/src\/main\.ts$/ };
+/** What is not imported by the index of its package, which would load all of it: who may. */
+export const besideIndexes: readonly { specifier: string; by: RegExp }[] = [
+  { specifier: '@acp/kernel/quick-loading', by: /^apps\/[^/]+\/src\/main\.ts$/ },
+  { specifier: '@acp/web/health', by: /^apps\/launcher\/src\/roles\.ts$/ },
+];
 
 /** Outside packages that only some of ours may import: the engine behind them can then be changed in one place. */
 export const onlyIn: Record<string, readonly string[]> = {

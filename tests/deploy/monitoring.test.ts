@@ -9,7 +9,7 @@ import express from 'express';
 import request from 'supertest';
 import { type Static, Type } from 'typebox';
 import { Errors } from 'typebox/value';
-import { createHealthApp } from '../../apps/web/src/app.ts';
+import { createHealthApp } from '../../apps/web/src/health-server.ts';
 import { countCall, countRun, showSlots } from '../../apps/scheduler/src/execution/run-metrics.ts';
 import { healthRouter } from '../../apps/web/src/health/router.ts';
 import { measureRequests } from '../../apps/web/src/http/http-metrics.ts';

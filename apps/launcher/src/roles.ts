@@ -25,7 +25,7 @@ const scheduler: Start = async (config, logger) => {
 };
 
 const health: Start = async (config, logger) => {
-  const { startHealthServer } = await import('@acp/web');
+  const { startHealthServer } = await import('@acp/web/health');
   return startHealthServer({ config, logger });
 };
 

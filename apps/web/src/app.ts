@@ -1,10 +1,10 @@
 /** The order in which a request passes through the web tier: this file is the one place to read it. */
 import type { Database, Listener } from '@acp/db';
-import { type Config, type Logger, notFound } from '@acp/kernel';
-import express, { type Express, type Request, type RequestHandler } from 'express';
+import type { Config, Logger } from '@acp/kernel';
+import type { Express, Request, RequestHandler } from 'express';
 import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
-import { beginRequest } from './http/begin-request.ts';
+import { bareApp, beginRequest, unknownPath } from './http/begin-request.ts';
 import { createCredentials, type Credentials } from './http/credentials.ts';
 import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { errorHandler } from './http/errors.ts';
@@ -67,28 +67,6 @@ export function createApp(deps: AppDeps): Express {
   app.use(errorHandler(logger));
   return app;
 }
-
-/** What is served where no API is: health, and the same errors as everywhere. */
-export function createHealthApp(health: RequestHandler, logger: Logger): Express {
-  const app = bareApp();
-  app.use(...beginRequest, health, unknownPath);
-  app.use(errorHandler(logger));
-  return app;
-}
-
-function bareApp(): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  // Addresses behind proxies are found by our own rule (SERVICE_TRUSTED_PROXIES).
-  app.set('trust proxy', false);
-  app.set('query parser', 'simple');
-  return app;
-}
-
-const unknownPath: RequestHandler = () => {
-  throw notFound();
-};
 
 /** Static files, and the routes of worker keys: a fleet behind one address is no attack (decisions 7.44). */
 function isUncounted({ path }: Request): boolean {

@@ -1,5 +1,5 @@
 /** The web tier: HTTP only. It validates, persists and enqueues; it runs no agent and calls no model. */
-export { startHealthServer, startWeb } from './main.ts';
+export { startWeb } from './main.ts';
 export type { RunningWeb } from './main.ts';
 export { createApp } from './app.ts';
 export type { AppDeps } from './app.ts';

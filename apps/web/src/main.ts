@@ -1,16 +1,14 @@
 /** The web tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
-import { createListener, createNotifier, openDatabase } from '@acp/db';
-import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { apiRoutes } from './api/index.ts';
-import { createApp, createHealthApp } from './app.ts';
+import { createApp } from './app.ts';
 import { admitKey, openInstanceState, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, dropRevokedAtOnce } from './http/credentials.ts';
-import { listen } from './http/server.ts';
-import type { WebServer } from './http/server.ts';
+import { listen, type WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
+import { openTierDatabase, openTierListener, openTierNotifier } from './http/tier-connections.ts';
 import { openInstanceStorage } from './instance-storage.ts';
 import { AlertRing } from './live/alert-ring.ts';
 import { LiveHub } from './live/hub.ts';
@@ -31,22 +29,12 @@ export interface RunningWeb {
   stop(options?: { drain_ms?: number }): Promise<void>;
 }
 
-// A burst of requests waits for its turn rather than fail; clients and proxies wait a minute at least.
-const QUEUE_MS = 20_000;
-
-// A scheduler looks often enough; this only catches what a web process left when no scheduler ran.
-const OUTBOX_POLL_MS = 10_000;
-
 export async function startWeb({ config, logger }: StartOptions): Promise<RunningWeb> {
-  const database = open(config, logger, 'web');
+  const database = openTierDatabase(config, logger, 'web');
   await admitKey(database, config);
-  const url = directUrl(config);
-  const listener = createListener({ url, logger, application_name: 'web-listener' });
+  const listener = openTierListener(config, logger);
   const credentials = createCredentials({ database, logger, listener });
-  const notifier = dropRevokedAtOnce(
-    createNotifier({ url, logger, application_name: 'web-notifier', poll_ms: OUTBOX_POLL_MS }),
-    credentials,
-  );
+  const notifier = dropRevokedAtOnce(openTierNotifier(config, logger), credentials);
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'client', logger });
   const hub = new LiveHub({ database, listener, logger });
@@ -91,41 +79,4 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
       storage.close();
     },
   };
-}
-
-/** What a process of role `scheduler` serves: health and metrics, nothing else (decisions 7.40). */
-export async function startHealthServer({
-  config,
-  logger,
-}: StartOptions): Promise<Pick<RunningWeb, 'url' | 'address' | 'stop'>> {
-  const database = open({ ...config, database_pool_size: 2 }, logger, 'health');
-  const server = await listen(createHealthApp(healthRouter({ config, database }), logger), config);
-  logger.info('health is served', { url: server.url });
-  return {
-    url: server.url,
-    address: server.address,
-    stop: async () => {
-      await server.stop(1000);
-      await database.close();
-    },
-  };
-}
-
-function open(config: Config, logger: Logger, name: string): Database {
-  if (config.database_url === null) throw new Error('the web tier needs a database url');
-  return openDatabase({
-    url: config.database_url,
-    max: config.database_pool_size,
-    application_name: name,
-    logger,
-    queue_timeout_ms: QUEUE_MS,
-    // Another direct address means that a pooler stands before the database: named statements would get lost.
-    prepared_statements: config.database_url === config.database_direct_url,
-  });
-}
-
-function directUrl(config: Config): string {
-  const url = config.database_direct_url ?? config.database_url;
-  if (url === null) throw new Error('the web tier needs a database url');
-  return url;
 }

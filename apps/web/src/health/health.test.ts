@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
 import { createCompany, databaseWithQueue, testLogger } from '@acp/testkit';
 import request from 'supertest';
-import { createHealthApp } from '../app.ts';
+import { createHealthApp } from '../health-server.ts';
 import { createMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import { healthRouter } from './router.ts';

@@ -1,0 +1,37 @@
+import { createListener, createNotifier, openDatabase } from '@acp/db';
+import type { Database, Listener, Notifier } from '@acp/db';
+import type { Config, Logger } from '@acp/kernel';
+
+// A burst of requests waits for its turn rather than fail; clients and proxies wait a minute at least.
+const QUEUE_MS = 20_000;
+
+// A scheduler looks often enough; this only catches what a web process left when no scheduler ran.
+const OUTBOX_POLL_MS = 10_000;
+
+export function openTierDatabase(config: Config, logger: Logger, name: string): Database {
+  if (config.database_url === null) throw new Error('the web tier needs a database url');
+  return openDatabase({
+    url: config.database_url,
+    max: config.database_pool_size,
+    application_name: name,
+    logger,
+    queue_timeout_ms: QUEUE_MS,
+    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    prepared_statements: config.database_url === config.database_direct_url,
+  });
+}
+
+export function openTierListener(config: Config, logger: Logger): Listener {
+  return createListener({ url: directUrl(config), logger, application_name: 'web-listener' });
+}
+
+export function openTierNotifier(config: Config, logger: Logger): Notifier {
+  const [url, poll_ms] = [directUrl(config), OUTBOX_POLL_MS];
+  return createNotifier({ url, logger, application_name: 'web-notifier', poll_ms });
+}
+
+function directUrl(config: Config): string {
+  const url = config.database_direct_url ?? config.database_url;
+  if (url === null) throw new Error('the web tier needs a database url');
+  return url;
+}
