@@ -22,9 +22,12 @@ import request from 'supertest';
 import { apiRoutes } from '../../apps/web/src/api/index.ts';
 import { createApp } from '../../apps/web/src/app.ts';
 import { InstanceState } from '../../apps/web/src/http/instance-state.ts';
+import { createCredentials } from '../../apps/web/src/http/credentials.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
 import { LiveHub } from '../../apps/web/src/live/hub.ts';
 import { liveRoutes } from '../../apps/web/src/live/routes.ts';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { uiRouter } from '../../apps/web/src/ui/router.ts';
 import { createCast, type Cast } from './cast.ts';
 import { createStage, pathOn, type Stage } from './stage.ts';
 
@@ -48,7 +51,9 @@ beforeAll(async () => {
   const services = createServices({ database, config, logger, instance });
   hub = new LiveHub({ database, listener, logger });
   const routes = [...apiRoutes, ...liveRoutes(hub)];
-  app = createApp({ database, logger, config, services, routes, validate_responses: true });
+  const credentials = createCredentials({ database, logger });
+  const ui = uiRouter({ config, database, credentials, services, logger });
+  app = createApp({ database, logger, config, credentials, services, routes, ui, validate_responses: true });
   cast = await createCast(database);
   stage = await createStage(database, cast);
   await transaction(database, async (tx) => admitLicense(tx, null));
@@ -68,6 +73,7 @@ afterAll(() => {
 });
 
 const mutating = endpoints.filter(({ method, tx }) => method !== 'GET' || tx === 'write');
+const forms = uiPages.filter((route) => route.kind === 'action');
 const send = async ({ method }: { method: string }, path: string, headers: Record<string, string>) =>
   request(app)[method.toLowerCase() as 'post'](path).set(headers);
 
@@ -86,6 +92,18 @@ describe('on a read-only instance', () => {
       const texts = answers.map(({ status, body }) => [status, (body as { error: string }).error]);
       expect(texts).toContainEqual([403, READ_ONLY.error]);
       for (const [status] of texts) expect(status).toBe(403);
+    },
+  );
+
+  it.each(forms.filter(({ endpoint }) => endpoint.while_read_only !== true))(
+    'the form $path is refused, and says so',
+    async ({ path, scope }) => {
+      const answer = await request(app)
+        .post(pathOn(stage, { path, scope }))
+        .type('form')
+        .set({ ...cast.instance_admin.headers, 'Sec-Fetch-Site': 'same-origin' })
+        .send('');
+      expect([answer.status, answer.text.includes(READ_ONLY.error)]).toEqual([403, true]);
     },
   );
 

@@ -1,8 +1,11 @@
 /** What goes out to people and operators, over two tiers: traces to a collector, alerts and links by mail. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { signal, transaction } from '@acp/db';
+import { issueLicense, newId } from '@acp/kernel';
 import {
   cloneDatabase,
   type FakeMail,
@@ -12,6 +15,7 @@ import {
   startFakeMail,
   startFakeModel,
   startService,
+  type TestDatabase,
   waitFor,
 } from '@acp/testkit';
 import { admin, type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
@@ -71,9 +75,11 @@ async function startCollector() {
   };
 }
 
+const vendor = generateKeyPairSync('ed25519');
 const SECRET_TEXT = 'the orchard behind the lighthouse';
 
 let collector: Awaited<ReturnType<typeof startCollector>>;
+let db: TestDatabase;
 let mail: FakeMail;
 let model: FakeModel;
 let api: Api;
@@ -81,7 +87,7 @@ let web: ServiceProcess;
 let scheduler: ServiceProcess;
 
 beforeAll(async () => {
-  const db = await cloneDatabase('operations');
+  db = await cloneDatabase('operations');
   [collector, mail, model] = await Promise.all([startCollector(), startFakeMail(), startFakeModel()]);
   await db.database.pool.query(
     `insert into backups (status, trigger, claimed_by, started_at, error)
@@ -93,6 +99,10 @@ beforeAll(async () => {
     DATABASE_URL: db.url,
     LOG_LEVEL: 'debug',
     SERVICE_BACKUP_SCHEDULE: 'off',
+    SERVICE_LICENSE_PUBLIC_KEY: vendor.publicKey
+      .export({ type: 'spki', format: 'der' })
+      .subarray(-32)
+      .toString('base64'),
     SERVICE_SMTP_URL: mail.url,
     SERVICE_MAIL_FROM: 'alerts@example.com',
     SERVICE_ENCRYPTION_KEY: '5'.repeat(64),
@@ -178,6 +188,62 @@ describe('an alert', () => {
     const received = await waitFor(() => mail.received[0], { timeout_ms: 10_000 });
     expect(received.to).toEqual(['admin@example.com']);
     expect(received.raw).toContain('The last backup failed: the store is full');
+  });
+});
+
+describe('a trial that ends', () => {
+  const ends = async (at: string) =>
+    transaction(db.database, async (tx) => {
+      await tx.execute(
+        `update instance_settings set value = value || jsonb_build_object('until', ${at}) where key = 'entitlement'`,
+      );
+      signal(tx, 'instance', 'entitlement');
+    });
+  const warned = async (text: string) =>
+    waitFor(
+      async () => {
+        const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
+        return found.find(({ kind, message }) => kind === 'license' && message.includes(text));
+      },
+      { timeout_ms: 30_000 },
+    );
+
+  it('is told of two weeks before; what runs goes on to its end, nothing else is changed, until a license is installed', async () => {
+    void db.notifier;
+    const team = await createTeam(api, ['Ada']);
+    const own = `/api/companies/${team.company_id}`;
+    await ends(`now() + interval '13 days'`);
+    await warned('The trial ends in 12 days');
+    const said = Promise.withResolvers<string>();
+    const before = model.count();
+    model.setScript(async () => said.promise);
+    const issue = await api.call<{ id: string }>('POST', `${own}/issues`, {
+      title: 'Paint',
+      assignee_agent_id: team.agents[0]!.id,
+    });
+    await waitFor(() => model.count() > before, { timeout_ms: 20_000 });
+    await ends('now()');
+    const file = async () => api.send('POST', `${own}/issues`, { title: 'More' });
+    await waitFor(async () => (await file()).status === 403);
+    expect(await (await file()).json()).toEqual({ error: 'instance is read-only: license required' });
+    said.resolve('Painted.\n/status done');
+    await waitFor(
+      async () => (await api.call<{ status: string }>('GET', `/api/issues/${issue.id}`)).status === 'done',
+      { timeout_ms: 20_000 },
+    );
+    const invoke = `/api/agents/${team.agents[0]!.id}/heartbeat/invoke`;
+    expect((await api.send('POST', invoke, {})).status).toBe(403);
+    const license = { id: newId(), holder: 'Acme', expires_at: new Date('2999-01-01') };
+    const installed = await fetch(`${web.url}/admin/license`, {
+      method: 'POST',
+      headers: { cookie: api.cookie },
+      body: new URLSearchParams({ license_key: issueLicense(license, vendor.privateKey) }),
+      redirect: 'manual',
+    });
+    expect(installed.headers.get('location')).toBe('/admin/license?done=installed');
+    model.setScript(() => 'Ok.');
+    await waitFor(async () => (await file()).status === 201);
+    expect((await api.send('POST', invoke, {})).status).toBe(201);
   });
 });
 
