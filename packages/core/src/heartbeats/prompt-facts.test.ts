@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, createUser } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  createUser,
+  nextInstant,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
   claimRun,
@@ -194,6 +202,7 @@ describe('what earlier runs did on the issue', () => {
     ]);
     const outcome = { failure: null, text: null, usage: null, changed: true } as const;
     await transaction(database, async (tx) => finishRun(tx, second, outcome));
+    await nextInstant();
     expect((await factsOf(await start())).applied_by_lost_run).toEqual([]);
   });
 

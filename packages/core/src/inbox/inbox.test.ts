@@ -165,6 +165,7 @@ describe('the inbox', () => {
     const snooze = async () => transaction(database, async (tx) => snoozeIssue(tx, reader, issue, 60));
     await snooze();
     expect(await unread()).toEqual([]);
+    await nextInstant();
     await transaction(database, async (tx) =>
       createComment(tx, actors.board(company), issue, { body_markdown: 'Now' }),
     );
@@ -195,6 +196,7 @@ describe('the inbox', () => {
     const say = async (body_markdown: string) =>
       transaction(database, async (tx) => createComment(tx, actors.board(company), issue, { body_markdown }));
     await say('First');
+    await nextInstant();
     await say('x'.repeat(1000));
     const reason = (await inboxReasons(database.db, company.id, [issue.id])).get(issue.id);
     expect(reason).toMatchObject({ assignee_name: 'Ada', said: 'x'.repeat(400) });
