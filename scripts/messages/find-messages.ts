@@ -42,19 +42,26 @@ const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] =
   ['packages/core/src/alerts/advice.ts', null],
 ];
 
+/** What is refused, and why: pages show it as the API says it, but for these in the reader's language. */
+const REFUSALS = {
+  folders: ['packages/core/src', 'apps/web/src/api', 'apps/web/src/http'],
+  calls: ['conflict', 'forbidden'],
+};
+
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
 
 export function findMessages(): Map<string, Found> {
   const found = new Map<string, Found>();
-  for (const path of sourcePaths()) new Reader(path, found).read();
+  for (const path of sourcePaths(folders)) new Reader(path, found).read();
   for (const [path, property] of ELSEWHERE) new Reader(path, found).readConstants(property);
+  for (const path of sourcePaths(REFUSALS.folders)) new Reader(path, found).readRefusals();
   for (const term of terms)
     add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
   return found;
 }
 
-function sourcePaths(): string[] {
-  return folders.flatMap((folder) =>
+function sourcePaths(of: readonly string[]): string[] {
+  return of.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:ts|js)$/.test(name) && !/\.(?:test|d)\.ts$/.test(name))
       .toSorted()
@@ -89,22 +96,33 @@ class Reader {
   }
 
   read(): void {
-    this.#visit(
-      parse(this.#text, { sourceType: 'module', plugins: ['typescript'] }).program as unknown as Node,
-    );
+    this.#visit(this.#program());
+  }
+
+  #program(): Node {
+    return parse(this.#text, { sourceType: 'module', plugins: ['typescript'] }).program as unknown as Node;
+  }
+
+  readRefusals(): void {
+    if (!REFUSALS.calls.some((name) => this.#text.includes(`${name}('`))) return;
+    const look = (node: Node): void => {
+      if (node.type === 'CallExpression' && REFUSALS.calls.includes(nameOf(node.callee as Node)))
+        // A word alone is for programs.
+        this.#literals((node.arguments as Node[]).find((given) => String(given.value).includes(' ')));
+      valuesIn(node).forEach(look);
+    };
+    look(this.#program());
   }
 
   /** @param property whose values are texts; null: everything but names of properties */
   readConstants(property: string | null): void {
-    const program = parse(this.#text, { sourceType: 'module', plugins: ['typescript'] })
-      .program as unknown as Node;
     const look = (node: Node): void => {
       if (node.type === 'ImportDeclaration') return;
       if (property === null ? node.type === 'ObjectExpression' : isProperty(node, property))
         this.#allIn(node);
       else valuesIn(node).forEach(look);
     };
-    look(program);
+    look(this.#program());
   }
 
   #visit(node: Node): void {

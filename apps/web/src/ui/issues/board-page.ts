@@ -2,6 +2,7 @@ import type { SavedView, ViewFilter } from '@acp/contract';
 import type { BoardColumn } from '@acp/core';
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { currentLocale } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
 import { card } from './card.ts';
 import { type Choices, filterForm, viewTabs } from './filter-form.ts';
@@ -65,10 +66,12 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
     aria-label="${words(status)}"
     !${attributes({ 'data-empty': count === 0 })}
   >
-    <h2><span>${words(status)}</span> <span class="soft" data-count>${count}</span></h2>
+    <h2>${asHeading(words(status))} <span class="soft" data-count>${count}</span></h2>
     <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }
+
+const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(currentLocale()) + text.slice(1);
 
 /** Cards, and the way to more of them: the script follows it when it comes into sight, else it leads to the list. */
 export function columnCards(

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FieldErrors } from './field-errors.ts';
+import { inLanguage } from './language.ts';
+import { catalogueOf } from './languages.ts';
 
 describe('an error of a form', () => {
   it.each([
@@ -22,4 +24,14 @@ describe('an error of a form', () => {
     expect(errors.of('note')).toBeNull();
     expect(new FieldErrors(null, ['note']).general).toBeNull();
   });
+});
+
+it('what the API refuses is said in the reader’s language where the file has it', () => {
+  const errors = inLanguage(catalogueOf('de'), () => new FieldErrors('slug is already in use', ['slug']));
+  expect(errors.of('slug')).toBe('Das Kürzel ist bereits vergeben.');
+  const others = inLanguage(
+    catalogueOf('de'),
+    () => new FieldErrors('body.slug must NOT have fewer than 3 characters', ['slug']),
+  );
+  expect(others.of('slug')).toBe('Braucht mindestens 3 Zeichen.');
 });

@@ -30,7 +30,7 @@ export class FieldErrors {
     const field = error === null ? undefined : fieldOf(error, fields, about);
     // Beside its field an error need not name it.
     if (error !== null && field !== undefined)
-      this.#byField.set(field, inWords(error.replace(new RegExp(`^${field}:? `), '')));
+      this.#byField.set(field, known(error) ?? inWords(error.replace(new RegExp(`^${field}:? `), '')));
     this.general = field === undefined && error !== null ? inWords(error) : null;
   }
 
@@ -56,6 +56,14 @@ function inWords(error: string): string {
     const match = pattern.exec(error);
     if (match) return inPlain(match[1] ?? '');
   }
-  const text = say(error.replace(/^body\.?/, '').trim());
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+  return asSentence(say(error.replace(/^body\.?/, '').trim()));
 }
+
+/** Of an error that the catalogue has as it is, the field's name included. */
+function known(error: string): string | null {
+  const said = say(error);
+  return said === error ? null : asSentence(said);
+}
+
+const asSentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

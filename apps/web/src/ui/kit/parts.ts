@@ -150,7 +150,7 @@ function describedBy({ name, id = name, hint, error }: FieldOptions): Html {
 
 /** An error that belongs to no single field. */
 export function formError(message: string | null): Html {
-  return when(message, (text) => html`<p class="error form-error" role="alert">${text}</p>`);
+  return when(message, (text) => html`<p class="error form-error" role="alert">${say(text)}</p>`);
 }
 
 /** That something was done. */
