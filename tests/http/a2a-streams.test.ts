@@ -125,6 +125,28 @@ it('who subscribes in 1.0 stays while the agent waits for an answer, and hears t
   expect([states[0], states.at(-1)]).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']);
 });
 
+it('a message that was taken in is answered with its task, however many streams its client has open', async () => {
+  const { id } = await send();
+  const ask = async (method: string, params: object, signal = AbortSignal.timeout(20_000)) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...cast.agent.headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal,
+    });
+  const left = new AbortController();
+  const open = async () => (await ask('SubscribeToTask', { id }, left.signal)).body!.getReader().read();
+  await Promise.all(Array.from({ length: 20 }, open));
+  expect(await (await ask('SubscribeToTask', { id })).text()).toContain('too many live streams are open');
+  const text = (method: string) => {
+    const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'One more' }] };
+    return ask(method, { message }).then(async (response) => response.text());
+  };
+  for (const method of ['SendMessage', 'SendStreamingMessage'])
+    expect(await text(method)).toContain('"state":"TASK_STATE_SUBMITTED"');
+  left.abort();
+});
+
 it('anything at all is answered in the protocol, and another company’s tasks are not found', async () => {
   const { id } = await send();
   const word = fc.oneof(fc.constantFrom(id, '', 'x', newId()), fc.string());

@@ -105,16 +105,13 @@ async function storing<T>(
   );
 }
 
-/** The task as soon as it rests, or as it stands when the time is over or the client gone. */
+/** The task as soon as it rests, or as it stands when the time is over, the client gone, or too many wait already. */
 async function resting(caller: A2aCaller, task: Task, wait_ms: number): Promise<Task> {
   const { agent, hub, response } = caller;
   if (hub === null || wait_ms === 0 || restingTaskStates.includes(task.state)) return task;
-  const watch = await TaskWatch.open(hub, {
-    actor: agent,
-    company_id: agent.company_id,
-    task_id: task.id,
-    response,
-  });
+  const { company_id } = agent;
+  const watch = await TaskWatch.openIfFree(hub, { actor: agent, company_id, task_id: task.id, response });
+  if (watch === null) return task;
   const over = setTimeout(() => watch.close(), wait_ms);
   try {
     let now = await taskNamed(caller, task.id);

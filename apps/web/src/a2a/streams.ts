@@ -27,6 +27,7 @@ export async function streamMessage(caller: A2aCaller, request: RpcRequest, dial
     dialect,
     history_length: message.history_length,
     over: restingTaskStates,
+    isTaken: true,
   });
 }
 
@@ -46,19 +47,22 @@ interface Following {
   history_length: number | undefined;
   /** The states in which the stream ends. */
   over: readonly TaskState[];
+  /** A message was taken in for it: the client hears of its task at any rate. */
+  isTaken?: boolean;
 }
 
 async function follow(
   caller: A2aCaller,
   task_id: string,
   { id }: RpcRequest,
-  { dialect, history_length, over }: Following,
+  { dialect, history_length, over, isTaken = false }: Following,
 ): Promise<void> {
   const { agent, hub, response } = caller;
   if (hub === null) throw unavailable('this process has no live stream');
   const { company_id } = agent;
   const beat = () => void (response.headersSent && response.write(':\n\n'));
-  const watch = await TaskWatch.open(hub, { actor: agent, company_id, task_id, response, beat });
+  const watched = { actor: agent, company_id, task_id, response, beat };
+  const watch = await (isTaken ? TaskWatch.openIfFree(hub, watched) : TaskWatch.open(hub, watched));
   const tell = (result: object) =>
     response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
   try {
@@ -71,12 +75,12 @@ async function follow(
     if (over.includes(task.state)) {
       // In 0.3 a stream ends with an event that says so.
       if (dialect === '0.3') tell(statusEvent(writer, task, true));
-    } else {
+    } else if (watch !== null) {
       while (!over.includes(seen.state) && (await watch.changed()))
         for (const event of await seen.news(caller, writer)) tell(event);
     }
   } finally {
-    watch.close();
+    watch?.close();
   }
   response.end();
 }

@@ -1,4 +1,5 @@
 import type { Actor } from '@acp/contract';
+import { ServiceError } from '@acp/kernel';
 import type { Response } from 'express';
 import { HEARTBEAT_FRAME } from '../live/frames.ts';
 import type { LiveHub } from '../live/hub.ts';
@@ -48,6 +49,16 @@ export class TaskWatch {
     response.on('close', () => watch.close());
     if (response.destroyed) watch.close();
     return watch;
+  }
+
+  /** The same, null where the actor has too many open: what was taken in is not refused for want of a stream. */
+  static async openIfFree(hub: LiveHub, watched: Watched): Promise<TaskWatch | null> {
+    try {
+      return await TaskWatch.open(hub, watched);
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'rate_limited') return null;
+      throw error;
+    }
   }
 
   /** Waits for a change since the last time. @returns false where none comes any more */
