@@ -60,6 +60,9 @@ export function issueBody(view: IssueView): Html {
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
           !${description(view)}
         </div>
+        <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
+          !${runPart(view)}
+        </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/work">
           !${workPart(view)}
         </div>
@@ -76,17 +79,14 @@ export function issueBody(view: IssueView): Html {
               !${councilsPart(issue, councils, view.agents, view.can_write)}
             </div>`,
         )}
-        <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
-          !${runPart(view)}
-        </div>
         <section aria-label="Activity" class="activities">
           <h2>Activity</h2>
           <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
             !${timeline(view.timeline)}
           </div>
           <span id="newest"></span>
-          !${when(view.can_write, () => commentForm(view))}
         </section>
+        !${when(view.can_write, () => commentForm(view))}
       </div>
       <aside>
         <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
