@@ -12,6 +12,8 @@ const MOST_COMMITS = 500;
 const PATCH = 256 * 1024;
 const PATCHES = 4 * 1024 * 1024;
 const TIME_MS = 60_000;
+/** In characters, of names among arguments. */
+const MOST_PATHS = 100_000;
 /** Of what git writes before it is cut off. */
 const OUTPUT = 32 * 1024 * 1024;
 
@@ -40,17 +42,20 @@ export async function changesBetween(
   signal: AbortSignal,
 ): Promise<Changes> {
   if (from === to) return { files: [], file_count: 0, additions: 0, deletions: 0, truncated: false };
-  const diff = async (args: string[]) => {
-    const all = ['diff', ...options, ...args, from, to, '--'];
+  const diff = async (args: string[], paths: string[] = []) => {
+    const all = ['diff', ...options, ...args, from, to, '--', ...paths];
     return git({ cwd: repository, args: all, signal, timeout_ms: TIME_MS, max_bytes: OUTPUT });
   };
   const listed = await diff(['--raw', '--numstat', '-z', '--abbrev=40']);
   const all = readList(listed.stdout);
   const files = all.slice(0, MOST_FILES);
-  const patches = patchesOf(files, await diff(['--patch', '--unified=3']));
+  const { left_out, paths } = leaveOut(files);
+  const spoken = files.filter((file) => !left_out.has(file));
+  const texts = patchesOf(spoken, await diff(['--patch', '--unified=3'], paths));
+  const patches = new Map(spoken.map((file, index) => [file, texts[index]]));
   let room = PATCHES;
-  const shown = files.map((file, index): ChangedFile => {
-    const whole = file.binary ? null : (patches[index] ?? null);
+  const shown = files.map((file): ChangedFile => {
+    const whole = file.binary ? null : (patches.get(file) ?? null);
     const cut = whole === null || room <= 0 ? null : cutText(whole, Math.min(PATCH, room));
     room -= cut === null ? 0 : Buffer.byteLength(cut);
     const hasPatch = file.additions + file.deletions > 0 && !file.binary;
@@ -105,6 +110,24 @@ function readList(bytes: Buffer): Listed[] {
     at += name === '' ? 3 : 1;
   }
   return files;
+}
+
+/**
+ * Binary files that git is not asked about again, for it would unpack each of them to say that they differ. A name that is not
+ * told as it is can't be left out by it.
+ */
+function leaveOut(files: readonly Listed[]): { left_out: ReadonlySet<Listed>; paths: string[] } {
+  const left_out = new Set<Listed>();
+  const paths: string[] = [];
+  let room = MOST_PATHS;
+  for (const file of files) {
+    const names = [file.path, ...(file.old_path === null ? [] : [file.old_path])];
+    room -= file.binary ? names.join('').length : 0;
+    if (!file.binary || room < 0 || names.some((name) => name.includes('\uFFFD'))) continue;
+    left_out.add(file);
+    paths.push(...names.map((name) => `:(exclude,literal)${name}`));
+  }
+  return { left_out, paths: left_out.size === 0 ? [] : ['.', ...paths] };
 }
 
 /** One for each file; of one that became a link, or stopped being one, git writes two. */

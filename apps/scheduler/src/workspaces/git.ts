@@ -123,10 +123,12 @@ export async function git(call: GitCall): Promise<GitOutput> {
   }, call.timeout_ms);
   call.signal.addEventListener('abort', kill, { once: true });
   try {
-    const output = await outputOf(child, call, kill);
+    return await outputOf(child, call, kill);
+  } catch (err) {
+    // Whoever was killed says nothing of why.
     call.signal.throwIfAborted();
     if (timed_out) throw new GitError(`git did not end within ${Math.round(call.timeout_ms / 1000)} s`, null);
-    return output;
+    throw err;
   } finally {
     clearTimeout(timer);
     call.signal.removeEventListener('abort', kill);
@@ -151,7 +153,7 @@ const quiet = {
 
 async function outputOf(
   child: ReturnType<typeof spawn>,
-  { max_bytes = KEPT, stdin = '', secrets = [] }: GitCall,
+  { args, max_bytes = KEPT, stdin = '', secrets = [] }: GitCall,
   kill: () => void,
 ): Promise<GitOutput> {
   const chunks: Buffer[] = [];
@@ -175,7 +177,8 @@ async function outputOf(
     child.once('error', (err) => reject(new GitError(`git could not be started: ${err.message}`, null)));
     child.once('close', (status) => resolve(status));
   });
-  if (code !== 0 && !cut) throw new GitError(lastWords(stderr, secrets), code);
+  if (code !== 0 && !cut)
+    throw new GitError(lastWords(stderr, secrets) || `git ${args[0] ?? ''} was ended`, code);
   return { stdout: Buffer.concat(chunks), cut };
 }
 
@@ -187,6 +190,6 @@ function lastWords(stderr: string, secrets: readonly string[]): string {
     .split('\n')
     .map((line) => storableText(line.replaceAll(/\p{Cc}/gu, ' ')).trim())
     .filter((line) => line !== '' && !line.startsWith('hint:') && !phrases.includes(line));
-  const said = lines.slice(-5).join('; ') || 'git failed';
+  const said = lines.slice(-5).join('; ');
   return secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);
 }

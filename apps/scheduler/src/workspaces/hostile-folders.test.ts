@@ -248,6 +248,21 @@ it('a folder deeper than any name can say is removed', async () => {
   expect(await readdir(folder)).toContain('work');
 });
 
+withBubblewrap('a folder with files of all kinds', () => {
+  it('shows the changes of each under its own name, however many of them are no text', async () => {
+    const seen = await lookAfter(`
+      for n in 1 3 5; do echo text $n > $n.txt; printf 'x\\0%s' $n > $n.bin; done
+      printf 'x\\0' > $'4\\xff.bin'; ln -s 1.txt 2.link; mv a.txt 6.txt; truncate -s 49M 0.bin`);
+    const { changed } = seen;
+    for (const n of [1, 3, 5]) {
+      expect(changed[`${n}.txt`]).toBe(`@@ -0,0 +1 @@\n+text ${n}\n`);
+      expect(changed[`${n}.bin`]).toBeNull();
+    }
+    expect(changed['2.link']).toContain('+1.txt');
+    expect(Object.keys(changed)).toEqual(expect.arrayContaining(['0.bin', '6.txt', '4\uFFFD.bin']));
+  });
+});
+
 describe('a server that means no good', () => {
   let server: GitServer;
   beforeAll(async () => {
