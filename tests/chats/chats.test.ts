@@ -285,17 +285,20 @@ describe('a chat', () => {
     expect(await say(path, 'again')).toMatchObject({ status: 409, body: { error: 'budget exceeded' } });
   });
 
-  it('has a summary made once of what falls out of the window, and goes on from it', async () => {
-    const long = 'word '.repeat(7000);
+  it.each([
+    ['the window', 7000, {}],
+    ['a small window', 700, { context_tokens: 4096 }],
+  ])('has a summary made once of what falls out of %s, and goes on from it', async (_, words, config) => {
+    const long = 'word '.repeat(words);
     model.setScript((request) =>
       request.messages[0]!.content.startsWith('You put conversations in short')
         ? 'They spoke of words.'
         : long,
     );
-    const { path, chat } = await openChat();
-    await say(path, `${long} MARK`);
+    const { path, chat } = await openChat(owner, { adapter_config: config });
+    await say(path, `MARK ${long}`);
     await settled(path, 2);
-    await say(path, `${long} two`);
+    await say(path, `two ${long}`);
     await settled(path, 4);
     await waitFor(async () => {
       const { rows } = await fleet.kit.database.pool.query('select summary from chats where id = $1', [

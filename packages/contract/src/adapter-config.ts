@@ -51,6 +51,13 @@ const env = Type.Unsafe<Record<string, string>>({
   description: 'Environment of the container; names that begin with SERVICE_ are the service’s own.',
 });
 
+const context_tokens = Type.Integer({
+  minimum: 4096,
+  maximum: 2_000_000,
+  description:
+    'Tokens that the model’s window takes, 40,000 unless told: half of them are for what was said in a chat.',
+});
+
 export const LlmConfig = Type.Partial(
   Type.Object({
     base_url: Type.String({
@@ -61,11 +68,19 @@ export const LlmConfig = Type.Partial(
     images: Type.Boolean({
       description: 'Whether the model takes images; judged by its name unless told.',
     }),
+    context_tokens,
     full_context,
   }),
 );
 export const CliConfig = Type.Partial(
-  Type.Object({ model, timeout_seconds, full_context, permissions, allow_dangerous_permissions }),
+  Type.Object({
+    model,
+    timeout_seconds,
+    context_tokens,
+    full_context,
+    permissions,
+    allow_dangerous_permissions,
+  }),
 );
 export const CliSandboxConfig = Type.Partial(Type.Object({ ...CliConfig.properties, image }));
 export const DockerConfig = Type.Object({

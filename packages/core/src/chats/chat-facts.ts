@@ -8,10 +8,10 @@ import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } 
 import { CHAT_REPLY } from './answer-next.ts';
 import { filesUpTo, type StoredFiles } from './chat-files.ts';
 import type { ChatMessageRow } from './present.ts';
-import { LONGEST_SAID, sizeInPrompt, summaryPayload } from './summary.ts';
+import { summaryPayload } from './summary.ts';
+import { conversationWindow, longestSaid, sizeInPrompt } from './window.ts';
 
-// Bounds of what one prompt may carry, in characters and rows.
-const WINDOW = 80_000;
+// Bounds of what one prompt may carry, in rows.
 const MESSAGES = 200;
 const ACTIONS = 10;
 const SKILLS = 100;
@@ -19,7 +19,7 @@ const SKILLS = 100;
 export interface SaidMessage {
   role: 'user' | 'assistant';
   author_name: string;
-  /** Cut to 20,000 characters. */
+  /** Cut to 20,000 characters, or a quarter of what the conversation may take. */
   body_markdown: string;
   attachments: ChatMessageRow['attachments'];
   /** Verbs that took effect with a reply. */
@@ -69,12 +69,12 @@ const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'arg
 /** The messages between two positions as a JSON array, newest counted first; and how many did not fit. */
 function saidBetween(after: SQL, before: SQL): SQL {
   return sql`(
-    select jsonb_build_object('fits', coalesce(jsonb_agg(message order by position) filter (where size <= ${WINDOW}), '[]'),
+    select jsonb_build_object('fits', coalesce(jsonb_agg(message order by position) filter (where size <= ${conversationWindow}), '[]'),
       'omitted', (select count(*) from chat_messages m where m.chat_id = c.id and m.position > ${after} and m.position < ${before})
-        - count(*) filter (where size <= ${WINDOW}))
+        - count(*) filter (where size <= ${conversationWindow}))
     from (
       select m.position, sum(${sizeInPrompt}) over (order by m.position desc) as size,
-        jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${LONGEST_SAID}),
+        jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${longestSaid}),
           'attachments', m.attachments,
           'actions', case when m.role = 'assistant' then coalesce((
             select jsonb_agg(${action} order by d.ordinal) from (

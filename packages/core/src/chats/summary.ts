@@ -4,6 +4,7 @@ import { cutText, storableText } from '@acp/kernel';
 import { and, eq, lt, sql } from 'drizzle-orm';
 import { admitRuns, readAgentFacts, type RunRow } from '../runs/index.ts';
 import type { ChatRow } from './present.ts';
+import { conversationWindow, sizeInPrompt } from './window.ts';
 
 const { chats } = schema;
 
@@ -11,16 +12,13 @@ export const CHAT_SUMMARY = 'chat_summary';
 
 export const summaryKey = (chat_id: string) => `chat-summary:${chat_id}`;
 
-/** What one message `m` may take of a prompt: its text is cut, and its name and tags are counted. In characters. */
-export const LONGEST_SAID = 20_000;
-export const sizeInPrompt = sql`least(length(m.body_markdown), ${LONGEST_SAID}) + 200`;
-
-// Sizes in prompts, and messages. Ahead of the window's end, so that the summary is there when it is needed.
-const SUMMARISE_FROM = { size: 60_000, messages: 150 };
+// Shares of what the conversation may take of a prompt, and messages. Ahead of its end, so that the summary is there when it is
+// needed.
+const SUMMARISE_FROM = { share: 3 / 4, messages: 150 };
 /** What stays word for word. */
-const KEPT = { size: 20_000, messages: 50 };
-/** No more at once than the window of a summary takes, one more turn included. */
-const PORTION = { size: 55_000, messages: 180 };
+const KEPT = { share: 1 / 4, messages: 50 };
+/** No more at once than the prompt of a summary takes, one more turn included. */
+const PORTION = { share: 11 / 16, messages: 180 };
 
 /** In bytes. */
 const LONGEST = 12_000;
@@ -30,19 +28,21 @@ const LONGEST = 12_000;
  * one summary only: the next one goes on from this.
  */
 export async function proposeSummary(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
-  const { rows } = await tx.execute<{ size: number; messages: number; up_to: number | null }>(sql`
+  const { rows } = await tx.execute<{ share: number; messages: number; up_to: number | null }>(sql`
     with said as (
-      select m.position, m.status, sum(${sizeInPrompt}) over newest as after, count(*) over newest as messages_after,
-        sum(${sizeInPrompt}) over oldest as before, count(*) over oldest as messages_before
-      from chat_messages m where m.chat_id = ${chat.id} and m.position > ${2 * chat.summary_turn + 1}
+      select m.position, m.status, sum(part.share) over newest as after, count(*) over newest as messages_after,
+        sum(part.share) over oldest as before, count(*) over oldest as messages_before
+      from chat_messages m join agents a on a.id = ${chat.agent_id}
+        cross join lateral (select ${sizeInPrompt}::float8 / ${conversationWindow}::float8 as share) part
+      where m.chat_id = ${chat.id} and m.position > ${2 * chat.summary_turn + 1}
       window newest as (order by m.position desc), oldest as (order by m.position)
     )
-    select coalesce(max(after), 0)::int as size, count(*)::int as messages,
-      max(position) filter (where (after > ${KEPT.size} or messages_after > ${KEPT.messages})
-        and before <= ${PORTION.size} and messages_before <= ${PORTION.messages}
+    select coalesce(max(after), 0) as share, count(*)::int as messages,
+      max(position) filter (where (after > ${KEPT.share} or messages_after > ${KEPT.messages})
+        and before <= ${PORTION.share} and messages_before <= ${PORTION.messages}
         and status not in ('waiting', 'answering') and position < ${2 * chat.last_turn}) / 2 as up_to from said`);
-  const { size, messages, up_to } = rows[0]!;
-  if (up_to === null || (size < SUMMARISE_FROM.size && messages < SUMMARISE_FROM.messages)) return;
+  const { share, messages, up_to } = rows[0]!;
+  if (up_to === null || (share < SUMMARISE_FROM.share && messages < SUMMARISE_FROM.messages)) return;
   const agent = await readAgentFacts(tx, chat.agent_id);
   if (agent === undefined) return;
   await admitRuns(tx, actor, agent, [
