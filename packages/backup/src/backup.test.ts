@@ -252,6 +252,11 @@ describe('a backup', () => {
       'failed',
       'succeeded',
     ]);
+    const told = (await recentNotifications(database.db, 60)).filter(({ topic }) => topic === 'backup');
+    expect(told.slice(-2).map(({ message }) => message)).toEqual([
+      'a backup failed: the process that made it has ended',
+      'a backup was made again',
+    ]);
   });
 
   it('that is too old goes with its file, but never the newest', async () => {

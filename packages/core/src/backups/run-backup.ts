@@ -9,6 +9,7 @@ const { backups } = schema;
 /** A running backup that has said nothing for so long is made by nobody any more. */
 const SILENT_SEC = 120;
 const ERROR_BYTES = 2000;
+const ENDED = 'the process that made it has ended';
 
 /**
  * Begins a backup. Its row is locked by nothing: it lives by `noteBackupProgress`, and names the file from the beginning, so that
@@ -20,9 +21,10 @@ export async function beginBackup(
   id: string,
   { trigger, claimed_by, file }: { trigger: Backup['trigger']; claimed_by: string; file: string },
 ): Promise<void> {
-  await tx.execute(sql`
-    update backups set status = 'failed', error = 'the process that made it has ended', phase = null, finished_at = now()
-    where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC})`);
+  const { rows: broken } = await tx.execute<{ id: string }>(sql`
+    update backups set status = 'failed', error = ${ENDED}, phase = null, finished_at = now()
+    where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) returning id`);
+  for (const each of broken) await tell(tx, each.id, 'error', `a backup failed: ${ENDED}`);
   const { rowCount } = await tx.execute(sql`
     insert into backups (id, status, trigger, claimed_by, file, started_at)
     values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
