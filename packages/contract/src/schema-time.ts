@@ -1,5 +1,5 @@
 /**
- * The time that the schemas of others may take of a process. One check is broken off soon, but a thousand of them in a row
+ * The processor time that the schemas of others may take of a process: what a busy machine makes everybody wait is nobody's. One check is broken off soon, but a thousand of them in a row
  * would leave nobody else any time: whoever's schemas have used up theirs is refused until the minute is over.
  */
 import { rateLimited } from '@acp/kernel';
@@ -19,10 +19,12 @@ export function inTimeOf<T>(owner: string, work: () => T): T {
   const left_ms = known === undefined ? 0 : known.since + MINUTE_MS - begun;
   if (known !== undefined && left_ms > 0 && known.ms > MOST_MS)
     throw rateLimited('the input schemas of the tools take too long to check', Math.ceil(left_ms / 1000));
+  const before = process.threadCpuUsage();
   try {
     return work();
   } finally {
-    const took = performance.now() - begun;
+    const { user, system } = process.threadCpuUsage(before);
+    const took = (user + system) / 1000;
     if (took > LEAST_MS) add(owner, left_ms > 0 ? known : undefined, { since: begun, ms: took });
   }
 }
