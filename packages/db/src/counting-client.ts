@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { Client } from 'pg';
 import type { ClientConfig } from 'pg';
 import { Batch } from './batch.ts';
@@ -23,7 +24,21 @@ export function countingClient(
       // pg-pool listens only while a client is idle: a connection that breaks between two statements of a
       // transaction would end the process by an unhandled 'error'. The next statement fails and says so.
       this.on('error', () => undefined);
-      const send: Query = this.query.bind(this);
+      const ask: Query = this.query.bind(this);
+      // What is asked in one go, by whomever, is one write: most of what a statement costs this process is writing it.
+      let together = false;
+      const send: Query = (...args) => {
+        const { stream } = this.connection as unknown as { stream: Writable };
+        if (!together) {
+          together = true;
+          stream.cork();
+          process.nextTick(() => {
+            together = false;
+            stream.uncork();
+          });
+        }
+        return ask(...args);
+      };
       const query: Query = (statement, ...rest) => {
         if (statement instanceof Batch) {
           for (const { setting } of statement.parts) if (!setting) count();
