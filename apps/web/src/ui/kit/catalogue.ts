@@ -8,6 +8,12 @@ export interface SpokenTemplate {
   order: readonly number[];
 }
 
+/** A text outside of templates, likewise. */
+export interface Sentence {
+  literals: readonly string[];
+  order: readonly number[];
+}
+
 /** Where a language has no word for something, it is said in English. */
 export class Catalogue {
   readonly language: string;
@@ -16,6 +22,7 @@ export class Catalogue {
   readonly #rules: Intl.PluralRules;
   /** A template is one array for as long as its module is loaded. */
   readonly #templates = new WeakMap<TemplateStringsArray, SpokenTemplate>();
+  readonly #sentences = new WeakMap<TemplateStringsArray, Sentence>();
 
   /** @param texts by `keyOf`; several forms where it is counted */
   constructor(language: string, texts: ReadonlyMap<string, readonly string[]>) {
@@ -45,6 +52,21 @@ export class Catalogue {
     if (made === undefined) {
       made = this.#make(cutTemplate(strings.raw));
       this.#templates.set(strings, made);
+    }
+    return made;
+  }
+
+  sentence(strings: TemplateStringsArray): Sentence {
+    let made = this.#sentences.get(strings);
+    if (made === undefined) {
+      const message = strings.reduce((all, literal, at) => `${all}{${at - 1}}${literal}`);
+      // Literals and places take turns.
+      const parts = this.find(message).split(/\{(\d+)\}/);
+      made = {
+        literals: parts.filter((_part, at) => at % 2 === 0),
+        order: parts.filter((_part, at) => at % 2 === 1).map(Number),
+      };
+      this.#sentences.set(strings, made);
     }
     return made;
   }

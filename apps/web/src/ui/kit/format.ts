@@ -1,6 +1,7 @@
 /** How instants, money and numbers are read by people: short, and exact on hover. */
 import { html, type Html } from './html.ts';
 import { currentLocale, sayValue, t } from './language.ts';
+import { written } from './numbers.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -88,30 +89,16 @@ export function usd(amount: number): string {
 
 /** `12,345`; `1.2 M` from a million on. */
 export function count(value: number): string {
-  return value >= 1_000_000 ? t`${tenths(value / 1_000_000)} M` : written(value, {});
+  return value >= 1_000_000 ? t`${tenths(value / 1_000_000)} M` : written(value, currentLocale());
 }
 
 /** `in_progress` as people read it. */
 export const words = sayValue;
 
 const tenths = (value: number): string =>
-  written(value, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  written(value, currentLocale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const inDollars = (amount: number, digits: Intl.NumberFormatOptions): string =>
-  written(amount, { style: 'currency', currency: 'USD', ...digits });
-
-/** Making a format takes longer than using it a thousand times. */
-const formats = new Map<string, Intl.NumberFormat>();
-
-function written(value: number, options: Intl.NumberFormatOptions): string {
-  const locale = currentLocale();
-  const key = `${locale} ${JSON.stringify(options)}`;
-  let format = formats.get(key);
-  if (format === undefined) {
-    format = new Intl.NumberFormat(locale, options);
-    formats.set(key, format);
-  }
-  return format.format(value);
-}
+  written(amount, currentLocale(), { style: 'currency', currency: 'USD', ...digits });
 
 /** Of Markdown, as one line of plain words. */
 export function firstWords(markdown: string, most?: number): string {

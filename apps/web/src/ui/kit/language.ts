@@ -4,7 +4,8 @@
  * text from its catalogue by themselves (html.ts), text outside of templates is said by `t`, `plural` and `say`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Catalogue } from './catalogue.ts';
+import type { Catalogue, Sentence } from './catalogue.ts';
+import { written } from './numbers.ts';
 
 /** Null: English. */
 const spoken = new AsyncLocalStorage<Catalogue | null>();
@@ -26,19 +27,19 @@ type Said = string | number;
 /** Text outside of a template. Its values are never translated. */
 export function t(strings: TemplateStringsArray, ...values: readonly Said[]): string {
   const catalogue = currentCatalogue();
-  if (catalogue === null) return String.raw({ raw: strings }, ...values);
-  return filled(catalogue.find(messageOf(strings)), values);
+  return catalogue === null ? joined(strings, values) : joinedBy(catalogue.sentence(strings), values);
 }
 
-const messages = new WeakMap<TemplateStringsArray, string>();
+function joined(literals: readonly string[], values: readonly Said[]): string {
+  let text = literals[0]!;
+  for (let at = 0; at < values.length; at += 1) text += values[at]! + literals[at + 1]!;
+  return text;
+}
 
-function messageOf(strings: TemplateStringsArray): string {
-  let message = messages.get(strings);
-  if (message === undefined) {
-    message = strings.map((literal, at) => (at === 0 ? literal : `{${at - 1}}${literal}`)).join('');
-    messages.set(strings, message);
-  }
-  return message;
+function joinedBy({ literals, order }: Sentence, values: readonly Said[]): string {
+  let text = literals[0]!;
+  for (let at = 0; at < order.length; at += 1) text += values[order[at]!]! + literals[at + 1]!;
+  return text;
 }
 
 const filled = (message: string, values: readonly Said[]): string =>
@@ -48,7 +49,7 @@ const filled = (message: string, values: readonly Said[]): string =>
 export function plural(number: number, one: string, other: string, ...values: readonly Said[]): string {
   const catalogue = currentCatalogue();
   const form = catalogue ? catalogue.findPlural(one, other, number) : number === 1 ? one : other;
-  return filled(form.replace('#', number.toLocaleString(currentLocale())), values);
+  return filled(form.replace('#', written(number, currentLocale())), values);
 }
 
 /** Of a text that stands elsewhere, where the kit says it: `label: '…'` of a field or a column. */
@@ -83,6 +84,6 @@ function nested(value: object): object {
 
 /** Of a value that the code knows by an English word: `in_progress`. */
 export function sayValue(value: string): string {
-  const word = value.replaceAll('_', ' ');
+  const word = value.includes('_') ? value.replaceAll('_', ' ') : value;
   return currentCatalogue()?.find(word, 'value') ?? word;
 }

@@ -20,48 +20,54 @@ export const languages: string[] = [
 
 export const fileOf = (language: string): string => join(folder, `${language}.po`);
 
-const read = new Map<string, Catalogue>();
+interface Language {
+  catalogue: Catalogue;
+  /** What the scripts of pages say, by its English. */
+  scripts: Readonly<Record<string, readonly string[]>>;
+}
 
-/** Null for English, and for what there is no file of. Read when somebody first wants it. */
+const read = new Map<string, Language>();
+
+/** Null for English, and for what there is no file of. */
 export function catalogueOf(language: string): Catalogue | null {
-  if (language === 'en' || !languages.includes(language)) return null;
-  let catalogue = read.get(language);
-  if (!catalogue) {
-    catalogue = parseCatalogue(language, readFileSync(fileOf(language), 'utf8'));
-    read.set(language, catalogue);
+  return language !== 'en' && languages.includes(language) ? languageNamed(language).catalogue : null;
+}
+
+export const scriptTexts = (language: string): Language['scripts'] => languageNamed(language).scripts;
+
+/** Read once, when somebody first wants it. */
+function languageNamed(name: string): Language {
+  let language = read.get(name);
+  if (!language) {
+    language = parseLanguage(name, readFileSync(fileOf(name), 'utf8'));
+    read.set(name, language);
   }
-  return catalogue;
+  return language;
 }
 
 /** A language without a file, for as long as the process lives: tests have one that marks what is translated. */
 export function offer(catalogue: Catalogue): void {
-  read.set(catalogue.language, catalogue);
+  read.set(catalogue.language, { catalogue, scripts: {} });
   if (!languages.includes(catalogue.language)) languages.push(catalogue.language);
 }
 
 /** What is not translated yet, or not surely any more, is left out. */
-export function parseCatalogue(language: string, file: string): Catalogue {
-  return new Catalogue(
-    language,
-    new Map(translated(file).map(({ msgid, msgctxt, msgstr }) => [keyOf(msgid, msgctxt ?? ''), msgstr])),
-  );
-}
-
-/** What the scripts of pages say, by its English. */
-export function scriptTexts(language: string): Record<string, readonly string[]> {
-  const file = readFileSync(fileOf(language), 'utf8');
-  return Object.fromEntries(
-    translated(file)
-      .filter(({ references }) => references.some((path) => path.startsWith('apps/web/assets/')))
-      .map(({ msgid, msgstr }) => [msgid, msgstr]),
-  );
-}
-
-function translated(file: string): PO['items'] {
-  return PO.parse(file).items.filter(
+export function parseLanguage(name: string, file: string): Language {
+  const items = PO.parse(file).items.filter(
     ({ msgstr, flags, obsolete }) =>
       !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== ''),
   );
+  const texts = items.map(({ msgid, msgctxt, msgstr }): [string, string[]] => [
+    keyOf(msgid, msgctxt ?? ''),
+    msgstr,
+  ]);
+  const ofScripts = items.filter(({ references }) =>
+    references.some((path) => path.startsWith('apps/web/assets/')),
+  );
+  return {
+    catalogue: new Catalogue(name, new Map(texts)),
+    scripts: Object.fromEntries(ofScripts.map(({ msgid, msgstr }) => [msgid, msgstr])),
+  };
 }
 
 /** What the person has chosen, else what the browser asks for, else English. */
