@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { Gitlab } from './gitlab.ts';
 
 const OWN = 7;
@@ -19,16 +20,26 @@ const request = (iid: number, source_project_id: number | null, more: object = {
 let listed: ReturnType<typeof request>[] = [];
 let approvals: object = {};
 const asked: { url: string; token: unknown }[] = [];
-const server = createServer(({ url = '', headers }, response) => {
+/** What was sent with a body. */
+const sent: { method: string; url: string; body: unknown }[] = [];
+const server = createServer((incoming, response) => {
+  void answer(incoming, response);
+});
+
+async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { url = '', method = '', headers } = incoming;
   asked.push({ url, token: headers['private-token'] });
-  const [, iid] = /merge_requests\/(\d+)$/.exec(url) ?? [];
-  const answer = url.endsWith('/approvals')
+  if (method !== 'GET') sent.push({ method, url, body: await json(incoming) });
+  const [, iid] = /merge_requests\/(\d+)(?:\/merge)?$/.exec(url) ?? [];
+  const told = url.endsWith('/approvals')
     ? approvals
     : iid
       ? listed.find((each) => String(each.iid) === iid)
-      : listed;
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-});
+      : method === 'POST'
+        ? listed[0]
+        : listed;
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+}
 let gitlab: Gitlab;
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
@@ -46,6 +57,7 @@ afterAll(() => {
 beforeEach(() => {
   approvals = { approved: false, approved_by: [] };
   asked.length = 0;
+  sent.length = 0;
 });
 
 const find = async () => gitlab.find('HAR-1-a-shop', AbortSignal.timeout(5000));
@@ -70,5 +82,32 @@ describe('the merge request of a branch', () => {
     expect(await find()).toMatchObject({ review_state: 'approved' });
     listed = [request(3, OWN, { detailed_merge_status: 'requested_changes' })];
     expect(await find()).toMatchObject({ review_state: 'changes_requested' });
+  });
+
+  it('is opened as a draft by its title, and merged at the commit that was seen, into one where that is wanted', async () => {
+    listed = [request(3, OWN)];
+    const wanted = {
+      title: 'A shop',
+      body: 'So that we sell.',
+      branch: 'HAR-1-a-shop',
+      base: 'main',
+      draft: true,
+    };
+    expect(await gitlab.open(wanted, AbortSignal.timeout(5000))).toMatchObject({ number: 3, state: 'open' });
+    await gitlab.merge(3, 'a'.repeat(40), 'squash', AbortSignal.timeout(5000));
+    const at = '/api/v4/projects/harbour%2Fshop/merge_requests';
+    expect(sent).toEqual([
+      {
+        method: 'POST',
+        url: at,
+        body: {
+          title: 'Draft: A shop',
+          description: 'So that we sell.',
+          source_branch: 'HAR-1-a-shop',
+          target_branch: 'main',
+        },
+      },
+      { method: 'PUT', url: `${at}/3/merge`, body: { sha: 'a'.repeat(40), squash: true } },
+    ]);
   });
 });
