@@ -175,7 +175,7 @@ withBubblewrap('a folder whose repository can’t be read', () => {
     });
     expect(seen.own_repository).toBe(false);
     expect(await log(seen.head)).toEqual(['T-1: what it left', 'Beginning']);
-    expect(Date.now() - begun).toBeLessThan(10_000);
+    expect(Date.now() - begun).toBeLessThan(40_000);
   });
 });
 
