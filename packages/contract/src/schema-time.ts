@@ -1,6 +1,7 @@
 /**
- * The processor time that the schemas of others may take of a process: what a busy machine makes everybody wait is nobody's. One check is broken off soon, but a thousand of them in a row
- * would leave nobody else any time: whoever's schemas have used up theirs is refused until the minute is over.
+ * The processor time that the schemas of others may take of a process. One check is broken off soon, but a thousand of them in a
+ * row would leave nobody else any time: whoever's schemas have used up theirs is refused until the minute is over. The clock's
+ * would blame them for what a busy machine makes everybody wait.
  */
 import { rateLimited } from '@acp/kernel';
 
