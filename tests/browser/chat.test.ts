@@ -112,6 +112,18 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('gets its name from the first exchange although the stream of the reply never says that it has ended', async () => {
+    model.setScript(() => 'Well.');
+    const page = await openChat();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/messages/*/stream', async () => held.promise);
+    await say(page, 'How is the harbour?');
+    await waitFor(async () => (await page.textContent('h1')) === 'How is the harbour?');
+    held.resolve();
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
   it('follows a reply whose stream a proxy could not reach at first', async () => {
     const seen = Promise.withResolvers<void>();
     // The last piece is held back.

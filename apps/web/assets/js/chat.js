@@ -95,13 +95,15 @@ class Chat {
   #settle() {
     for (const item of this.#thread.querySelectorAll('[data-follow]')) {
       if (this.#replies.has(item)) continue;
-      const reply = new Reply(item, () => void this.refresh().then(() => this.#name()));
+      const reply = new Reply(item, () => void this.refresh().then(() => item.isConnected && this.#name()));
       this.#replies.set(item, reply);
     }
     for (const [item, reply] of this.#replies) {
       if (item.isConnected) continue;
       reply.close();
       this.#replies.delete(item);
+      // The live events may tell of its end before its own stream does, which then never will.
+      void this.#name();
     }
     for (const block of this.#thread.querySelectorAll('.markdown pre')) addCopy(block);
   }
