@@ -134,7 +134,7 @@ const sessionColumns: Column<Session>[] = [
       html`${(user_agent ?? t`unknown`).slice(0, 120)}!${when(current, () => html` <strong>(this one)</strong>`)}`,
   },
   { label: 'From', cell: ({ address }) => html`${address ?? ''}` },
-  { label: 'By', cell: ({ method }) => html`${method ?? ''}` },
+  { label: 'Signed in by', cell: ({ method }) => html`${method ?? ''}` },
   { label: 'Signed in', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
   {
