@@ -4,10 +4,8 @@ import { startFolded } from './folded.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
-import { startNotices } from './notices.js';
 import { t } from './texts.js';
 import { startToasts } from './toasts.js';
-import { startTranscripts } from './transcript.js';
 
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
@@ -93,11 +91,11 @@ if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
 if (shows('.org')) (await import('./org-chart.js')).startOrgChart();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
 if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
+if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
+if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
 startFolded();
-startNotices();
 startToasts();
 startKeys();
-startTranscripts(document);
 startLiveParts();
 const { company, cursor } = document.body.dataset;
 if (company) startLive(company, Number(cursor));

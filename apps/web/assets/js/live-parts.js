@@ -1,6 +1,4 @@
 // Parts of a page that renew themselves when an event is about them: `data-live="issue:1 runs" data-source="/…"`.
-import { tellOfMore } from './notices.js';
-import { startTranscripts } from './transcript.js';
 
 const WAIT_MS = 150;
 const due = new Map();
@@ -26,7 +24,8 @@ export function startLiveParts() {
     restoreState(target);
     nameAgain(target);
     countInTitle();
-    startTranscripts(target);
+    if (target.querySelector('[data-transcript]'))
+      void import('./transcript.js').then(({ startTranscripts }) => startTranscripts(target));
   });
 }
 
@@ -93,7 +92,8 @@ function countInTitle() {
   const waits = Number(document.querySelector('.account .count')?.textContent ?? 0);
   const name = document.title.replace(/^\(\d+\) /, '');
   document.title = waits > 0 ? `(${waits}) ${name}` : name;
-  tellOfMore(waits);
+  if (localStorage.getItem('notices') === 'on')
+    void import('./notices.js').then(({ tellOfMore }) => tellOfMore(waits));
 }
 
 // What the reader has unfolded stays unfolded, and the focus stays where it was.
