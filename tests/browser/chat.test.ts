@@ -55,7 +55,7 @@ inBrowser(`a chat${without}`, () => {
     page.setDefaultTimeout(30_000);
     await page.goto(`/agents/${agent}`);
     await page.click('.actions button:has-text("Chat")');
-    await page.waitForSelector('[data-composer]');
+    await page.waitForSelector('html[data-script=ready] [data-composer]');
     return page;
   }
   const say = async (page: Page, text: string) => {
