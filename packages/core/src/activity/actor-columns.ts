@@ -1,4 +1,5 @@
-import type { Actor } from '@acp/contract';
+import { type Actor, MAX_CAUSE_DEPTH } from '@acp/contract';
+import { conflict } from '@acp/kernel';
 
 /** The id under which the actor appears in activity; null for the system and for anonymous callers. */
 export function actorId(actor: Actor): string | null {
@@ -32,6 +33,11 @@ export function actorColumns(actor: Actor): { agent_id: string | null; user_id: 
 export function causeDepth(actor: Actor): number {
   if (actor.kind === 'agent') return actor.depth + 1;
   return actor.kind === 'board_user' ? (actor.depth ?? 0) : 0;
+}
+
+/** @throws conflict for a chain that has been going on for too long, as agents that give each other the same work make */
+export function assertCauseDepth(depth: number): void {
+  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
 }
 
 /** A board-user key counts as a human (decisions 7.22). */

@@ -4,12 +4,11 @@ import {
   type CouncilSession,
   type CouncilTurnKind,
   DEFAULT_COUNCIL_ROUNDS,
-  MAX_CAUSE_DEPTH,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
-import { actorColumns, recordChanges } from '../activity/index.ts';
+import { actorColumns, assertCauseDepth, causeDepth, recordChanges } from '../activity/index.ts';
 import { type Hold, holdAhead } from '../budgets/index.ts';
 import type { IssueRow } from '../issues/index.ts';
 import { admissionRefusal, findRun } from '../runs/index.ts';
@@ -92,8 +91,9 @@ async function depthOf(tx: Tx, actor: Actor): Promise<number> {
   if (actor.kind !== 'agent') return 0;
   if (actor.run_id !== null && (await findRun(tx, actor.run_id))?.kind === COUNCIL_TURN)
     throw forbidden('a turn of a council convenes no other');
-  if (actor.depth >= MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
-  return actor.depth + 1;
+  const depth = causeDepth(actor);
+  assertCauseDepth(depth);
+  return depth;
 }
 
 async function insertSession(

@@ -1,5 +1,6 @@
-import { type AgentActor, type BoardUserActor, MAX_CAUSE_DEPTH } from '@acp/contract';
-import { conflict, forbidden } from '@acp/kernel';
+import type { AgentActor, BoardUserActor } from '@acp/contract';
+import { forbidden } from '@acp/kernel';
+import { assertCauseDepth } from '../activity/index.ts';
 
 /**
  * In whose name a client acts: it holds a key of the agent, yet it is somebody else, who wakes the agent and answers its
@@ -21,11 +22,11 @@ export const depthMetadata = (depth: number): object => (depth === 0 ? {} : { me
 /**
  * How many agents in a row made what a message asks for. A client that does not say begins a chain: what bounds those that
  * lie are their key, the rate limit and the budgets.
- * @throws conflict for a chain that has been going on for too long, as agents that give each other the same work make
+ * @throws conflict for a chain that has been going on for too long
  */
 export function depthOfMessage(metadata: Readonly<Record<string, unknown>> | null | undefined): number {
   const depth = metadata?.[DEPTH];
   if (typeof depth !== 'number' || !Number.isInteger(depth) || depth < 0) return 0;
-  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  assertCauseDepth(depth);
   return depth;
 }

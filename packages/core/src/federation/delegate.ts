@@ -2,7 +2,6 @@ import {
   type Actor,
   createValidator,
   type Issue,
-  MAX_CAUSE_DEPTH,
   type PeerAgent,
   PeerAgents,
   requirePermission,
@@ -10,7 +9,7 @@ import {
 import { schema, type Tx } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
-import { causeDepth } from '../activity/index.ts';
+import { assertCauseDepth, causeDepth } from '../activity/index.ts';
 import { createIssue, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
 import { ANY_PEER, type PeerRow } from './peers.ts';
 
@@ -73,7 +72,7 @@ export async function delegate(
 ): Promise<Issue> {
   requirePermission(actor, 'federation.call');
   const depth = causeDepth(actor);
-  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  assertCauseDepth(depth);
   const body = task ?? issue.body_markdown ?? issue.title;
   const child = await createIssue(
     tx,

@@ -1,8 +1,9 @@
-import { type AgentActor, MAX_CAUSE_DEPTH } from '@acp/contract';
+import type { AgentActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, invalid } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { sql } from 'drizzle-orm';
+import { assertCauseDepth, causeDepth } from '../activity/index.ts';
 import { type IssueRow, parkIssue } from '../issues/index.ts';
 import { lockTree } from './tree.ts';
 
@@ -36,7 +37,7 @@ export async function awaitSubagents(
   const { spawned, living, news } = rows[0]!;
   if (spawned === 0) throw invalid('you have spawned no sub-agents for this issue');
   if (news === 0) throw conflict('all of them had ended before: their results stand in your prompt');
-  if (actor.depth >= MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id, id: issue_id } = issue;
   const wait = { agent_id: actor.agent_id, recursive, depth: actor.depth };

@@ -2,13 +2,13 @@ import {
   type AgentActor,
   type AgentRole,
   type Issue,
-  MAX_CAUSE_DEPTH,
   MAX_LIVING_SUBAGENTS,
   MAX_SUBAGENT_DEPTH,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict, cutText, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { assertCauseDepth, causeDepth } from '../activity/index.ts';
 import { type AgentRow, createAgent, isWakeable } from '../agents/index.ts';
 import { createIssue, type IssueRow } from '../issues/index.ts';
 import { inheritSkills } from '../skills/index.ts';
@@ -42,7 +42,7 @@ export async function spawnSubagent(
     throw conflict(`sub-agents go ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
   if (living >= MAX_LIVING_SUBAGENTS)
     throw conflict(`${living} of your sub-agents live: wait for them, by /await-subagents`);
-  if (actor.depth >= MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id } = parent;
   // What holds now decides, not what held when the run began.
