@@ -7,8 +7,9 @@ import {
   dropOutlivedTranscripts,
   getSetting,
 } from '@acp/core';
-import { isLockTimeout, partitionTranscripts, transaction } from '@acp/db';
+import { partitionTranscripts, transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
+import { dropAll, inBites, laterIfBusy } from './in-bites.ts';
 
 const RUN_BATCH = 200;
 const ROW_BATCH = 2000;
@@ -25,27 +26,14 @@ export async function keepTranscriptParts(context: TimerContext, signal: AbortSi
   await transaction(database, async (tx) => beginTranscriptPart(tx, days)).catch(laterIfBusy);
 }
 
-/** Transcripts by whole parts; runs and what hangs from them in small bites, so that no statement holds rows for long. */
+/** Transcripts by whole parts; runs and what hangs from them in bites. */
 export async function forgetRuns(context: TimerContext, signal: AbortSignal): Promise<void> {
   const { database } = context;
   const { db } = database;
   const days = await runDays(context);
-  let dropped = true;
-  while (dropped && !signal.aborted)
-    dropped = await transaction(database, async (tx) => dropOutlivedTranscripts(tx, days)).catch(laterIfBusy);
-  let deleted = RUN_BATCH;
-  while (deleted === RUN_BATCH && !signal.aborted) deleted = await deleteRunsBefore(db, days, RUN_BATCH);
-  deleted = RUN_BATCH;
-  while (deleted === RUN_BATCH && !signal.aborted)
-    deleted = await deleteRoutineRunsBefore(db, days, RUN_BATCH);
-  for (const forgetBatch of [deleteWakeupsBefore, deleteRefusalsBefore]) {
-    deleted = ROW_BATCH;
-    while (deleted === ROW_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, ROW_BATCH);
-  }
-}
-
-/** Somebody reads the table for long: the next look will find it free. */
-export function laterIfBusy(err: unknown): false {
-  if (isLockTimeout(err)) return false;
-  throw err;
+  await dropAll(database, signal, async (tx) => dropOutlivedTranscripts(tx, days));
+  for (const forget of [deleteRunsBefore, deleteRoutineRunsBefore])
+    await inBites(signal, RUN_BATCH, async (bite) => forget(db, days, bite));
+  for (const forget of [deleteWakeupsBefore, deleteRefusalsBefore])
+    await inBites(signal, ROW_BATCH, async (bite) => forget(db, days, bite));
 }

@@ -17,6 +17,7 @@ import { partitionEvents, transaction } from '@acp/db';
 import type { TimerContext, TimerRow } from './context.ts';
 import { forgetEvents } from './forget-events.ts';
 import { forgetRuns, keepTranscriptParts } from './forget-runs.ts';
+import { inBites } from './in-bites.ts';
 
 const EVENT_BATCH = 2000;
 
@@ -37,9 +38,7 @@ async function deleteOldSecurityEvents(
   signal: AbortSignal,
 ): Promise<void> {
   const days = (await getSetting(db, 'security_event_retention_days')) ?? SECURITY_EVENTS_KEPT_DAYS;
-  let deleted = EVENT_BATCH;
-  while (deleted === EVENT_BATCH && !signal.aborted)
-    deleted = await deleteSecurityEventsBefore(db, days, EVENT_BATCH);
+  await inBites(signal, EVENT_BATCH, async (bite) => deleteSecurityEventsBefore(db, days, bite));
   await deleteOldKeyAddresses(db, days);
 }
 
@@ -54,13 +53,8 @@ async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal):
     deleteMcpCallsBefore,
     deletePeerCallsBefore,
   ];
-  for (const forgetBatch of forgetters) {
-    let deleted = EVENT_BATCH;
-    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, days, EVENT_BATCH);
-  }
+  for (const forget of forgetters) await inBites(signal, EVENT_BATCH, async (bite) => forget(db, days, bite));
   await transaction(database, async (tx) => switchOffOverfull(tx));
-  for (const forgetBatch of [forgetPluginEvents, forgetJobRuns]) {
-    let deleted = EVENT_BATCH;
-    while (deleted === EVENT_BATCH && !signal.aborted) deleted = await forgetBatch(db, EVENT_BATCH);
-  }
+  for (const forget of [forgetPluginEvents, forgetJobRuns])
+    await inBites(signal, EVENT_BATCH, async (bite) => forget(db, bite));
 }
