@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PO from 'pofile';
 import { keyOf } from '../../apps/web/src/ui/kit/catalogue.ts';
+import { isTranslated } from '../../apps/web/src/ui/kit/languages.ts';
 import { type Found, root } from './find-messages.ts';
 
 export const folder = join(root, 'apps/web/languages');
@@ -28,11 +29,7 @@ export interface Differences {
 
 export function compare(po: PO, found: ReadonlyMap<string, Found>): Differences {
   const items = new Map(po.items.map((item) => [keyOfItem(item), item]));
-  const isSaid = (item: Item | undefined): boolean =>
-    item !== undefined &&
-    !item.flags.fuzzy &&
-    item.msgstr.length > 0 &&
-    item.msgstr.every((form) => form !== '');
+  const isSaid = (item: Item | undefined): item is Item => item !== undefined && isTranslated(item);
   const forms = formsOf(po);
   return {
     missing: [...found].filter(([key]) => !isSaid(items.get(key))).map(([key]) => readable(key)),

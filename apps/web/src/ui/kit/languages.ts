@@ -51,12 +51,13 @@ export function offer(catalogue: Catalogue): void {
   if (!languages.includes(catalogue.language)) languages.push(catalogue.language);
 }
 
-/** What is not translated yet, or not surely any more, is left out. */
+/** Neither waiting for a translation, nor for somebody to look at it again. */
+export const isTranslated = ({ msgstr, flags, obsolete }: PO['items'][number]): boolean =>
+  !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== '');
+
+/** What is not translated is left out. */
 export function parseLanguage(name: string, file: string): Language {
-  const items = PO.parse(file).items.filter(
-    ({ msgstr, flags, obsolete }) =>
-      !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== ''),
-  );
+  const items = PO.parse(file).items.filter(isTranslated);
   const texts = items.map(({ msgid, msgctxt, msgstr }): [string, string[]] => [
     keyOf(msgid, msgctxt ?? ''),
     msgstr,
