@@ -1,4 +1,5 @@
 import { agentFigures, listAgents, summarizeCosts } from '@acp/core';
+import { monthOf } from '../costs/month.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -15,8 +16,7 @@ const listPath = (company_id: string): string => `/companies/${company_id}/agent
 async function agentLines({ tx, user, company_id }: UiContext): Promise<AgentLine[]> {
   const { agents } = await listAgents(tx, user, { company_id });
   const figures = new Map((await agentFigures(tx, company_id)).map((each) => [each.agent_id, each]));
-  const now = new Date();
-  const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
+  const { from } = monthOf(undefined, new Date());
   const { groups } = await summarizeCosts(tx, company_id, { from, group_by: 'agent' });
   const spent = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
   return workingAgents(agents).map((agent) => ({
