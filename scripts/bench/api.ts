@@ -5,7 +5,7 @@ import { CONNECTIONS, load as fire } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { startService, temporaryFolder } from './service.ts';
+import { startWeb } from './service.ts';
 import { median } from './statistics.ts';
 
 interface Act {
@@ -47,11 +47,7 @@ export async function benchApi(report: Report, options: BenchOptions): Promise<v
   report.section('(a) API against a bare Express handler with the same SQL');
   const database = await cloneDatabase('bench_api');
   const scene = await createScene(database, { agents: 10, issues: 200 });
-  const service = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const service = await startWeb(database);
   const bare = await forkModule('bare-express.ts', [database.url]);
   const remembering = await forkModule('bare-express.ts', [database.url, '--remember-keys']);
   try {

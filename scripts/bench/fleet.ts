@@ -9,7 +9,7 @@ import { forkModule } from './forked.ts';
 import { load, type LoadRequest } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene, type Scene } from './scene.ts';
-import { startService, temporaryFolder } from './service.ts';
+import { startWeb } from './service.ts';
 import { median, percentile } from './statistics.ts';
 
 const WORKERS = 10_000;
@@ -31,11 +31,7 @@ export async function benchFleet(report: Report, options: BenchOptions): Promise
   void database.notifier;
   const scene = await createScene(database, { agents: 10, issues: 1 });
   const keys = await createWorkers(database, WORKERS);
-  const service = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const service = await startWeb(database);
   const fleet = { database, scene, url: service.url, keys };
   try {
     await idleRequests(report, fleet, options);

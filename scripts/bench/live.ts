@@ -9,7 +9,7 @@ import { forkModule } from './forked.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { startService, temporaryFolder } from './service.ts';
+import { startWeb } from './service.ts';
 import { machineNow, percentile } from './statistics.ts';
 
 const PAUSE_MS = 100;
@@ -25,11 +25,7 @@ export async function benchLive(report: Report, options: BenchOptions): Promise<
   const keys: string[] = [];
   for (const id of scene.agent_ids)
     keys.push((await createKeyOf(database.database.db, { id, company_id: scene.company_id })).raw_key);
-  const web = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const web = await startWeb(database);
   try {
     const events = options.smoke ? 20 : 200;
     const one = await measure(database, scene, keys, web.url, 1, events);

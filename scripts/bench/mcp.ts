@@ -2,7 +2,7 @@
 import { cloneDatabase } from '@acp/testkit';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
-import { processorMs, startService, temporaryFolder } from './service.ts';
+import { processorMs, startWeb } from './service.ts';
 import { median } from './statistics.ts';
 
 const AIM_MS = 5;
@@ -11,12 +11,7 @@ export async function benchMcp(report: Report, options: BenchOptions): Promise<v
   report.section('(g) Tools of the Model Context Protocol against the endpoints behind them');
   const database = await cloneDatabase('bench_mcp');
   const { company_id, issue_ids, agent_key } = await createScene(database, { agents: 10, issues: 200 });
-  const service = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-    RATE_LIMIT_RPM: '0',
-  });
+  const service = await startWeb(database);
   const headers = { authorization: `Bearer ${agent_key}`, 'content-type': 'application/json' };
   const get = async (path: string) => timed(async () => fetch(service.url + path, { headers }));
   const rpc = async (method: string, params: object) => {

@@ -10,7 +10,7 @@ import type { BenchOptions, Report } from './report.ts';
 import { finishedRuns, tiers, trigger } from './runs.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { descendants, processorMs, startService, temporaryFolder } from './service.ts';
+import { descendants, processorMs, startService, startWeb } from './service.ts';
 import { median } from './statistics.ts';
 
 /** Clients at once. */
@@ -86,11 +86,7 @@ export async function benchProcessor(report: Report, options: BenchOptions): Pro
 async function benchActs(report: Report, { smoke }: BenchOptions): Promise<void> {
   const database = await cloneDatabase('bench_processor');
   const scene = await createScene(database, { agents: 1, issues: 400 });
-  const service = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const service = await startWeb(database);
   const bare = await forkModule('bare-express.ts', [database.url]);
   try {
     const clock = await processorClock(database);
@@ -146,11 +142,7 @@ async function benchSpread(report: Report, { smoke }: BenchOptions): Promise<voi
   const database = await cloneDatabase('bench_spread');
   const scenes: Scene[] = [];
   for (let n = 0; n < COMPANIES; n += 1) scenes.push(await createScene(database, { agents: 1, issues: 1 }));
-  const service = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: database.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const service = await startWeb(database);
   try {
     const [rounds, seconds] = smoke ? [1, 1] : [7, 3];
     const requests = scenes.map(({ company_id, board_key }) => ({

@@ -7,7 +7,7 @@ import { actors, cloneDatabase, createIssue } from '@acp/testkit';
 import { forkModule } from './forked.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene, type Scene } from './scene.ts';
-import { processorMs, residentBytes, startService, temporaryFolder } from './service.ts';
+import { processorMs, residentBytes, startWeb } from './service.ts';
 import { machineNow, percentile } from './statistics.ts';
 
 /** As many streams as one of them may have. */
@@ -24,11 +24,7 @@ export async function benchReaders(report: Report, { smoke }: BenchOptions): Pro
   await kit.listener.ready();
   const scenes: Scene[] = [];
   for (let n = 0; n < companies; n += 1) scenes.push(await createScene(kit, { agents: 1, issues: 0 }));
-  const web = await startService({
-    SERVICE_ROLE: 'web',
-    DATABASE_URL: kit.url,
-    SERVICE_HOME: temporaryFolder(),
-  });
+  const web = await startWeb(kit);
   const readers = await forkModule('live-clients.ts');
   try {
     const before = await residentBytes(web.pid);

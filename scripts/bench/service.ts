@@ -43,6 +43,10 @@ export function environment(settings: Record<string, string>): Record<string, st
   return { PATH, HOME, PORT: '0', LOG_FORMAT: 'json', RATE_LIMIT_RPM: '0', ...settings };
 }
 
+/** The web tier alone, on that database. */
+export const startWeb = async ({ url }: { url: string }): Promise<Service> =>
+  startService({ SERVICE_ROLE: 'web', DATABASE_URL: url, SERVICE_HOME: temporaryFolder() });
+
 /** Starts the launcher and waits for its line `ready`. */
 export async function startService(settings: Record<string, string>): Promise<Service> {
   const startedAt = performance.now();
