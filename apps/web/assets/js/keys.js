@@ -11,6 +11,11 @@ export function startKeys() {
   let g = 0;
   document.addEventListener('keydown', (event) => {
     const { key, ctrlKey, metaKey, altKey, target } = event;
+    if (typedAhead !== null && key.length === 1 && !ctrlKey && !metaKey) {
+      event.preventDefault();
+      typedAhead += key;
+      return undefined;
+    }
     if ((ctrlKey || metaKey) && key.toLowerCase() === 'k') {
       event.preventDefault();
       return void open();
@@ -93,6 +98,16 @@ export function lettersAct() {
   }
 }
 
+/** What is typed while the palette is on its way: its words, and no keys of the page. */
+let typedAhead = null;
+
 async function open() {
-  (await import('./palette.js')).openPalette();
+  if (typedAhead !== null) return;
+  typedAhead = '';
+  try {
+    const { openPalette } = await import('./palette.js');
+    openPalette(typedAhead);
+  } finally {
+    typedAhead = null;
+  }
 }

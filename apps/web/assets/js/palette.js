@@ -5,12 +5,14 @@ import { t } from './texts.js';
 const WAIT_MS = 120;
 let dialog = null;
 
-export function openPalette() {
+/** @param typed what was typed since the palette was asked for */
+export function openPalette(typed) {
   dialog ??= build();
   if (dialog.open) return;
   dialog.showModal();
   const input = dialog.querySelector('input');
-  input.select();
+  if (typed === '') input.select();
+  else input.value = typed;
   input.dispatchEvent(new Event('input'));
 }
 
@@ -48,8 +50,9 @@ function build() {
     const response = await fetch(`/companies/${company}/find?${new URLSearchParams({ q })}`, {
       headers: { 'HX-Request': 'true' },
       signal: asked.signal,
-    }).catch(() => null);
-    if (!response?.ok) return undefined;
+    }).catch((error) => (error.name === 'AbortError' ? 'overtaken' : null));
+    if (response === 'overtaken') return undefined;
+    if (!response?.ok) return found.replaceChildren(t`The search failed. Type on to try it again.`);
     found.innerHTML = await response.text();
     combobox.resetSelection();
     return undefined;
