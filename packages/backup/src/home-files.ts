@@ -2,6 +2,7 @@
  * Homes of agents, whose programs may be at work in them: what lies there changes while it is read. No link is followed
  * on the way, and a file is copied with the size that it had when it was opened.
  */
+import type { Dirent } from 'node:fs';
 import { opendir, readlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -19,13 +20,6 @@ export interface LeftOut {
   reason: string;
 }
 
-interface Names {
-  files: string[];
-  links: { name: string; target: string }[];
-  folders: string[];
-  full: boolean;
-}
-
 /** Adds all that lies below the folder as `<name>/<path>`, with paths that a restore can make again. */
 export async function archiveFolder(
   archive: ArchiveWriter,
@@ -34,46 +28,58 @@ export async function archiveFolder(
   signal: AbortSignal,
 ): Promise<void> {
   const visit = async (below: string, depth: number): Promise<void> => {
-    signal.throwIfAborted();
-    const names = await namesIn(root, below).catch(() => null);
-    if (names === null)
-      return note.left_out({ path: posix.join(name, below), reason: 'not a folder any more' });
-    if (names.full) note.left_out({ path: posix.join(name, below), reason: `more than ${MAX_NAMES} names` });
-    for (const { name: link, target } of names.links)
-      await archive.link(posix.join(name, below, link), target);
-    for (const file of names.files) {
-      const path = posix.join(below, file);
-      const reason = await archiveFile(archive, { root, name, path }, note.file);
-      if (reason !== null) note.left_out({ path: posix.join(name, path), reason });
-    }
-    for (const folder of names.folders) {
-      const path = posix.join(below, folder);
-      if (depth < MAX_DEPTH) await visit(path, depth + 1);
-      else note.left_out({ path: posix.join(name, path), reason: `more than ${MAX_DEPTH} folders deep` });
+    const add = async (entry: Dirent, folder: string): Promise<void> => {
+      const place = posix.join(below, entry.name);
+      let reason: string | null = null;
+      if (entry.isFile()) reason = await archiveFile(archive, { root, name, path: place }, note.file);
+      else if (entry.isSymbolicLink()) {
+        const target = await readlink(posix.join(folder, entry.name)).catch(() => null);
+        if (target !== null) await archive.link(posix.join(name, place), target);
+      } else if (entry.isDirectory() && depth < MAX_DEPTH) await visit(place, depth + 1);
+      else if (entry.isDirectory()) reason = `more than ${MAX_DEPTH} folders deep`;
+      if (reason !== null) note.left_out({ path: posix.join(name, place), reason });
+    };
+    try {
+      await eachIn(root, below, signal, add);
+    } catch (error) {
+      if (!(error instanceof Unlisted)) throw error;
+      note.left_out({ path: posix.join(name, below), reason: error.message });
     }
   };
   await visit('.', 1);
 }
 
-async function namesIn(root: string, below: string): Promise<Names> {
-  const names: Names = { files: [], links: [], folders: [], full: false };
+/** Why what lies in a folder, or the rest of it, is left out. */
+class Unlisted extends Error {}
+
+/**
+ * No list of names is made: in a folder, and in each that it lies in, an agent may lay as many as it likes.
+ * @throws Unlisted
+ */
+async function eachIn(
+  root: string,
+  below: string,
+  signal: AbortSignal,
+  add: (entry: Dirent, folder: string) => Promise<void>,
+): Promise<void> {
+  const gone = (): never => {
+    throw new Unlisted('not a folder any more');
+  };
   await withFolder(root, below, async (folder) => {
-    let looks = 0;
-    for await (const entry of await opendir(folder)) {
-      looks += 1;
-      if (looks > MAX_NAMES) {
-        names.full = true;
-        return;
+    const entries = await opendir(folder).catch(gone);
+    try {
+      for (let looks = 1; ; looks += 1) {
+        signal.throwIfAborted();
+        // An agent may remove it meanwhile.
+        const entry = await entries.read().catch(gone);
+        if (entry === null) return;
+        if (looks > MAX_NAMES) throw new Unlisted(`more than ${MAX_NAMES} names`);
+        await add(entry, folder);
       }
-      if (entry.isFile()) names.files.push(entry.name);
-      else if (entry.isDirectory()) names.folders.push(entry.name);
-      else if (entry.isSymbolicLink()) {
-        const target = await readlink(posix.join(folder, entry.name)).catch(() => null);
-        if (target !== null) names.links.push({ name: entry.name, target });
-      }
+    } finally {
+      await entries.close();
     }
-  });
-  return names;
+  }).catch((error: unknown) => (error instanceof UnsafePlace ? gone() : Promise.reject(error)));
 }
 
 /** @returns why the file is not in the archive; null when it is */

@@ -3,7 +3,7 @@
  * file, brings it to the disk, and renames it: after a crash an object is there whole or not at all.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -75,13 +75,12 @@ export class LocalStorage implements Storage {
 
   async *list(folder: string): AsyncIterable<ListedObject> {
     checkFolder(folder);
-    const entries = await readdir(join(this.#objects, folder), { withFileTypes: true }).catch(
-      (error: unknown) => {
-        if (isAbsence(error)) return [];
-        throw storeError(error);
-      },
-    );
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const entries = await opendir(join(this.#objects, folder)).catch((error: unknown) => {
+      if (isAbsence(error)) return [];
+      throw storeError(error);
+    });
+    // One after the other: a folder may hold a million.
+    for await (const entry of entries) {
       const key = `${folder}${entry.name}`;
       if (entry.isDirectory()) yield* this.list(`${key}/`);
       else if (entry.isFile()) yield* describe(join(this.#objects, key), key);

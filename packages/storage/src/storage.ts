@@ -43,7 +43,7 @@ export interface Storage {
   exists(key: string): Promise<boolean>;
   /** What is not there is deleted already. */
   delete(key: string): Promise<void>;
-  /** Everything below a folder, which is written with its last `/`. */
+  /** Everything below a folder, which is written with its last `/`, in no order and one after the other. */
   list(folder: string): AsyncIterable<ListedObject>;
   /** Removes what puts that were begun before then and never ended have left, outside of any key. */
   removeLeftovers(begunBefore: Date): Promise<void>;
