@@ -1,6 +1,6 @@
 /** Commands of the operator CLI, against the same SERVICE_HOME or DATABASE_URL as the service. */
 import { parseArgs } from 'node:util';
-import { createNotifier, migrationStatus, openDatabase } from '@acp/db';
+import { assertNotRestoring, createNotifier, migrationStatus, openDatabase } from '@acp/db';
 import { openInstanceDatabase } from '@acp/embedded-postgres';
 import { ConfigError, createLogger, loadConfig, ServiceError } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
@@ -73,6 +73,7 @@ async function execute(command: Command, options: CommandContext['options']): Pr
           'the schema is not up to date: run `npm run ctl -- db migrate`, or start the service',
         );
       if (unknown > 0) throw new UsageError('the schema is newer than this release');
+      await assertNotRestoring(database.db);
     }
     return await withSignals(database, instance.direct_url, logger, command, () =>
       command.run({ config, logger, database, direct_url: instance.direct_url, options }),

@@ -217,6 +217,38 @@ describe('a backup', () => {
     });
   });
 
+  it('whose restore was broken off is begun anew by itself alone, one at a time', async () => {
+    const [one, other] = [await backUp('first'), await backUp('second')];
+    const target = await emptyDatabase(`begun_${newId().slice(0, 8)}`);
+    const homes = place('begun');
+    const options = {
+      database_url: target.url,
+      storage: new LocalStorage(place('begun-storage')),
+      homes,
+      vault: new Vault(key),
+    };
+    const from = async ({ bytes_of }: { bytes_of: Buffer }, looks = async () => {}) => {
+      let opened = 0;
+      const begin = async () => {
+        opened += 1;
+        // The second time it is read to be put back.
+        if (opened === 2) await looks();
+        return Readable.from(chunks(bytes_of));
+      };
+      return restoreBackup(begin, options);
+    };
+    const cut = async () => {
+      await expect(from(one)).rejects.toThrow('is being restored into this database already');
+      throw new Error('cut');
+    };
+    await expect(from(one, cut)).rejects.toThrow('cut');
+    await expect(from(other)).rejects.toThrow(`another backup (${one.id}) was broken off here`);
+    await from(one);
+    expect(await digest(target.database)).toEqual(await digest(kit.database));
+    expect(await filesBelow(homes)).toEqual(await filesBelow(place('home', 'companies')));
+    await expect(from(one)).rejects.toThrow('the database is not empty');
+  });
+
   it('that is broken off leaves no file, and says so', async () => {
     for (const after_ms of [0, 20, 60, 120]) {
       const stop = AbortSignal.timeout(after_ms);

@@ -5,16 +5,17 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
 import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
-import { conflict, ensureFolders, invalid, type Vault, writeInside } from '@acp/kernel';
+import { ensureFolders, invalid, type Vault, writeInside } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import { type ArchivedFile, readArchive } from './read-archive.ts';
+import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
-import { connect, listTables } from './tables.ts';
+import { connect } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
 export interface RestoreTarget {
-  /** The direct address of a database without tables. */
+  /** The direct address of a database without tables, or of one in which a restore of the same backup was broken off. */
   database_url: string;
   storage: Storage;
   homes: string;
@@ -24,6 +25,7 @@ export interface RestoreTarget {
 /**
  * Reads the file twice: first to see that it is whole and fits this release and its keys, then to put it back.
  * @param open begins the file anew
+ * Broken off at any point it is begun anew: files are put in the place of what has come of them, and rows come all at once.
  * @throws invalid for a backup that can't be read or is of a newer release, conflict where the database is not empty
  */
 export async function restoreBackup(
@@ -34,17 +36,17 @@ export async function restoreBackup(
   assertFits(header, target.vault);
   const client = await connect(target.database_url, 'restore');
   try {
-    if ((await listTables(client)).length > 0)
-      throw conflict('the database is not empty: restore into a new one');
+    await beginRestore(client, header.id);
     await migrateTo(header, target.database_url);
     await client.query('begin');
     const tables = new TableLoader(client, trailer);
     await tables.prepare();
     await readArchive(await open(), target.vault, {
       rows: async (table, piece) => tables.add(table, piece),
-      file: async (file, body) => putFile(target, file, body),
+      file: async (file, body) => putFile(target, header.id, file, body),
     });
     await tables.finish();
+    await endRestore(client);
     await client.query('commit');
   } finally {
     await client.end().catch(() => undefined);
@@ -79,7 +81,7 @@ async function migrateTo({ migrations }: BackupHeader, url: string): Promise<voi
     await writeFile(path.join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
     for (const name of await readdir(migrationsFolder))
       if (name.endsWith('.sql')) await cp(path.join(migrationsFolder, name), path.join(folder, name));
-    await migrate({ url, folder });
+    await migrate({ url, folder, restoring: true });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -87,6 +89,7 @@ async function migrateTo({ migrations }: BackupHeader, url: string): Promise<voi
 
 async function putFile(
   { storage, homes }: RestoreTarget,
+  backup_id: string,
   { path: name, size, mode, target }: ArchivedFile,
   body: AsyncIterable<Buffer>,
 ): Promise<void> {
@@ -99,9 +102,11 @@ async function putFile(
   if (rest.some((segment) => segment === '' || segment === '.' || segment === '..'))
     throw invalid('the backup has a path that leads elsewhere');
   await mkdir(homes, { recursive: true, mode: 0o700 });
-  if (target === null) await writeInside(homes, below, body, mode);
+  if (target === null) await writeInside(homes, below, body, mode, `.${backup_id}`);
   else {
     await ensureFolders(homes, path.posix.dirname(below));
-    await symlink(target, path.join(homes, below));
+    const link = path.join(homes, below);
+    await rm(link, { force: true });
+    await symlink(target, link);
   }
 }

@@ -13,7 +13,14 @@ export { createNotifier } from './notifier.ts';
 export type { Notifier, NotifierOptions } from './notifier.ts';
 export { createListener } from './listener.ts';
 export type { Listener, ListenerOptions } from './listener.ts';
-export { migrate, migrationHashes, migrationsFolder, migrationStatus } from './migrate.ts';
+export {
+  assertNotRestoring,
+  migrate,
+  migrationHashes,
+  migrationsFolder,
+  migrationStatus,
+  RESTORE_NOTE,
+} from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { partitionEvents, partitionStep } from './partition-events.ts';
 export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';

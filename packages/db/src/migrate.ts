@@ -21,6 +21,8 @@ export interface MigrateOptions {
   logger?: Logger | undefined;
   after?: readonly MigrationHook[];
   folder?: string;
+  /** Into a database that a restore has begun with, which nobody else may use. */
+  restoring?: boolean;
 }
 
 export interface MigrationStatus {
@@ -35,7 +37,8 @@ const LOCK = 'service-migrations';
 
 /**
  * Brings the schema to this release's state; processes that start together do it one after the other (decisions 8.8).
- * Throws when the schema is newer than this release, or when an applied migration has another text now.
+ * Throws when the schema is newer than this release, when an applied migration has another text now, or when the database
+ * belongs to a restore that has not ended.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const folder = options.folder ?? migrationsFolder;
@@ -47,6 +50,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   try {
     const db = drizzle(client);
     await withAdvisoryLock(client, LOCK, async () => {
+      if (options.restoring !== true) await assertNotRestoring(db);
       const { pending, unknown } = await migrationStatus(db, folder);
       if (unknown > 0) {
         throw new Error(
@@ -66,6 +70,21 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/**
+ * Where a restore notes which backup it puts back, from its first change of an empty database to the end of its rows: a schema of its own,
+ * for the tables in `public` are the backup's.
+ */
+export const RESTORE_NOTE = 'restoring.backup';
+
+/** @throws Error while a restore is under way, or when it was broken off: what is written there meanwhile would be lost */
+export async function assertNotRestoring(tx: Tx): Promise<void> {
+  const { rows } = await tx.execute(sql`select where to_regclass(${RESTORE_NOTE}) is not null`);
+  if (rows.length > 0)
+    throw new Error(
+      'a backup is being restored into this database, or its restore was broken off: run `ctl db restore` again',
+    );
 }
 
 /** For readiness and the operator: one statement, reads only. */

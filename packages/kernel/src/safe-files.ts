@@ -32,17 +32,24 @@ const MOST_MOVES = 2000;
 /** The place leads out of the folder. */
 export class UnsafePlace extends Error {}
 
-/** Replaces what is there, atomically. @param path relative, of ordinary names. @throws UnsafePlace */
+/**
+ * Replaces what is there, atomically.
+ * @param path relative, of ordinary names
+ * @param half what the file is called until it is whole; where one of that name lies, a process died over it
+ * @throws UnsafePlace
+ */
 export async function writeInside(
   root: string,
   path: string,
   bytes: AsyncIterable<Uint8Array>,
   mode = 0o600,
+  half = `.${newId()}`,
 ): Promise<void> {
   await ensureFolders(root, posix.dirname(path));
   await withFolder(root, posix.dirname(path), async (folder) => {
     const name = posix.basename(path);
-    const temporary = join(folder, `.${newId()}`);
+    const temporary = join(folder, half);
+    await rm(temporary, { force: true });
     const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     try {
       for await (const chunk of bytes) await file.write(chunk);

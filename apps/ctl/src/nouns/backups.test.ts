@@ -50,11 +50,11 @@ interface Ended {
   text: string;
 }
 
-function ctl(words: readonly string[], home: string) {
+function ctl(words: readonly string[], home: string, url = kit.url) {
   const child = spawn(process.execPath, [main, ...words], {
     env: {
       PATH: process.env.PATH,
-      DATABASE_URL: kit.url,
+      DATABASE_URL: url,
       SERVICE_HOME: place(home),
       SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
       LOG_LEVEL: 'error',
@@ -79,6 +79,8 @@ function ctl(words: readonly string[], home: string) {
 }
 
 const filesIn = async (...names: string[]) => readdir(place(...names)).catch(() => []);
+const homesIn = async (home: string) =>
+  (await readdir(place(home, 'companies'), { recursive: true })).toSorted();
 const made = async () => filesIn('home/backups/objects');
 /** Bytes of the file that is being written. */
 const written = async () => {
@@ -141,29 +143,22 @@ describe('a backup from the command line', () => {
 
     const file = place('home/backups/objects', last!.file!);
     const target = await emptyDatabase('ctl_restored');
-    const restore = (into: string, home: string) =>
-      ctl(['db', 'restore', '--file', file, '--into', into], home);
-    const half = await emptyDatabase('ctl_half');
-    const count = async () => {
-      const { rows } = await half.database.pool.query<{ n: number }>(
-        `select count(*)::int as n from pg_class where relnamespace = 'public'::regnamespace`,
+    const restore = () => ctl(['db', 'restore', '--file', file, '--into', target.url], 'other');
+    const holds = async (text: string) =>
+      (await target.database.pool.query<{ holds: boolean }>(`select ${text} as holds`)).rows[0]!.holds;
+    const atWork = () =>
+      holds(
+        `exists (select from pg_stat_activity where application_name = 'restore' and datname = current_database())`,
       );
-      return rows[0]!.n;
-    };
-    await restore(half.url, 'half').killOnce(async () => (await count()) > 0);
-    // All of the rows come in one transaction: there are none of them, and it is not taken for an empty one.
-    await waitFor(async () => {
-      const { rows } = await half.database.pool.query(
-        `select from pg_stat_activity where application_name = 'restore' and datname = current_database()`,
-      );
-      return rows.length === 0;
-    });
-    const there = await half.database.pool.query<{ it: string | null }>(
-      `select to_regclass('companies') as it`,
-    );
-    const table = there.rows[0]!.it === null ? '(select where false) none' : 'companies';
-    expect((await half.database.pool.query(`select from ${table}`)).rows).toEqual([]);
-    expect(await restore(target.url, 'other').ended).toMatchObject({
+    await restore().killOnce(() => holds(`to_regclass('restoring.backup') is not null`));
+    await waitFor(async () => !(await atWork()));
+    const start = await ctl(['db', 'migrate'], 'other', target.url).ended;
+    expect(start).toMatchObject({ status: 1, text: expect.stringContaining('its restore was broken off') });
+    // The second time while files come, of which the rows wait.
+    await restore().killOnce(async () => (await filesIn('other/storage/tmp')).length > 0);
+    await waitFor(async () => !(await atWork()));
+    expect(await holds('exists (select from companies)')).toBe(false);
+    expect(await restore().ended).toMatchObject({
       status: 0,
       text: expect.stringContaining('restored the backup of'),
     });
@@ -172,11 +167,8 @@ describe('a backup from the command line', () => {
     expect(new Set(restored).size).toBe(restored.length);
     expect(restored).toEqual(expect.arrayContaining(events));
     expect(bytes.equals(await readFile(place('other/storage/objects/attachments/chart')))).toBe(true);
-    const homes = await readdir(place('other/companies'), { recursive: true });
-    expect(homes.toSorted()).toEqual(
-      (await readdir(place('home/companies'), { recursive: true })).toSorted(),
-    );
-    const again = await restore(target.url, 'other').ended;
+    expect(await homesIn('other')).toEqual(await homesIn('home'));
+    const again = await restore().ended;
     expect(again).toMatchObject({ status: 1, text: expect.stringContaining('the database is not empty') });
   }, 60_000);
 });
