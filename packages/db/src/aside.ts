@@ -1,11 +1,6 @@
 import type { Database } from './pool.ts';
+import { stateOf } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
-
-const databases = new WeakMap<object, Database>();
-
-export function rememberDatabase(tx: Tx, database: Database): void {
-  databases.set(tx._.session, database);
-}
 
 /**
  * A connection beside that of `tx`, for a short statement that is committed by itself: what waits for others, or makes
@@ -13,5 +8,5 @@ export function rememberDatabase(tx: Tx, database: Database): void {
  * Undefined outside of a transaction.
  */
 export function asideOf(tx: Tx): Database | undefined {
-  return databases.get(tx._.session)?.aside();
+  return stateOf(tx)?.database.aside();
 }

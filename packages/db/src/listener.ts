@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import type { Logger } from '@acp/kernel';
 import { openLink } from './link.ts';
-import { signalChannels, WILDCARD } from './signals.ts';
-import type { SignalChannel } from './signals.ts';
+import { signalChannels, WILDCARD } from './signal-channels.ts';
+import type { SignalChannel } from './signal-channels.ts';
 
 export interface ListenerOptions {
   /** The direct address (LISTEN does not pass a transaction-mode pooler). */

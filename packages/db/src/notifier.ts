@@ -3,7 +3,7 @@ import type { Logger } from '@acp/kernel';
 import { openLink } from './link.ts';
 import type { Link } from './link.ts';
 import { payloadsOf, PendingSignals } from './pending-signals.ts';
-import type { SignalChannel } from './signals.ts';
+import type { SignalChannel } from './signal-channels.ts';
 
 export interface NotifierOptions {
   /** The direct address. */

@@ -1,5 +1,5 @@
-import { WILDCARD } from './signals.ts';
-import type { SignalChannel } from './signals.ts';
+import { WILDCARD } from './signal-channels.ts';
+import type { SignalChannel } from './signal-channels.ts';
 
 // NOTIFY takes payloads below 8000 bytes.
 const MAX_PAYLOAD_BYTES = 7900;

@@ -2,12 +2,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type NodePgClient, NodePgSession, NodePgTransaction } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { isTracing, traced } from '@acp/kernel';
-import { rememberDatabase } from './aside.ts';
 import { asServiceError, isConnectionError } from './errors.ts';
-import { gatherLast, lastStatements, snapshotLast, stopGathering } from './last-statements.ts';
+import { lastStatements } from './last-statements.ts';
 import type { Database } from './pool.ts';
-import { collectSignals, restoreSignals, snapshotSignals, stopCollecting } from './signals.ts';
 import { TransactionClient } from './transaction-client.ts';
+import { closeState, openState, snapshotState } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
@@ -42,34 +41,29 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
   const client = new TransactionClient(database, durable);
   const session = new NodePgSession(client as unknown as NodePgClient, dialect, undefined);
   const tx: Tx = new NodePgTransaction(dialect, session, undefined);
-  const signals = collectSignals(tx);
-  gatherLast(tx);
-  rememberDatabase(tx, database);
+  const state = openState(tx, database);
   let result: T;
   try {
     result = await fn(tx);
-    await client.commit(await lastStatements(tx));
+    await client.commit(await lastStatements(state));
     client.release();
   } catch (err) {
     await client.rollBack(err);
     throw asServiceError(err) ?? err;
   } finally {
-    stopCollecting(tx);
-    stopGathering(tx);
+    closeState(tx);
   }
-  for (const [channel, items] of signals) database.notifier?.push(channel, [...items]);
+  for (const [channel, items] of state.signals) database.notifier?.push(channel, [...items]);
   return result;
 }
 
 /** Part of a transaction that may fail alone: its statements and signals are undone and the error is rethrown. */
 export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promise<T> {
-  const before = snapshotSignals(tx);
-  const forgetLast = snapshotLast(tx);
+  const putBack = snapshotState(tx);
   try {
     return await tx.transaction(async (inner) => fn(inner));
   } catch (err) {
-    restoreSignals(tx, before);
-    forgetLast();
+    putBack();
     throw err;
   }
 }
