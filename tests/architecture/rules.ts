@@ -168,5 +168,5 @@ export const gatherers = [
 export const environmentReaders = [
   'packages/kernel/src/config.ts',
   'packages/plugin-sdk/src/serve.ts',
-  'packages/adapters/src/sandbox/inside.ts',
+  'packages/adapters/src/sandbox/inside.cjs',
 ];

@@ -21,7 +21,7 @@ const IMPORT =
 export function readSources(): Source[] {
   const listed = execFileSync(
     'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.mjs', '*.css'],
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.mjs', '*.cjs', '*.css'],
     {
       cwd: root,
       encoding: 'utf8',

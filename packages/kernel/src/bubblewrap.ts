@@ -8,6 +8,7 @@ import { pickEnvironment } from './config.ts';
 
 const run = promisify(execFile);
 const TRIAL_MS = 10_000;
+const TRIED_MS = 10 * 60_000;
 
 /** Namespaces of its own for everything, no rights, and an end with whoever started it. */
 export const bubblewrapWalls: readonly string[] = [
@@ -99,13 +100,22 @@ function countsProcesses(): boolean {
   return major > 5 || (major === 5 && minor >= 14);
 }
 
-/** Its file, or why it can't be used here: tried, since many machines forbid what it needs. */
+/** When a trial went well last, by its file. */
+const worked = new Map<string, number>();
+
+/**
+ * Its file, or why it can't be used here: tried, since many machines forbid what it needs. What worked is not tried again for
+ * some minutes, for each run would wait for it; a machine that has come to forbid it says so when it is used.
+ */
 export async function findBubblewrap(): Promise<{ file: string } | { reason: string }> {
   const file = findProgram('bwrap');
   if (file === undefined) return { reason: 'bubblewrap (bwrap) is not installed' };
+  const now = performance.now();
+  if (now - (worked.get(file) ?? -Infinity) < TRIED_MS) return { file };
   try {
     const trial = [...bubblewrapWalls, '--ro-bind', '/', '/', ...bubblewrapProc(), '--dev', '/dev', 'true'];
     await run(file, trial, { timeout: TRIAL_MS });
+    worked.set(file, now);
     return { file };
   } catch (err) {
     const said = err instanceof Error && 'stderr' in err ? String(err.stderr).trim() : String(err);

@@ -229,7 +229,7 @@ await attempt('send to the machine’s neighbours', datagram('udp4', '224.0.0.25
 
 await attempt('change a program of the system', openToWrite('/usr/bin/env'));
 await attempt('change the program that node is', openToWrite(process.execPath));
-await attempt('change the first program of the sandbox', openToWrite('/run/service/inside.mts'));
+await attempt('change the first program of the sandbox', openToWrite('/run/service/inside.cjs'));
 await attempt('take the proxy’s socket away', () => (fs.unlinkSync('/run/service/egress'), 'gone'));
 await attempt('write beside its home', make(`${home}/../beside`));
 await attempt('write the root folder', make('/beside'));

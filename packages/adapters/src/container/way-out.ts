@@ -33,7 +33,7 @@ export interface WayOut {
 
 const PROXY_PORT = 3128;
 const OWN = '/run/service';
-const FORWARDER = join(import.meta.dirname, '../sandbox/inside.ts');
+const FORWARDER = join(import.meta.dirname, '../sandbox/inside.cjs');
 const START_MS = 30_000;
 
 export const wayOutName = (run_id: string): string => `service-way-${run_id}`;
@@ -85,8 +85,7 @@ export async function openWayOut(
         `--volume=${shared}:${OWN}:ro`,
         image,
         process.execPath,
-        '--disable-warning=ExperimentalWarning',
-        '/forward.mts',
+        '/forward.cjs',
         JSON.stringify(settings),
       ],
       container.cli_env,
@@ -151,10 +150,10 @@ async function forwarderImage(container: ContainerSpec, signal: AbortSignal): Pr
       'run',
       'tmp',
       ...relative,
-      '--transform=s|^inside\\.ts$|forward.mts|',
+      '--transform=s|^inside\\.cjs$|forward.cjs|',
       '-C',
       dirname(FORWARDER),
-      'inside.ts',
+      'inside.cjs',
     ],
     { stdio: ['ignore', 'pipe', 'ignore'], signal },
   );

@@ -12,7 +12,7 @@ import { visibleFiles } from './visible-files.ts';
 const OWN = '/run/service';
 const PROXY_PORT = 3128;
 const TEMP_BYTES = 1024 * 1024 * 1024;
-const INSIDE = join(import.meta.dirname, 'inside.ts');
+const INSIDE = join(import.meta.dirname, 'inside.cjs');
 
 /**
  * The same program within bubblewrap: of the machine it sees what it needs to run, read-only, and its agent's home; no
@@ -44,7 +44,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
         proxy_port: PROXY_PORT,
         loopback: sandbox.loopback,
       };
-      const inside = [process.execPath, '--disable-warning=ExperimentalWarning', `${OWN}/inside.mts`];
+      const inside = [process.execPath, `${OWN}/inside.cjs`];
       return {
         command: [
           sandbox.bubblewrap,
@@ -59,7 +59,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
           `${OWN}/env`,
           '--ro-bind',
           INSIDE,
-          `${OWN}/inside.mts`,
+          `${OWN}/inside.cjs`,
           '--bind',
           program.home,
           program.home,
