@@ -1,8 +1,9 @@
 /**
- * Locks between processes of one machine, for schedulers that share a SERVICE_HOME. The kernel keeps them, for a process that
- * lives for as long as our end of its input: however we end, it ends, and the lock with it. Node itself has no such call.
+ * Locks between processes of one machine, for schedulers that share a SERVICE_HOME. The kernel keeps one for as long as we have
+ * the file open: however we end, it ends too. Node itself has no such call, so a `flock` takes it on the file that it inherits.
  */
 import { spawn } from 'node:child_process';
+import { open } from 'node:fs/promises';
 import { findProgram, pickEnvironment } from '@acp/kernel';
 
 export interface FileLock {
@@ -10,6 +11,8 @@ export interface FileLock {
 }
 
 const alone: FileLock = { release: async () => undefined };
+/** Where the child finds the file. */
+const FD = 3;
 
 /**
  * @param wait_ms null: for as long as it takes
@@ -22,32 +25,29 @@ export async function lockFile(
   signal.throwIfAborted();
   const flock = findProgram('flock');
   if (flock === undefined) return alone;
+  const file = await open(path, 'a', 0o600);
   const wait = wait_ms === null ? [] : ['--timeout', String(wait_ms / 1000)];
-  const holder = spawn(flock, [...wait, '--no-fork', path, 'sh', '-c', 'echo held; exec cat > /dev/null'], {
+  if (!signal.aborted && (await isTaken(flock, [...wait, String(FD)], file.fd, signal)))
+    return { release: async () => file.close() };
+  await file.close();
+  signal.throwIfAborted();
+  return null;
+}
+
+async function isTaken(flock: string, args: string[], fd: number, signal: AbortSignal): Promise<boolean> {
+  const asked = spawn(flock, args, {
     // A Ctrl-C at the terminal is for the scheduler to deal with.
     detached: true,
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'ignore', fd],
     env: pickEnvironment(['PATH']),
   });
-  const ended = new Promise<void>((resolve) => {
-    holder.once('close', () => resolve());
-    holder.once('error', () => resolve());
-  });
-  holder.stdin.on('error', () => undefined);
-  const release = async () => {
-    holder.stdin.end();
-    await ended;
-  };
-  const stop = () => holder.kill('SIGKILL');
+  const stop = () => asked.kill('SIGKILL');
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const held = await Promise.race([
-      new Promise<true>((resolve) => holder.stdout.once('data', () => resolve(true))),
-      ended.then(() => false as const),
-    ]);
-    if (held) return { release };
-    signal.throwIfAborted();
-    return null;
+    return await new Promise((resolve) => {
+      asked.once('close', (code) => resolve(code === 0));
+      asked.once('error', () => resolve(false));
+    });
   } finally {
     signal.removeEventListener('abort', stop);
   }

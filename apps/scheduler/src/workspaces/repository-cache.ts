@@ -40,6 +40,8 @@ export class RepositoryCache {
   readonly #config: CacheConfig;
   /** What is under way, by folder: two fetches into one would fail over its refs. */
   readonly #busy = new Map<string, Promise<unknown>>();
+  /** By folder, what git has found to be a commit of it last: most runs begin at the same one. */
+  readonly #commits = new Map<string, string>();
 
   constructor(config: CacheConfig) {
     this.#config = config;
@@ -89,11 +91,14 @@ export class RepositoryCache {
       base_branch ?? (await readFile(join(folder, 'service-head'), 'utf8').catch(() => '')).trim();
     if (branch === '')
       throw new GitError('the repository names no branch of its own: the project has to', null);
-    const ref = `refs/remotes/origin/${branch}^{commit}`;
-    const commit = await this.local(folder, ['rev-parse', '--verify', '--quiet', ref], signal).catch(
-      () => '',
-    );
+    const ref = `refs/remotes/origin/${branch}`;
+    // As it lies there after a fetch; packed ones git has to be asked for.
+    const written = (await readFile(join(folder, ref), 'utf8').catch(() => '')).trim();
+    if (written !== '' && this.#commits.get(folder) === written) return { branch, commit: written };
+    const args = ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`];
+    const commit = await this.local(folder, args, signal).catch(() => '');
     if (commit === '') throw new GitError(`the repository has no branch ${branch}`, null);
+    if (commit === written) this.#commits.set(folder, commit);
     return { branch, commit };
   }
 
