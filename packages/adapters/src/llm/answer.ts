@@ -2,12 +2,15 @@ import type { FinishReason, LanguageModel, LanguageModelUsage, ModelMessage, War
 import type { AdapterEvent } from '../task.ts';
 import type { CallWatch } from './call-watch.ts';
 import { brokenOff } from './failure.ts';
+import { callingBy } from './kept-models.ts';
 import type { Prompt } from './prompt.ts';
 import { estimatedUsage, reportedUsage } from './usage.ts';
 import { lengthOf } from './prompt.ts';
 
 export interface Question {
   model: LanguageModel;
+  /** What it is called by. */
+  fetch: typeof fetch;
   /** The name under which usage is booked. */
   model_name: string;
   prompt: Prompt;
@@ -92,7 +95,8 @@ export async function* streamedAnswer(
 ): AsyncGenerator<AdapterEvent, void> {
   const { experimental_streamTextLowMemory: streamText } = await library();
   // Errors come as parts of the stream; the default handler would print them.
-  const { stream } = streamText({ ...optionsOf(question, watch), onError: () => undefined });
+  const options = { ...optionsOf(question, watch), onError: () => undefined };
+  const { stream } = callingBy(question.fetch, () => streamText(options));
   const reader = stream.getReader();
   try {
     for (;;) {
@@ -128,7 +132,8 @@ export async function* wholeAnswer(
   progress: Progress,
 ): AsyncGenerator<AdapterEvent, void> {
   const { generateText } = await library();
-  const answer = await watch.unlessOver(generateText(optionsOf(question, watch)));
+  const options = optionsOf(question, watch);
+  const answer = await watch.unlessOver(callingBy(question.fetch, async () => generateText(options)));
   progress.started = true;
   progress.output_length = answer.text.length;
   yield* warningEvents(answer.warnings);

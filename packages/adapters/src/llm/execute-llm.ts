@@ -4,7 +4,8 @@ import { streamedAnswer, wholeAnswer, type Progress } from './answer.ts';
 import { CallWatch } from './call-watch.ts';
 import { connectionTo, presentable, type Connection } from './connection.ts';
 import { failureOfThrown } from './failure.ts';
-import { canStream, loadModel } from './families.ts';
+import { canStream } from './families.ts';
+import { modelOf } from './kept-models.ts';
 import { lengthOf, promptOf } from './prompt.ts';
 import { retryDelayMs } from './retry.ts';
 import { countImages, withoutImages } from './sight.ts';
@@ -19,10 +20,9 @@ async function* attempt(
 ): AsyncGenerator<AdapterEvent, void> {
   const stream = canStream(connection.family);
   const { base_url: baseUrl, fetch } = connection;
-  const watched = watchedFetch({ base_url: baseUrl, watch, fetch, stream });
-  const model = await watch.unlessOver(loadModel(connection, task.model, watched));
   const question = {
-    model,
+    model: await watch.unlessOver(modelOf(connection, task.model)),
+    fetch: watchedFetch({ base_url: baseUrl, watch, fetch, stream }),
     model_name: task.model,
     prompt: promptOf(task),
     max_output_tokens: task.max_output_tokens,

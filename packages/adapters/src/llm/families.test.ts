@@ -142,6 +142,37 @@ const chunk = (delta: object, finish: string | null, usage?: object) => ({
   usage,
 });
 
+describe('calls of one model at a time', () => {
+  it('go out by their own fetch each, with the key, the headers and the address of that moment', async () => {
+    const answer = sse([chunk({ content: 'Hi' }, null), chunk({}, 'stop')]);
+    const endpoints = await Promise.all([1, 2].map(async () => vendor('text/event-stream', answer)));
+    const sent: string[] = [];
+    const call = async (name: string, api_key: string, { url }: { url: string }) =>
+      run(
+        {
+          family: 'family_compat',
+          api_key,
+          base_url: url,
+          custom_headers: { 'x-name': name.slice(0, 1) },
+          fetch: async (...args) => {
+            sent.push(name);
+            return fetch(...args);
+          },
+        },
+        'm',
+      );
+    const [first, second] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
+    // The first two are alike but for who sends them, the others differ in one thing each.
+    await Promise.all([call('a1', 'k1', first), call('a2', 'k1', first)]);
+    await Promise.all([call('a3', 'k2', first), call('b', 'k1', first), call('a4', 'k1', second)]);
+    const arrived = ({ seen }: (typeof endpoints)[0]) =>
+      seen.map(({ headers }) => `${headers.authorization} ${String(headers['x-name'])}`).toSorted();
+    expect(sent.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b']);
+    expect(arrived(first)).toEqual(['Bearer k1 a', 'Bearer k1 a', 'Bearer k1 b', 'Bearer k2 a']);
+    expect(arrived(second)).toEqual(['Bearer k1 a']);
+  });
+});
+
 describe('family_search', () => {
   it('streams, with the cached tokens that only the raw usage has', async () => {
     const usage = {
