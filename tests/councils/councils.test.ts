@@ -99,6 +99,7 @@ async function turn(session: { id: string }, script: Script): Promise<boolean> {
     output_tokens: 1,
     cached_tokens: 0,
     usage_missing: false,
+    price_estimated: false,
     cost_usd: '0.01000000',
   };
   await write(async (tx) => finishRun(tx, run, { failure, text, usage, changed: false }));

@@ -85,6 +85,7 @@ async function step(evolution: { id: string }, script: Script = standIn) {
     output_tokens: 1,
     cached_tokens: 0,
     usage_missing: false,
+    price_estimated: false,
     cost_usd: '0.01000000',
   };
   const text = typeof said === 'string' ? said : null;

@@ -35,6 +35,7 @@ import {
   putFsSkill,
   reserveStorageKeys,
   setLogo,
+  setModelPrice,
   systemActor,
 } from '@acp/core';
 import type { IssueRow } from '@acp/core';
@@ -76,7 +77,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['hookId', 'projectId', 'goalId', 'noteId', 'secretId', 'providerId'], stageThings],
   [['type', 'entityId', 'trashId'], stageTrash],
   [['skillId', 'path', 'slug', 'taskSessionId'], stageAgentParts],
-  [['approvalId', 'approvalCommentId', 'policyId', 'incidentId'], stageDecisions],
+  [['approvalId', 'approvalCommentId', 'policyId', 'priceId', 'incidentId'], stageDecisions],
   [['reviewCommentId', 'issueId'], stageWorkspace],
   [['attachmentId', 'workProductId', 'key', 'revisionId'], stageFiles],
   [['routineId', 'triggerId', 'publicId'], stageRoutine],
@@ -413,12 +414,18 @@ async function stageDecisions(tx: Tx, { company_id }: Cast): Promise<Stage> {
       window_start: new Date(0),
     })
     .returning();
+  const price = await setModelPrice(tx, director, company_id, {
+    model: 'staged',
+    input_usd: 1,
+    output_usd: 1,
+  });
   const found = (await findApproval(tx, approval.id))!;
   const comment = await createApprovalComment(tx, director, found, { body_markdown: 'Why?' });
   return {
     approvalId: approval.id,
     approvalCommentId: comment.id,
     policyId: policy_id,
+    priceId: price.id,
     incidentId: incident!.id,
   };
 }

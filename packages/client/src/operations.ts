@@ -2677,6 +2677,43 @@ export interface Operations {
     answer: CostEvent;
   };
   /**
+   * What the company says that models cost, in USD per million tokens; newest first, 50 a page.
+   */
+  'budgets.list-prices': {
+    path: {
+      companyId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: ModelPrice[];
+  };
+  /**
+   * Sets what a model costs from the next run on. Models of `SERVICE_PRICING_FILE` cost what the file says; what neither names, the built-in estimate.
+   */
+  'budgets.set-price': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: SetModelPrice;
+    answer: ModelPrice;
+  };
+  /**
+   * Removes a price; what was spent by it stays as it is.
+   */
+  'budgets.delete-price': {
+    path: {
+      companyId: string;
+      priceId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
    * Sums from `from` (inclusive) to `to` (exclusive), by agent unless `group_by` says otherwise; days in UTC, all others the costliest first.
    */
   'budgets.summary': {
@@ -5814,6 +5851,7 @@ export interface CostEvent {
   output_tokens: number;
   cached_tokens: number;
   cost_usd: number;
+  price_estimated: boolean;
   occurred_at: string;
 }
 export interface CreateCostEvent {
@@ -5828,12 +5866,29 @@ export interface CreateCostEvent {
   cost_usd: number;
   occurred_at?: string | null;
 }
+export interface ModelPrice {
+  id: string;
+  company_id: string;
+  model: string;
+  input_usd: number;
+  output_usd: number;
+  cached_usd: number | null;
+  created_at: string;
+  updated_at: string;
+}
+export interface SetModelPrice {
+  model: string;
+  input_usd: number;
+  output_usd: number;
+  cached_usd?: number | null;
+}
 export interface CostSummary {
   total_usd: number;
   groups: {
     key: string | null;
     label: string | null;
     cost_usd: number;
+    estimated_usd: number;
     input_tokens: number;
     output_tokens: number;
     runs: number;
@@ -7847,6 +7902,9 @@ export const routes = {
   'budgets.resolve-incident': ['POST', "/api/budget-incidents/{incidentId}/resolve", true],
   'budgets.list-cost-events': ['GET', "/api/companies/{companyId}/cost-events", false],
   'budgets.create-cost-event': ['POST', "/api/companies/{companyId}/cost-events", true],
+  'budgets.list-prices': ['GET', "/api/companies/{companyId}/model-prices", false],
+  'budgets.set-price': ['PUT', "/api/companies/{companyId}/model-prices", false],
+  'budgets.delete-price': ['DELETE', "/api/companies/{companyId}/model-prices/{priceId}", false],
   'budgets.summary': ['GET', "/api/companies/{companyId}/costs/summary", false],
   'runs.invoke': ['POST', "/api/agents/{agentId}/heartbeat/invoke", true],
   'runs.invoke-me': ['POST', "/api/agents/me/heartbeat/invoke", true],

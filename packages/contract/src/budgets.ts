@@ -11,9 +11,27 @@ export const ModelRates = Type.Object({
 });
 export type ModelRates = Static<typeof ModelRates>;
 
-/** USD per 1,000 tokens by model. Models that it does not name cost the built-in default. */
+/** USD per 1,000 tokens by model: the shape of the pricing file. */
 export const Pricing = Type.Record(Type.String(), ModelRates);
 export type Pricing = Static<typeof Pricing>;
+
+export const MOST_MODEL_PRICES = 200;
+
+/** In USD per million tokens, as vendors state them. */
+const price = { input_usd: Rate, output_usd: Rate };
+
+/** What a company says that a model costs. Where the operator's pricing file names the model, the file holds. */
+export const ModelPrice = Type.Object({
+  id: Uuid,
+  company_id: Uuid,
+  model: Type.String(),
+  ...price,
+  /** Null: cached tokens cost what other input does. */
+  cached_usd: Nullable(Rate),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type ModelPrice = Static<typeof ModelPrice>;
 
 /** USD; numeric with eight decimals in the database. */
 const Money = Type.Number({ minimum: 0, maximum: 1_000_000_000 });
@@ -100,12 +118,22 @@ export const CostEvent = Type.Object({
   output_tokens: Type.Integer(),
   cached_tokens: Type.Integer(),
   cost_usd: Type.Number(),
+  /** Nobody had set a price for the model: the built-in one was taken. */
+  price_estimated: Type.Boolean(),
   occurred_at: Timestamp,
 });
 export type CostEvent = Static<typeof CostEvent>;
 
 const Label = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000]*$' });
 const Tokens = Type.Integer({ minimum: 0, maximum: 2_000_000_000 });
+
+export const SetModelPrice = Type.Object({
+  /** As runs name it. */
+  model: Label,
+  ...price,
+  cached_usd: Type.Optional(Nullable(Rate)),
+});
+export type SetModelPrice = Static<typeof SetModelPrice>;
 
 /** Spending outside of the service's own runs. */
 export const CreateCostEvent = Type.Object({
@@ -140,6 +168,8 @@ export const CostSummary = Type.Object({
       key: Nullable(Type.String()),
       label: Nullable(Type.String()),
       cost_usd: Type.Number(),
+      /** How much of it was computed by the built-in price, because nobody had set the model's. */
+      estimated_usd: Type.Number(),
       input_tokens: Type.Integer(),
       output_tokens: Type.Integer(),
       runs: Type.Integer(),

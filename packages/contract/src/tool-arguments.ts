@@ -121,6 +121,9 @@ const about: Readonly<Record<string, string>> = {
   // Budgets
   window: 'Time that the limit is for',
   limit_usd: 'Limit in USD',
+  input_usd: 'USD for a million tokens that the model reads',
+  output_usd: 'USD for a million tokens that it writes',
+  cached_usd: 'USD for a million tokens that it reads from its cache; as other input where it is left out',
   warn_percent: 'Warns at this part of the limit',
   action: 'What happens at the limit',
   cost_usd: 'Cost in USD',

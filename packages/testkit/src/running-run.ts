@@ -39,6 +39,7 @@ export async function createRunningRun(
     payload: {},
     audience: { topic: `issue:${own.id}`, admins_only: false, private_to_user_id: null },
     budgeted: false,
+    prices: {},
     api_key: null,
     actor: actors.agent(ada, { run_id, depth: 2 }),
   };

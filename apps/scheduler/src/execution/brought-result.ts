@@ -3,7 +3,7 @@ import type { RunFault, RunResult, TakenBackRun } from '@acp/core';
 import { storableText } from '@acp/kernel';
 import { applyAction } from '../verbs/apply.ts';
 import { applyTexts } from './apply-texts.ts';
-import type { ExecutionSettings } from './execution-settings.ts';
+import { type ExecutionSettings, pricesOf } from './execution-settings.ts';
 import { kindOfRun } from './kinds/index.ts';
 import { failureOf, faultOf } from './run-failure.ts';
 import type { RunParts } from './run-parts.ts';
@@ -33,7 +33,7 @@ export async function applyBroughtResult(
   parts: RunParts,
   brought: BroughtResult,
 ): Promise<RunResult> {
-  const { database, logger, storage, tools, pricing } = settings;
+  const { database, logger, storage, tools } = settings;
   const { held, scrubber } = parts;
   const kind = kindOfRun(run.kind);
   const applies = (verb: VerbRow) => verb.remote && kind.verbs(verb);
@@ -49,7 +49,7 @@ export async function applyBroughtResult(
   return {
     failure: faultOf(stopped, { scrubber, logger, run_id: run.run_id }) ?? brought.failure,
     text: done.prose || null,
-    usage: totalUsage(brought.provider, brought.usage, pricing),
+    usage: totalUsage(brought.provider, brought.usage, pricesOf(settings, run)),
     changed: applied || done.changed,
     session: brought.session,
   };

@@ -1,6 +1,6 @@
 import type { ProviderSpec } from '@acp/adapters';
 import type { Pricing } from '@acp/contract';
-import type { ToolRegistry } from '@acp/core';
+import type { ClaimedRun, Prices, ToolRegistry } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
@@ -15,6 +15,7 @@ export interface ExecutionSettings {
   logger: Logger;
   /** The instance's own provider; null where none is configured. */
   provider: ProviderSpec | null;
+  /** Of the operator's file. */
   pricing: Pricing;
   /** Opens the secrets that configurations refer to. */
   vault: Vault;
@@ -29,3 +30,9 @@ export interface ExecutionSettings {
   /** What prompts are told of the company's knowledge. */
   recall: Recall;
 }
+
+/** What the calls of a run cost. */
+export const pricesOf = ({ pricing }: ExecutionSettings, run: ClaimedRun): Prices => ({
+  file: pricing,
+  company: run.prices,
+});

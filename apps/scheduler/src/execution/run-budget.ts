@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { callLimit } from '@acp/adapters';
 import type { AdapterTask } from '@acp/adapters';
-import type { Pricing } from '@acp/contract';
 import { BUDGET_CATEGORY, BUDGET_EXCEEDED, priceOf, reportSpending, reserveCall } from '@acp/core';
-import type { ClaimedRun } from '@acp/core';
+import type { ClaimedRun, Prices } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import type { Logger } from '@acp/kernel';
@@ -20,7 +19,7 @@ interface RunBudgetSettings {
   logger: Logger;
   run: ClaimedRun;
   held: HeldRun;
-  pricing: Pricing;
+  prices: Prices;
   model: string;
   /** Whether the adapter's calls can be priced ahead; else the agent's usual run is reserved. */
   metered: boolean;
@@ -39,14 +38,14 @@ export async function reserveTurn(
   turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
   usage: readonly TurnUsage[],
 ): Promise<void> {
-  const { run, held, database, logger, pricing } = settings;
+  const { run, held, database, logger, prices } = settings;
   if (usage.length === 0 && !run.budgeted) return;
   const call = {
     run_id: run.run_id,
     company_id: run.company_id,
     fence: run.fence,
     estimate_usd: settings.metered ? maxCost(settings, turn) : null,
-    spent_usd: totalUsage('', usage, pricing)?.cost_usd ?? '0',
+    spent_usd: totalUsage('', usage, prices)?.cost_usd ?? '0',
   };
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -72,9 +71,9 @@ export async function reserveTurn(
 
 /** What the turn costs when the model reads and says as much as it may; the adapter reports no more than that. */
 function maxCost(
-  { pricing, model }: RunBudgetSettings,
+  { prices, model }: RunBudgetSettings,
   turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,
 ): string {
   const most = callLimit({ ...turn, max_output_tokens: MAX_OUTPUT_TOKENS });
-  return priceOf(pricing, model, { ...most, cached_tokens: 0 });
+  return priceOf(prices, model, { ...most, cached_tokens: 0 });
 }

@@ -2,7 +2,7 @@ import type { ClaimedRun } from '@acp/core';
 import { applyAction } from '../verbs/apply.ts';
 import type { WorkspaceFiles } from '../verbs/verb.ts';
 import { rehearse } from '../verbs/rehearse.ts';
-import type { ExecutionSettings } from './execution-settings.ts';
+import { type ExecutionSettings, pricesOf } from './execution-settings.ts';
 import type { ExecutionKind, Work } from './kinds/execution-kind.ts';
 import { executeObserved } from './observe-call.ts';
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
@@ -27,10 +27,11 @@ export async function takeTurns(
   { first, task }: TurnInput,
   workspace: WorkspaceFiles | null,
 ): Promise<Turns> {
-  const { database, logger, pricing, storage, tools } = settings;
+  const { database, logger, storage, tools } = settings;
   const { held, scrubber } = parts;
   const { model } = plan.task;
-  const budget = { database, logger, run, held, pricing, model, metered: plan.metered };
+  const prices = pricesOf(settings, run);
+  const budget = { database, logger, run, held, prices, model, metered: plan.metered };
   const applying = { database, logger, run, held, scrubber, storage, tools, workspace, applies: kind.verbs };
   const began = performance.now();
   return runTurns(

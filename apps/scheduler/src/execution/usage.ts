@@ -1,6 +1,5 @@
-import type { Pricing } from '@acp/contract';
-import { priceOf } from '@acp/core';
-import type { RunUsage } from '@acp/core';
+import { isPriced, priceOf } from '@acp/core';
+import type { Prices, RunUsage } from '@acp/core';
 
 /** One turn's figures, as the adapter reports them. */
 export interface TurnUsage {
@@ -18,7 +17,7 @@ export interface TurnUsage {
 const MOST_TOKENS = 2 ** 31 - 1;
 
 /** The run's usage: the sum of its turns, each at its own model's price; null where no model was called. */
-export function totalUsage(provider: string, turns: readonly TurnUsage[], pricing: Pricing): RunUsage | null {
+export function totalUsage(provider: string, turns: readonly TurnUsage[], prices: Prices): RunUsage | null {
   const last = turns.at(-1);
   if (last === undefined) return null;
   const sum = (field: 'input_tokens' | 'output_tokens' | 'cached_tokens') =>
@@ -33,7 +32,8 @@ export function totalUsage(provider: string, turns: readonly TurnUsage[], pricin
     output_tokens: sum('output_tokens'),
     cached_tokens: sum('cached_tokens'),
     usage_missing: turns.some((turn) => turn.usage_missing),
-    cost_usd: addMoney(turns.map((turn) => turn.cost_usd?.toFixed(8) ?? priceOf(pricing, turn.model, turn))),
+    cost_usd: addMoney(turns.map((turn) => turn.cost_usd?.toFixed(8) ?? priceOf(prices, turn.model, turn))),
+    price_estimated: turns.some(({ cost_usd, model }) => cost_usd === undefined && !isPriced(prices, model)),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ClaimedRun, RunResult } from '@acp/core';
 import { reportRefused } from '../egress/report-refused.ts';
-import type { ExecutionSettings } from './execution-settings.ts';
+import { type ExecutionSettings, pricesOf } from './execution-settings.ts';
 import { handOver } from './hand-over.ts';
 import { type ExecutionKind, workOf } from './kinds/execution-kind.ts';
 import { persist } from './persist.ts';
@@ -22,7 +22,7 @@ export async function workOnRun(
   parts: RunParts,
   kind: ExecutionKind,
 ): Promise<RunResult | 'handed over'> {
-  const { database, logger, pricing } = settings;
+  const { database, logger } = settings;
   const { held, scrubber, transcript } = parts;
   transcript.add('status', { status: 'running', wake_reason: run.wake_reason });
   let turns = noTurns;
@@ -32,7 +32,8 @@ export async function workOnRun(
       workOf(kind, { tx: database.db, recall: settings.recall }, run, held.signal),
     );
     if (isHandedOver(run)) {
-      const budget = { database, logger, run, held, pricing, model: '', metered: false };
+      const prices = pricesOf(settings, run);
+      const budget = { database, logger, run, held, prices, model: '', metered: false };
       await reserveTurn(budget, { system_prompt: '', messages: [] }, []);
       await handOver({ database, logger, held, transcript, kind, work }, run);
       return 'handed over';
@@ -56,17 +57,19 @@ export async function workOnRun(
 }
 
 function resultOf(
-  { pricing, logger }: ExecutionSettings,
-  { run_id }: ClaimedRun,
+  settings: ExecutionSettings,
+  run: ClaimedRun,
   { scrubber }: RunParts,
   { kind, plan, turns }: { kind: ExecutionKind; plan: AdapterPlan | undefined; turns: Turns },
 ): RunResult {
+  const { logger } = settings;
+  const { run_id } = run;
   const session = kind.sessions ? sessionAfter(plan, turns) : undefined;
   return {
     failure: faultOf(turns.failure, { scrubber, logger, run_id }),
     text: turns.prose.filter((prose) => prose !== '').join('\n\n') || null,
     partial: turns.partial,
-    usage: totalUsage(plan?.provider ?? 'none', turns.usage, pricing),
+    usage: totalUsage(plan?.provider ?? 'none', turns.usage, pricesOf(settings, run)),
     changed: turns.changed,
     rehearsed: turns.rehearsed,
     session: session === undefined ? undefined : { session, version: plan?.session_version ?? null },

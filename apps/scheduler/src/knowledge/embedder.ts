@@ -1,10 +1,12 @@
 import { AdapterError, embedTexts, secretsOf } from '@acp/adapters';
 import type { Pricing, Provider } from '@acp/contract';
 import {
+  companyPrices,
   embeddingModel,
   type EmbeddingClaim,
   embeddingsProvider,
   isCompanyOverBudget,
+  isPriced,
   openProvider,
   OtherDimensions,
   type Passage,
@@ -35,7 +37,7 @@ export interface EmbedderOptions {
 const BATCH = 96;
 /** Then another company has its turn. */
 const BATCHES = 20;
-/** Of models that the pricing file does not know: far below that of models that write, as vendors have it. */
+/** Of models that nobody has priced: far below that of models that write, as vendors have it. */
 const DEFAULT_RATES = { InputPer1K: 0.0001, OutputPer1K: 0 };
 const CACHED_QUESTIONS = 500;
 
@@ -116,18 +118,25 @@ export class Embedder {
       const rows = passages.map(({ id }, at) => ({ chunk_id: id, vector: vectors[at]! }));
       await transaction(database, async (tx) => {
         await storeVectors(tx, claim, opened.provider, rows);
-        await recordServiceCost(tx, company_id, this.#costOf(opened.provider, tokens));
+        const company = await companyPrices(tx, company_id);
+        await recordServiceCost(tx, company_id, this.#costOf(opened.provider, tokens, company));
       });
       after = passages.at(-1)!.id;
     }
     return false;
   }
 
-  #costOf(provider: Provider, input_tokens: number) {
+  #costOf(provider: Provider, input_tokens: number, company: Pricing) {
     const model = embeddingModel(provider);
     const usage = { input_tokens, output_tokens: 0, cached_tokens: 0 };
-    const cost_usd = priceOf({ [model]: DEFAULT_RATES, ...this.#options.pricing }, model, usage);
-    return { provider: provider.adapter_type, model, ...usage, cost_usd };
+    const prices = { file: this.#options.pricing, company };
+    return {
+      provider: provider.adapter_type,
+      model,
+      ...usage,
+      cost_usd: priceOf(prices, model, usage, DEFAULT_RATES),
+      price_estimated: !isPriced(prices, model),
+    };
   }
 
   /** Null without a provider that can. @throws AdapterError while it is paused, or its key can't be opened */

@@ -25,6 +25,7 @@ import { egressRoutes } from './egress/egress-routes.ts';
 import { evolutionUiRoutes } from './evolutions/evolution-routes.ts';
 import { budgetRoutes } from './costs/budget-routes.ts';
 import { costsRoutes } from './costs/costs-routes.ts';
+import { pricesRoutes } from './costs/prices-routes.ts';
 import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { peerRoutes } from './federation/peer-routes.ts';
@@ -121,6 +122,7 @@ export const uiPages: readonly UiRoute[] = [
   skillRoutes,
   textRoutes,
   costsRoutes,
+  pricesRoutes,
   budgetRoutes,
   webhookRoutes,
   channelRoutes,

@@ -333,6 +333,7 @@ describe('the end of a run', () => {
     output_tokens: 10,
     cached_tokens: 0,
     usage_missing: false,
+    price_estimated: false,
     cost_usd: '0.75000000',
   };
   const succeeded: RunResult = { failure: null, text: null, usage, changed: true };

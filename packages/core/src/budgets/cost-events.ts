@@ -11,6 +11,8 @@ export interface RunCost {
   cached_tokens: number;
   /** USD as decimal text, from `priceOf`. */
   cost_usd: string;
+  /** At least a part of it by the built-in price. */
+  price_estimated: boolean;
 }
 
 /**
@@ -21,9 +23,9 @@ export interface RunCost {
 export function insertRunCost(run: string, cost: RunCost): SQL {
   return sql`
     insert into cost_events (company_id, agent_id, rolled_up_to, run_id, issue_id, project_id, provider, model,
-      input_tokens, output_tokens, cached_tokens, cost_usd)
+      input_tokens, output_tokens, cached_tokens, cost_usd, price_estimated)
     select r.company_id, r.agent_id, ${ancestorsOf(sql`r.agent_id`)}, r.id, r.issue_id, ${projectOfRun('r')},
       ${cost.provider}, ${cost.model}, ${cost.input_tokens}::int, ${cost.output_tokens}::int, ${cost.cached_tokens}::int,
-      ${cost.cost_usd}::numeric
+      ${cost.cost_usd}::numeric, ${cost.price_estimated}::boolean
     from ${sql.identifier(run)} r`;
 }

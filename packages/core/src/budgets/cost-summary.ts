@@ -31,6 +31,7 @@ interface Row extends Record<string, unknown> {
   key: string | null;
   label: string | null;
   cost_usd: string;
+  estimated_usd: string;
   input_tokens: string;
   output_tokens: string;
   runs: number;
@@ -68,17 +69,18 @@ export async function summarizeCostsBy(
   // Runs are told apart by a grouping of their own: to count them within the groups, each group would have to be sorted.
   const { rows } = await tx.execute<Row>(sql`
     select grouped, ${ofGroup((group) => groupings[group].key)} as key, ${ofGroup((group) => groupings[group].label)} as label,
-      cost_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
+      cost_usd, estimated_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
     from (
       select ${sql.join(
         groups.map((group, index) => sql`(1 - grouping(${name(group)})) * ${sql.raw(String(index))}`),
         sql` + `,
       )} as grouped, ${list(name)},
-        sum(cost_usd) as cost_usd, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
+        sum(cost_usd) as cost_usd, sum(estimated_usd) as estimated_usd, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
         count(run_id)::int as runs
       from (
         select ${list((group) => sql`${groupings[group].of} as ${name(group)}`)}, e.run_id,
-          sum(e.cost_usd) as cost_usd, sum(e.input_tokens) as input_tokens, sum(e.output_tokens) as output_tokens
+          sum(e.cost_usd) as cost_usd, sum(case when e.price_estimated then e.cost_usd else 0 end) as estimated_usd,
+          sum(e.input_tokens) as input_tokens, sum(e.output_tokens) as output_tokens
         from cost_events e
         where e.company_id = ${company_id}
           and e.occurred_at >= coalesce(${instant(from, 'from')}::timestamptz, '-infinity')
@@ -92,11 +94,12 @@ export async function summarizeCostsBy(
   });
 }
 
-function presentGroup({ key, label, cost_usd, input_tokens, output_tokens, runs }: Row) {
+function presentGroup({ key, label, cost_usd, estimated_usd, input_tokens, output_tokens, runs }: Row) {
   return {
     key,
     label,
     cost_usd: Number(cost_usd),
+    estimated_usd: Number(estimated_usd),
     input_tokens: Number(input_tokens),
     output_tokens: Number(output_tokens),
     runs,

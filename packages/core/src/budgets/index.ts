@@ -1,5 +1,5 @@
 /**
- * Owns `cost_events` and the budgets: policies, their windows, reservations and incidents. Money is decimal text or
+ * Owns `cost_events`, `model_prices` and the budgets: policies, their windows, reservations and incidents. Money is decimal text or
  * numeric, never a float. Invariants: a window holds what was settled in it plus what live runs have reserved; a call
  * is made only where every `pause` policy of its company, project and agent is below its limit by both; one incident
  * of a kind is open per policy; while a breach is open nothing in its scope starts. Pausing agents is the job
@@ -26,8 +26,16 @@ export {
 export { insertPolicies } from './insert-policies.ts';
 export type { NewPolicy } from './insert-policies.ts';
 export { presentCostEvent, presentIncident, presentPolicy } from './present.ts';
-export { parsePricing, priceOf } from './pricing.ts';
-export type { TokenUsage } from './pricing.ts';
+export {
+  companyPrices,
+  deleteModelPrice,
+  listModelPrices,
+  pricesColumn,
+  pricesIn,
+  setModelPrice,
+} from './model-prices.ts';
+export { defaultRates, isPriced, parsePricing, priceOf } from './pricing.ts';
+export type { Prices, TokenUsage } from './pricing.ts';
 export { isCompanyOverBudget, listCostEvents, recordServiceCost, reportCost } from './report-cost.ts';
 export { reportSpending, reserveCall } from './reserve.ts';
 export type { CallAhead, ReservationOutcome } from './reserve.ts';

@@ -53,6 +53,7 @@ export function presentCostEvent(row: CostEventRow): CostEvent {
     output_tokens: row.output_tokens,
     cached_tokens: row.cached_tokens,
     cost_usd: Number(row.cost_usd),
+    price_estimated: row.price_estimated,
     occurred_at: row.occurred_at,
   };
 }

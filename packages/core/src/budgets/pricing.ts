@@ -7,7 +7,8 @@ export interface TokenUsage {
   cached_tokens: number;
 }
 
-const defaultRates: ModelRates = { InputPer1K: 0.003, OutputPer1K: 0.015 };
+/** Of models that write and that nobody has priced (decisions 7.37). */
+export const defaultRates: ModelRates = { InputPer1K: 0.003, OutputPer1K: 0.015 };
 const validate = createValidator(Pricing, 'pricing');
 
 /** Throws `invalid`, naming what is wrong. */
@@ -20,12 +21,31 @@ const RATE_DIGITS = 12;
 const MONEY_DIGITS = 8;
 const RATE_PER_MONEY_UNIT = 1000n * 10n ** BigInt(RATE_DIGITS - MONEY_DIGITS);
 
+/** Where the price of a model is looked up: what the operator's file names, a company can't change. */
+export interface Prices {
+  file: Pricing;
+  company: Pricing;
+}
+
+/** Somebody has set what the model costs. */
+export const isPriced = (prices: Prices, model: string): boolean => ratesOf(prices, model) !== undefined;
+
+function ratesOf({ file, company }: Prices, model: string): ModelRates | undefined {
+  if (Object.hasOwn(file, model)) return file[model];
+  return Object.hasOwn(company, model) ? company[model] : undefined;
+}
+
 /**
  * What the usage costs, in USD with eight decimals, rounded half up. Cached tokens cost the input rate unless the
- * model has a rate of their own.
+ * model has a rate of their own. @param estimate of a model that nobody has priced
  */
-export function priceOf(pricing: Pricing, model: string, usage: TokenUsage): string {
-  const rates = Object.hasOwn(pricing, model) ? (pricing[model] ?? defaultRates) : defaultRates;
+export function priceOf(
+  prices: Prices,
+  model: string,
+  usage: TokenUsage,
+  estimate: ModelRates = defaultRates,
+): string {
+  const rates = ratesOf(prices, model) ?? estimate;
   const input = tokens(usage.input_tokens);
   const cached = tokens(Math.min(usage.cached_tokens, usage.input_tokens));
   const total =

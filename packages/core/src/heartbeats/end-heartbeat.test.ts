@@ -37,6 +37,7 @@ const usage = {
   output_tokens: 200,
   cached_tokens: 300,
   usage_missing: false,
+  price_estimated: false,
   cost_usd: '0.00123456',
 };
 const succeeded: RunResult = {

@@ -1,10 +1,10 @@
-import { adapterTraits } from '@acp/contract';
+import { adapterTraits, type Pricing } from '@acp/contract';
 import { type Tx, signal, wakeableAgentStatuses } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
-import { scopesOfRun } from '../budgets/index.ts';
+import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { type Pick, pickRun } from './pick-run.ts';
 import { runRow } from './rows.ts';
@@ -27,11 +27,13 @@ interface RunRowWithAgent {
   agent_name: string;
   permissions: Record<string, boolean>;
   budgeted: boolean;
+  prices: Pricing;
 }
 
 /** Columns of `RunRowWithAgent` beside those of the run: `r` is the run, `a` its agent. */
 export const holderColumns = sql`a.name as agent_name, a.permissions as agent_permissions,
-  exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted`;
+  exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted,
+  ${pricesColumn(sql`r.company_id`)}`;
 
 /**
  * Makes the fairest queued run (`pickRun`) running and the caller's: fence and lease taken, and what its kind takes with
@@ -135,6 +137,7 @@ export function withAgent(raw: Record<string, unknown>): RunRowWithAgent {
     agent_name: String(raw.agent_name),
     permissions: raw.agent_permissions as Record<string, boolean>,
     budgeted: raw.budgeted === true,
+    prices: pricesIn(raw),
   };
 }
 
@@ -174,7 +177,7 @@ async function cancelRefused(
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
 }
 
-export function claimedRun({ run, agent_name, permissions, budgeted, api_key }: Started): ClaimedRun {
+export function claimedRun({ run, agent_name, permissions, budgeted, prices, api_key }: Started): ClaimedRun {
   return {
     run_id: run.id,
     company_id: run.company_id,
@@ -192,6 +195,7 @@ export function claimedRun({ run, agent_name, permissions, budgeted, api_key }: 
     traceparent: run.traceparent,
     api_key,
     budgeted,
+    prices,
     actor: {
       kind: 'agent',
       agent_id: run.agent_id,

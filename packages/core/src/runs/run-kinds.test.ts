@@ -99,6 +99,7 @@ const usage = {
   output_tokens: 10,
   cached_tokens: 0,
   usage_missing: false,
+  price_estimated: false,
   cost_usd: '0.50000000',
 };
 const succeeded: RunResult = { failure: null, text: 'Done.', usage, changed: true };

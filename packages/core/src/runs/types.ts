@@ -1,4 +1,4 @@
-import type { AgentActor, RunEventKind, Topic } from '@acp/contract';
+import type { AgentActor, Pricing, RunEventKind, Topic } from '@acp/contract';
 import type { schema } from '@acp/db';
 import type { SessionChange } from '../agents/index.ts';
 
@@ -42,6 +42,8 @@ export interface ClaimedRun extends RunLease {
   api_key: string | null;
   /** There is a budget that its calls have to reserve from; one made meanwhile is found by its next call. */
   budgeted: boolean;
+  /** What its company says that models cost, for those that the operator's pricing file does not name. */
+  prices: Pricing;
   /** The agent as the actor of this run's verbs and comment: carries the run's id and depth. */
   actor: AgentActor;
 }
@@ -85,6 +87,8 @@ export interface RunUsage {
   usage_missing: boolean;
   /** USD as a decimal string with up to eight places, from `priceOf`. */
   cost_usd: string;
+  /** At least a part of it by the built-in price: nobody has set the model's. */
+  price_estimated: boolean;
 }
 
 /** Why a run did not end well, in words for the agent's owner. */

@@ -11,6 +11,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { companies } from './companies.ts';
 
 /** What a run or an outside report spent. Money is numeric, never float. */
 export const cost_events = pgTable(
@@ -33,12 +34,36 @@ export const cost_events = pgTable(
     output_tokens: integer().notNull(),
     cached_tokens: integer().notNull(),
     cost_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    /** Nobody had set a price for the model: the built-in one was taken. */
+    price_estimated: boolean().notNull().default(false),
     occurred_at: createdAt(),
   },
   (t) => [
     index('cost_events_company').on(t.company_id, t.occurred_at.desc(), t.id.desc()),
     index('cost_events_agent').on(t.agent_id, t.occurred_at),
     index('cost_events_project').on(t.project_id, t.occurred_at),
+  ],
+);
+
+/** What a company says a model costs, in USD per million tokens; the operator's pricing file comes before it. */
+export const model_prices = pgTable(
+  'model_prices',
+  {
+    id: id(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    model: text().notNull(),
+    input_usd: numeric({ precision: 16, scale: 9 }).notNull(),
+    output_usd: numeric({ precision: 16, scale: 9 }).notNull(),
+    /** Null: cached tokens cost what other input does. */
+    cached_usd: numeric({ precision: 16, scale: 9 }),
+    created_at: createdAt(),
+    updated_at: updatedAt(),
+  },
+  (t) => [
+    uniqueIndex('model_prices_model').on(t.company_id, t.model),
+    index('model_prices_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
   ],
 );
 

@@ -7,6 +7,10 @@ import type { UiContext } from '../kit/ui-routes.ts';
 
 export const costsPath = (company_id: string): string => `/companies/${company_id}/costs`;
 export const entriesPath = (company_id: string): string => `${costsPath(company_id)}/entries`;
+export const pricesPath = (company_id: string): string => `${costsPath(company_id)}/prices`;
+/** The form that sets the price of a model. */
+export const setPricePath = (company_id: string, model: string): string =>
+  `${pricesPath(company_id)}?model=${encodeURIComponent(model)}#set`;
 export const budgetsPath = (company_id: string): string => `/companies/${company_id}/budgets`;
 export const incidentsPath = (company_id: string): string => `${budgetsPath(company_id)}/incidents`;
 
@@ -16,6 +20,9 @@ const done: Record<string, string> = texts({
   created: 'The budget is there. What its window has spent already counts.',
   changed: 'Saved.',
   deleted: 'The budget is gone; what it had paused goes on.',
+  priced: 'The price is set. It holds for runs that begin from now on.',
+  unpriced:
+    'The price is gone. What is spent from now on is estimated, unless the pricing file names the model.',
   raised: 'The limit is raised.',
   waived: 'Done. Nothing more is said of it before the window is over.',
 });
@@ -29,6 +36,7 @@ export async function costsPage(
     { label: t`Spending`, path: costsPath(company_id) },
     { label: t`Entries`, path: entriesPath(company_id) },
     { label: t`Budgets`, path: budgetsPath(company_id) },
+    { label: t`Prices`, path: pricesPath(company_id) },
     { label: t`Past incidents`, path: incidentsPath(company_id) },
   ];
   return companyPage(context, {

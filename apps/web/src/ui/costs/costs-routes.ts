@@ -1,5 +1,6 @@
 import { budgetEndpoints as rows } from '@acp/contract';
 import { listAgents, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -25,6 +26,8 @@ async function loadSpending({ tx, user, company_id }: UiContext, month: Month): 
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return {
+    company_id,
+    is_admin: roleIn(user, company_id) === 'admin',
     month,
     today: new Date().toISOString().slice(0, 10),
     by_day: by_day!,

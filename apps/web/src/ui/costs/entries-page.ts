@@ -52,9 +52,12 @@ function entryColumns(names: ReadonlyMap<string, string>): Column<CostEvent>[] {
     { label: 'Model', cell: ({ model }) => html`<code>${model}</code>` },
     { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
     { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
-    { label: 'Spent', kind: 'number', cell: ({ cost_usd }) => money(cost_usd) },
+    { label: 'Spent', kind: 'number', cell: spentPart },
   ];
 }
+
+const spentPart = ({ cost_usd, price_estimated }: CostEvent): Html =>
+  html`!${when(price_estimated, () => html`<span class="soft small">estimated</span> `)}!${money(cost_usd)}`;
 
 function reportForm(path: string, { agents, error, form }: EntriesView): Html {
   const fields = ['provider', 'model', 'cost_usd', 'input_tokens', 'output_tokens', 'agent_id'];

@@ -5,12 +5,15 @@ import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
+import { setPricePath } from './costs-frame.ts';
 import { columnChart, shareBar } from './figures.ts';
 import type { Month } from './month.ts';
 
 type Group = CostSummary['groups'][number];
 
 export interface SpendingView {
+  company_id: string;
+  is_admin: boolean;
   month: Month;
   /** `2026-11-21`, in UTC. */
   today: string;
@@ -39,7 +42,19 @@ export function spendingBody(view: SpendingView): Html {
   return html`!${totals(view)}!${dayPart(view)}
   !${groupPart(t`By agent`, t`Agent`, by_agent, named('/agents', t`no agent`))}
   !${groupPart(t`By project`, t`Project`, by_project, named('/projects', t`no project`))}
-  !${groupPart(t`By model`, t`Model`, by_model, ({ label }) => html`<code>${label ?? ''}</code>`)}`;
+  !${groupPart(t`By model`, t`Model`, by_model, modelName(view))}`;
+}
+
+/** With a way to the price of one that nobody has set, for whoever may. */
+function modelName({ company_id, is_admin }: SpendingView) {
+  return ({ label, estimated_usd }: Group): Html => {
+    const name = html`<code>${label ?? ''}</code>`;
+    if (estimated_usd === 0) return name;
+    const note = is_admin
+      ? html`<a href="${setPricePath(company_id, label ?? '')}">price unknown, estimated</a>`
+      : html`price unknown, estimated`;
+    return html`!${name} <span class="soft small">!${note}</span>`;
+  };
 }
 
 const sumOf = ({ groups }: CostSummary, field: 'input_tokens' | 'output_tokens' | 'runs'): number =>

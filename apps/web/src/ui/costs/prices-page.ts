@@ -1,0 +1,118 @@
+/** What models cost: those that the company has priced, those that nobody has, and the form for either. */
+import type { CostSummary, ModelPrice } from '@acp/contract';
+import { defaultRates } from '@acp/core';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { count, money, timeAgo, usd } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { t } from '../kit/language.ts';
+import { emptyState, formError, input, postButton } from '../kit/parts.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
+import { pricesPath, setPricePath } from './costs-frame.ts';
+
+type Spent = CostSummary['groups'][number];
+
+interface PricesView {
+  company_id: string;
+  prices: readonly ModelPrice[];
+  next_cursor: string | null;
+  /** By model, of this month. */
+  spent: readonly Spent[];
+  /** Admins set prices; everybody else looks at them. */
+  is_admin: boolean;
+  /** The model whose price the form is to set. */
+  model: string;
+  error: string | null;
+  form: FormValues | null;
+}
+
+export function pricesBody(view: PricesView): Html {
+  const { company_id, prices, next_cursor, is_admin } = view;
+  const list =
+    prices.length > 0
+      ? html`<section class="card">
+          <h2>Prices</h2>
+          !${table('Prices', is_admin ? [...priceColumns, changeColumn(company_id)] : priceColumns, prices)}
+          !${moreLink(pricesPath(company_id), next_cursor, 'Older prices')}
+        </section>`
+      : emptyState(
+          'No price set yet',
+          html`The operator’s pricing file comes first. A model that stands neither there nor here is
+          estimated at ${usd(defaultRates.InputPer1K * 1000)} for a million tokens read and
+          ${usd(defaultRates.OutputPer1K * 1000)} for a million written.`,
+        );
+  return html`!${unpricedPart(view)}!${list}!${when(is_admin, () => priceForm(view))}`;
+}
+
+/** What was computed by the estimate though somebody has set a price by now is over. */
+function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html {
+  const priced = new Set(prices.map(({ model }) => model));
+  const unpriced = spent.filter(({ key, estimated_usd }) => estimated_usd > 0 && !priced.has(key ?? ''));
+  const columns: Column<Spent>[] = [
+    { label: 'Model', cell: ({ key }) => html`<code>${key ?? ''}</code>` },
+    { label: 'Estimated', kind: 'number', cell: ({ estimated_usd }) => money(estimated_usd) },
+    { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
+    { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
+  ];
+  const act: Column<Spent> = {
+    label: 'Act',
+    kind: 'acts',
+    cell: ({ key }) =>
+      html`<a class="button quiet small" href="${setPricePath(company_id, key ?? '')}">Set its price</a>`,
+  };
+  return when(
+    unpriced.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Price unknown, estimated</h2>
+        <p class="soft">
+          These were used this month, and nobody has said what they cost. Budgets count the estimate.
+        </p>
+        !${table('Price unknown, estimated', is_admin ? [...columns, act] : columns, unpriced)}
+      </section>`,
+  );
+}
+
+const priceColumns: Column<ModelPrice>[] = [
+  { label: 'Model', cell: ({ model }) => html`<code>${model}</code>` },
+  { label: 'A million read', kind: 'number', cell: ({ input_usd }) => money(input_usd) },
+  { label: 'A million written', kind: 'number', cell: ({ output_usd }) => money(output_usd) },
+  {
+    label: 'A million cached',
+    kind: 'number',
+    cell: ({ input_usd, cached_usd }) => money(cached_usd ?? input_usd),
+  },
+  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+];
+
+const changeColumn = (company_id: string): Column<ModelPrice> => ({
+  label: 'Act',
+  kind: 'acts',
+  cell: ({ id, model }) =>
+    html`<span class="buttons"
+      ><a class="button quiet small" href="${setPricePath(company_id, model)}">Change</a
+      >!${postButton(`${pricesPath(company_id)}/${id}/delete`, 'Remove', { class: 'quiet small', confirm: t`Remove the price of ${model}?` })}</span
+    >`,
+});
+
+function priceForm({ company_id, prices, model, error, form }: PricesView): Html {
+  const errors = new FieldErrors(error, ['model', 'input_usd', 'output_usd', 'cached_usd']);
+  const present = prices.find((price) => price.model === model);
+  const typed = (name: 'input_usd' | 'output_usd' | 'cached_usd'): string =>
+    form?.text(name) ?? String(present?.[name] ?? '');
+  return html`<form class="card" method="post" action="${pricesPath(company_id)}" id="set">
+    <h2>!${model === '' ? html`Set a price` : html`Price of <code>${model}</code>`}</h2>
+    <p class="soft">
+      In USD for a million tokens, as vendors state it. It holds for runs that begin from now on; what was
+      spent already stays as it is. A model that the operator’s pricing file names costs what the file says.
+    </p>
+    !${formError(errors.general)}
+    <div class="row">
+      !${input({ name: 'model', label: 'Model', required: true, value: form?.text('model') ?? model, hint: 'As runs name it', error: errors.of('model') })}
+      !${input({ name: 'input_usd', label: 'A million read (USD)', required: true, value: typed('input_usd'), error: errors.of('input_usd') })}
+      !${input({ name: 'output_usd', label: 'A million written (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
+      !${input({ name: 'cached_usd', label: 'A million cached (USD)', value: typed('cached_usd'), hint: 'Empty: as much as others that are read', error: errors.of('cached_usd') })}
+    </div>
+    <button>Set it</button>
+  </form>`;
+}
