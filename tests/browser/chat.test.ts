@@ -36,7 +36,7 @@ inBrowser(`a chat${without}`, () => {
     });
     browser = await launchBrowser();
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
-    context.on('page', (page) => complaints.push(...complaintsOf(page)));
+    context.on('page', (page) => complaintsOf(page, complaints));
     await context.request.post('/login', { form: account });
     const post = async (path: string, data: object): Promise<{ id: string }> =>
       (await context.request.post(path, { data })).json() as Promise<{ id: string }>;
@@ -124,6 +124,49 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('gets its name also where the reply is there before anybody looked for it', async () => {
+    model.setScript(() => 'Well.');
+    const page = await openChat();
+    const title = async (): Promise<string | null> =>
+      (await (await context.request.get(`/api${new URL(page.url()).pathname}`)).json()).title;
+    await page.route('**/chats/*/thread*', async (route) => {
+      await waitFor(title);
+      await route.continue();
+    });
+    await say(page, 'How deep is the harbour?');
+    await waitFor(async () => (await page.textContent('h1')) === 'How deep is the harbour?');
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
+  it('loses nothing typed: elsewhere before its script was there, or after what could not be sent', async () => {
+    const [script, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const page = await openChat();
+    await page.route('**/chat.js', async (route) => {
+      await script.promise;
+      await route.continue();
+    });
+    await page.goto(page.url(), { waitUntil: 'commit' });
+    await page.focus('#f-find');
+    await page.keyboard.type('har');
+    script.resolve();
+    await page.waitForSelector('html[data-script=ready]');
+    await page.keyboard.type('bour');
+    expect(await page.inputValue('#f-find')).toBe('harbour');
+    await page.route('**/api/chats/*/messages', async (route) => {
+      await answer.promise;
+      await route.fulfill({ status: 503, json: { error: 'come back later' } });
+    });
+    await say(page, 'First');
+    await page.fill('[data-composer] textarea', 'Second');
+    answer.resolve();
+    await page.waitForSelector('[data-error]:has-text("come back later")');
+    expect(await page.inputValue('[data-composer] textarea')).toBe('First\n\nSecond');
+    await page.close();
+    // The browser tells of the refusal by itself.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('503')]);
+  });
+
   it('follows a reply whose stream a proxy could not reach at first', async () => {
     const seen = Promise.withResolvers<void>();
     // The last piece is held back.
@@ -140,7 +183,7 @@ inBrowser(`a chat${without}`, () => {
     seen.resolve();
     await page.waitForSelector('.said[data-role=assistant]:not([data-follow])');
     await page.close();
-    expect(complaints).toEqual([]);
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('502')]);
   });
 
   it('takes files by the picker, by paste and by drop, and shows them in the message', async () => {

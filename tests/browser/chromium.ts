@@ -13,9 +13,11 @@ const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 export const inBrowser = (...args: Parameters<typeof describe.skip>): void =>
   (hasChromium ? describe : describe.skip)(...args);
 
-/** What the page says of faults from now on: script errors, and what the policy refused. */
-export function complaintsOf(page: Page): string[] {
-  const complaints: string[] = [];
+/**
+ * What the page says of faults from now on: script errors, and what the policy refused.
+ * @param complaints where it is written, after what other pages said
+ */
+export function complaintsOf(page: Page, complaints: string[] = []): string[] {
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });

@@ -86,6 +86,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await page.waitForSelector('[data-toast]');
     expect(await page.locator('td [data-priority=critical]').count()).toBe(2);
     // What the address shows again is the list.
+    await ready();
     expect(new URL(page.url()).pathname).toBe(issues);
     await page.focus('[data-toast] form button');
     await press('Enter');

@@ -56,7 +56,7 @@ inBrowser(`a page that stays open${without}`, () => {
     });
     browser = await launchBrowser();
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
-    context.on('page', (page) => complaints.push(...complaintsOf(page)));
+    context.on('page', (page) => complaintsOf(page, complaints));
     await context.request.post('/login', { form: account });
     company = (await call('post', '/api/companies', { name: 'Harbour', slug: 'harbour' })).id;
     agent = (await call('post', `/api/companies/${company}/agents`, { name: 'Grace' })).id;
@@ -127,6 +127,34 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.waitForSelector('[data-reads]:has-text("Written there")');
     await page.waitForSelector('h1:has-text("Renamed")');
     expect(await page.inputValue('[data-fold=edit] textarea')).toBe('Typed here');
+    await page.close();
+  });
+
+  it('leaves what is typed while a part’s new content is on its way, and asks once for a comment’s form', async () => {
+    const issue = await newIssue();
+    await call('post', `/api/issues/${issue}/comments`, { body_markdown: 'Said before' });
+    const page = await open(`/issues/${issue}`);
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const source = await page.evaluate<string>(
+      'document.querySelector("[data-fold=edit]").closest("[data-source]").dataset.source',
+    );
+    await page.route(`**${source}`, async (route) => {
+      asked.resolve();
+      await answer.promise;
+      await route.continue();
+    });
+    await call('patch', `/api/issues/${issue}`, { body_markdown: 'Written there' });
+    await asked.promise;
+    await page.click('[data-fold=edit] > summary');
+    await page.fill('[data-fold=edit] textarea', 'Typed here');
+    answer.resolve();
+    await page.waitForSelector('[data-reads]:has-text("Written there")');
+    expect(await page.inputValue('[data-fold=edit] textarea')).toBe('Typed here');
+    await page.click('[data-edit-comment]');
+    await page.fill('.comment [data-comment-text] textarea', 'Said better');
+    await page.click('[data-edit-comment]');
+    expect(await page.evaluate('document.activeElement.value')).toBe('Said better');
     await page.close();
   });
 

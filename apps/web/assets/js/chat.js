@@ -1,6 +1,7 @@
 // A chat: replies that are followed while they are made, a thread that stays true, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
+import { hasTyping } from './live-parts.js';
 import { LiveText } from './live-text.js';
 import { t } from './texts.js';
 
@@ -41,7 +42,11 @@ class Chat {
       document.addEventListener(name, () => void this.refresh());
     this.#settle();
     scrollToEnd();
-    if (this.#composer && matchMedia('(hover: hover)').matches) this.#field.focus({ preventScroll: true });
+    // Who has begun to type elsewhere while the script was on its way goes on there.
+    const { activeElement } = document;
+    const idle = activeElement === null || activeElement === document.body;
+    if (this.#composer && idle && matchMedia('(hover: hover)').matches)
+      this.#field.focus({ preventScroll: true });
   }
 
   get #field() {
@@ -75,11 +80,18 @@ class Chat {
   #merge(items) {
     const known = new Map([...this.#thread.children].map((item) => [item.dataset.key, item]));
     let place = this.#thread.firstElementChild;
+    // A reply may be there before the thread was asked for while it was made: its coming is what counts.
+    const isReply = ({ dataset: { key, role, follow } }) =>
+      role === 'assistant' && follow === undefined && !known.has(key);
+    if (items.some(isReply)) void this.#name();
     for (const item of items) {
       const old = known.get(item.dataset.key);
       known.delete(item.dataset.key);
       const keep =
-        old && (old.dataset.version === item.dataset.version || old.contains(document.activeElement));
+        old &&
+        (old.dataset.version === item.dataset.version ||
+          old.contains(document.activeElement) ||
+          hasTyping(old));
       const next = keep ? old : item;
       if (old && !keep) {
         if (place === old) place = old.nextElementSibling;
@@ -95,15 +107,12 @@ class Chat {
   #settle() {
     for (const item of this.#thread.querySelectorAll('[data-follow]')) {
       if (this.#replies.has(item)) continue;
-      const reply = new Reply(item, () => void this.refresh().then(() => item.isConnected && this.#name()));
-      this.#replies.set(item, reply);
+      this.#replies.set(item, new Reply(item, () => void this.refresh()));
     }
     for (const [item, reply] of this.#replies) {
       if (item.isConnected) continue;
       reply.close();
       this.#replies.delete(item);
-      // The live events may tell of its end before its own stream does, which then never will.
-      void this.#name();
     }
     for (const block of this.#thread.querySelectorAll('.markdown pre')) addCopy(block);
   }
@@ -143,8 +152,9 @@ class Chat {
     const sent = await this.#post(path, body);
     this.#composer.removeAttribute('data-sending');
     if (!sent) {
-      // Nothing that was typed or chosen is lost.
-      if (field.value === '') field.value = text;
+      // Nothing that was typed or chosen is lost, nor what was typed since.
+      field.value = field.value === '' ? text : `${text}\n\n${field.value}`;
+      grow(field);
       this.#files.set([...files, ...this.#files.all]);
       return;
     }

@@ -7,8 +7,6 @@ const WAIT_MS = 100;
 let asked = 0;
 
 export async function startComposers() {
-  // It defines its element by itself.
-  await import('./text-expander.js');
   for (const composer of document.querySelectorAll('[data-composer]')) start(composer);
   document.addEventListener('input', ({ target }) => {
     if (target.list?.id === 'issues-offered') void offerIssues(target);
@@ -22,6 +20,8 @@ export async function startComposers() {
       void editInPlace(edit);
     }
   });
+  // It defines its element by itself.
+  await import('./text-expander.js');
 }
 
 function start(composer) {
@@ -158,6 +158,9 @@ function quoteComment(comment) {
 /** The form in the place of the text; without script it has a page of its own. */
 async function editInPlace(link) {
   const place = link.closest('.comment-body').querySelector('[data-comment-text]');
+  // Asked twice it would throw away what was typed since.
+  if (place.dataset.editing !== undefined) return place.querySelector('textarea')?.focus();
+  place.dataset.editing = '';
   const answer = await fetch(link.href, { headers: { 'HX-Request': 'true' } }).catch(() => null);
   if (!answer?.ok) return location.assign(link.href);
   const before = [...place.childNodes];
@@ -169,6 +172,7 @@ async function editInPlace(link) {
   cancel.textContent = t`Cancel`;
   cancel.addEventListener('click', () => {
     place.replaceChildren(...before);
+    delete place.dataset.editing;
     link.focus();
   });
   place.querySelector('form').append(' ', cancel);

@@ -19,7 +19,7 @@ export function startIssueList() {
   document.addEventListener('live', ({ detail: { type, data } }) => {
     const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
     const row = id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
-    if (row && !row.querySelector('select')) void renew(list, row);
+    if (row) void renew(list, row);
   });
 }
 
@@ -35,7 +35,9 @@ function edit(list, cell) {
   field.focus();
   let sent = false;
   const back = () => {
-    if (!sent && field.isConnected) field.replaceWith(cell);
+    if (sent || !field.isConnected) return;
+    field.replaceWith(cell);
+    if (row.dataset.stale !== undefined) void renew(list, row);
   };
   field.addEventListener('blur', back);
   field.addEventListener('keydown', (event) => {
@@ -63,8 +65,17 @@ async function send(id, values) {
   return response?.ok ? null : t`it could not be changed`;
 }
 
-/** The server's row in the place of this one. @param focus field of the cell that gets the focus */
+/**
+ * The server's row in the place of this one; while somebody chooses in it, later.
+ * @param focus field of the cell that was changed and gets the focus
+ */
 async function renew(list, row, focus) {
+  const choosing = () => {
+    const open = focus === undefined && row.querySelector('select') !== null;
+    if (open) row.dataset.stale = '';
+    return open;
+  };
+  if (choosing()) return undefined;
   const response = await fetch(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`, {
     headers: { 'HX-Request': 'true' },
   });
@@ -73,7 +84,8 @@ async function renew(list, row, focus) {
   const template = document.createElement('template');
   template.innerHTML = (await response.text()).trim();
   const fresh = template.content.querySelector('tr');
-  if (!fresh) return undefined;
+  // The choice may have been opened while the answer was under way.
+  if (!fresh || choosing()) return undefined;
   const box = fresh.querySelector('[name=issue]');
   if (box) box.checked = row.querySelector('[name=issue]')?.checked ?? false;
   const focused = row.contains(document.activeElement);

@@ -19,7 +19,12 @@ export function startLiveParts() {
     if (document.visibilityState !== 'visible') return;
     for (const part of document.querySelectorAll('[data-fresh]')) renew(part);
   });
-  document.addEventListener('htmx:before:swap', ({ target }) => keepState(target));
+  document.addEventListener('htmx:before:swap', (event) => {
+    const { target } = event;
+    // Somebody may have begun to type while the answer was under way.
+    if (target.dataset?.source !== undefined && waitsForTyping(target)) event.preventDefault();
+    else keepState(target);
+  });
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
     nameAgain(target);
@@ -44,25 +49,26 @@ function renewLater(part) {
 }
 
 function renew(part) {
-  if (!part.isConnected) return;
-  // Nobody's typing is thrown away: the part renews once the focus has left it.
-  if (part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) {
-    part.addEventListener('focusout', () => renewLater(part), { once: true });
-    void renewText(part);
-    return;
-  }
-  // Nor what was typed and left for a moment: it is renewed when the form is sent or emptied.
-  if (
-    [...part.querySelectorAll('textarea, input:not([type=checkbox], [type=radio], [type=hidden])')].some(
-      (field) => field.value !== field.defaultValue,
-    )
-  ) {
-    part.addEventListener('focusout', () => renewLater(part), { once: true });
-    void renewText(part);
-    return;
-  }
+  if (!part.isConnected || waitsForTyping(part)) return;
   // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
   void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
+}
+
+/** Nobody's typing is thrown away: the part renews once the focus has left it, and only what is read in it meanwhile. */
+function waitsForTyping(part) {
+  const { activeElement } = document;
+  const focused = part.contains(activeElement) && activeElement.matches('input, textarea, select');
+  // Nor what was typed and left for a moment: it is renewed when the form is sent or emptied.
+  if (!focused && !hasTyping(part)) return false;
+  part.addEventListener('focusout', () => renewLater(part), { once: true });
+  void renewText(part);
+  return true;
+}
+
+/** Whether it has fields that say something else than they came with. */
+export function hasTyping(part) {
+  const fields = part.querySelectorAll('textarea, input:not([type=checkbox], [type=radio], [type=hidden])');
+  return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
 /** What is only read in a part is renewed beside a form that somebody is filling in. */
