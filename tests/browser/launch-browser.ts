@@ -3,11 +3,13 @@ import { type Browser, chromium } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
+/** `SLOW_BROWSER=6`: a sixth of its speed. */
+const slowdown = Number(process.env.SLOW_BROWSER ?? 1);
 export const without = hasChromium ? '' : ` (skipped: no ${CHROMIUM})`;
 
 /** Debian's chromium, driven by its debugging protocol. */
 export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: [
       '--no-sandbox',
@@ -19,4 +21,22 @@ export async function launchBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+  if (slowdown > 1) slow(browser);
+  return browser;
+}
+
+/** Pages of the browser get a part of the processor only: scripts come late, and what is typed meets them half ready. */
+function slow(browser: Browser): void {
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    const newPage = context.newPage.bind(context);
+    context.newPage = async () => {
+      const page = await newPage();
+      const debug = await context.newCDPSession(page);
+      await debug.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
+      return page;
+    };
+    return context;
+  };
 }
