@@ -190,7 +190,7 @@ describe('a tool of a provider', () => {
       set.run.run_id,
     );
     const facts = await promptFacts(db.database.db, { ...set.run, run_id: String(next!.id) });
-    expect(facts?.applied_by_lost_run).toMatchObject([
+    expect(facts?.applied_by_interrupted).toMatchObject([
       { verb: 'mcp:', result: expect.stringContaining('look whether it took effect') },
     ]);
   });

@@ -3,7 +3,14 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type PromptAttachment, withinBounds } from '../attachments/index.ts';
 import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
 import { hasIndex, hasKnowledge, knownUser } from '../knowledge/index.ts';
-import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY, type RunRow } from '../runs/index.ts';
+import {
+  appliedByInterrupted,
+  type ClaimedRun,
+  companyDefaultProvider,
+  failedInPrevious,
+  promptAction,
+  type RunRow,
+} from '../runs/index.ts';
 import { outlinedSkills, type SkillOutline, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import { CHAT_REPLY } from './answer-next.ts';
 import { filesUpTo, type StoredFiles } from './chat-files.ts';
@@ -49,7 +56,7 @@ export interface ChatFacts {
   files: PromptAttachment[];
   /** Texts of some are on their way. */
   texts_awaited: boolean;
-  applied_by_lost_run: PromptAction[];
+  applied_by_interrupted: PromptAction[];
   failed_in_previous_run: PromptAction[];
 }
 
@@ -64,8 +71,6 @@ const agentColumns = sql`jsonb_build_object('id', a.id, 'name', a.name, 'role', 
   'description', a.description, 'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type,
   'adapter_config', a.adapter_config, 'provider_id', a.provider_id, 'default_provider_id', ${companyDefaultProvider}, 'model', a.model) as agent`;
 
-const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
-
 /** The messages between two positions as a JSON array, newest counted first; and how many did not fit. */
 function saidBetween(after: SQL, before: SQL): SQL {
   return sql`(
@@ -77,7 +82,7 @@ function saidBetween(after: SQL, before: SQL): SQL {
         jsonb_build_object('role', m.role, 'author_name', m.author_name, 'body_markdown', left(m.body_markdown, ${longestSaid}),
           'attachments', m.attachments,
           'actions', case when m.role = 'assistant' then coalesce((
-            select jsonb_agg(${action} order by d.ordinal) from (
+            select jsonb_agg(${promptAction} order by d.ordinal) from (
               select * from run_actions d where d.run_id = m.run_id and d.mutating and d.ok order by d.ordinal limit ${ACTIONS}
             ) d), '[]') else '[]' end) as message
       from (select * from chat_messages m where m.chat_id = c.id and m.position > ${after} and m.position < ${before}
@@ -87,8 +92,7 @@ function saidBetween(after: SQL, before: SQL): SQL {
 
 /** In one statement of one snapshot. Undefined where agent, chat or message are gone meanwhile. */
 export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | undefined> {
-  const previous = sql`(select r.id from heartbeat_runs r where r.subject_id = c.id and r.kind = ${CHAT_REPLY}
-    and r.finished_at is not null and r.id <> ${run.run_id} order by r.created_at desc, r.id desc limit 1)`;
+  const before = sql`r.subject_id = c.id and r.kind = ${CHAT_REPLY} and r.id <> ${run.run_id}`;
   const { rows } = await tx.execute<StoredFacts>(sql`
     select ${agentColumns},
       (select jsonb_build_object('name', m.name, 'role', m.role) from agents m
@@ -103,11 +107,7 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
       jsonb_build_object('author_name', q.author_name, 'body_markdown', q.body_markdown,
         'attachments', q.attachments) as question,
       ${filesUpTo(sql`c.id`, sql`q.position`)} as stored_files,
-      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
-        join heartbeat_runs r on r.id = d.run_id and r.error_category = ${LOST_CATEGORY}
-        where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
-      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
-        where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run
+      ${appliedByInterrupted(before)} as applied_by_interrupted, ${failedInPrevious(before)} as failed_in_previous_run
     from chats c join agents a on a.id = c.agent_id join companies o on o.id = c.company_id
     join chat_messages q on q.chat_id = c.id and q.id = ${run.payload.message_id}::uuid
     where c.id = ${run.subject_id}`);

@@ -74,7 +74,7 @@ async function rehearsed(
     has_knowledge: false,
     has_index: false,
     wakeups: [{ reason: 'assignment', payload: {}, created_at: began_at.toISOString() }],
-    applied_by_lost_run: [],
+    applied_by_interrupted: [],
     failed_in_previous_run: [],
     subagents: [],
     issue: {

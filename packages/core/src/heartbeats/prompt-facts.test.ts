@@ -85,7 +85,7 @@ describe('the facts for a prompt', () => {
       project: null,
       issue: null,
       wakeups: [],
-      applied_by_lost_run: [],
+      applied_by_interrupted: [],
       failed_in_previous_run: [],
       skills: [],
       requester: null,
@@ -197,13 +197,37 @@ describe('what earlier runs did on the issue', () => {
     await recordAction(database.db, first, verb(2, { mutating: false, verb: 'get-issue' }));
     await lose();
     const second = await start();
-    expect((await factsOf(second)).applied_by_lost_run).toMatchObject([
+    expect((await factsOf(second)).applied_by_interrupted).toMatchObject([
       { ordinal: 1, verb: 'status', args: { status: 'done' } },
     ]);
     const outcome = { failure: null, text: null, usage: null, changed: true } as const;
     await transaction(database, async (tx) => finishRun(tx, second, outcome));
     await nextInstant();
-    expect((await factsOf(await start())).applied_by_lost_run).toEqual([]);
+    expect((await factsOf(await start())).applied_by_interrupted).toEqual([]);
+  });
+
+  it('is told until a run succeeds, however many were interrupted, and by what', async () => {
+    const { start } = await runOn();
+    const lost = await start();
+    await recordAction(database.db, lost, verb(1, { verb: 'create-issue' }));
+    await lose();
+    await nextInstant();
+    const failed = await start();
+    await recordAction(database.db, failed, verb(1, { verb: 'comment' }));
+    await recordAction(database.db, failed, verb(2, { ok: false, error: 'no such status' }));
+    const failure = { category: 'provider', message: 'the model went away' };
+    await transaction(database, async (tx) =>
+      finishRun(tx, failed, { failure, text: null, usage: null, changed: true }),
+    );
+    await nextInstant();
+    const idle = await start();
+    await lose();
+    await nextInstant();
+    const facts = await factsOf(idle);
+    const last = await claim();
+    expect(last.retry_of_run_id).toBe(idle.run_id);
+    expect((await factsOf(last)).applied_by_interrupted).toEqual(facts.applied_by_interrupted);
+    expect(facts.applied_by_interrupted).toMatchObject([{ verb: 'create-issue' }, { verb: 'comment' }]);
   });
 
   it('is told when verbs of the agent’s last run failed', async () => {
@@ -215,7 +239,7 @@ describe('what earlier runs did on the issue', () => {
     await transaction(database, async (tx) => finishRun(tx, first, outcome));
     const facts = await factsOf(await start());
     expect(facts.failed_in_previous_run).toMatchObject([{ ordinal: 2, error: 'no such agent' }]);
-    expect(facts.applied_by_lost_run).toEqual([]);
+    expect(facts.applied_by_interrupted).toEqual([]);
     expect(await database.db.$count(heartbeat_runs, eq(heartbeat_runs.issue_id, issue.id))).toBe(2);
     expect(await database.db.$count(issues, eq(issues.id, issue.id))).toBe(1);
   });

@@ -3,7 +3,12 @@ import { sql } from 'drizzle-orm';
 import { filesOfIssue, promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { goalChain } from '../goals/index.ts';
 import { hasIndex, hasKnowledge, requesterOf } from '../knowledge/index.ts';
-import { type ClaimedRun, companyDefaultProvider, LOST_CATEGORY } from '../runs/index.ts';
+import {
+  appliedByInterrupted,
+  type ClaimedRun,
+  companyDefaultProvider,
+  failedInPrevious,
+} from '../runs/index.ts';
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import type { PromptFacts } from './prompt-types.ts';
 
@@ -83,16 +88,14 @@ const subagents = sql`(
 const spawnedBy = sql`(select jsonb_build_object('name', p.name, 'depth', a.subagent_depth)
   from agents p where p.id = a.parent_agent_id)`;
 
-const action = sql`jsonb_build_object('ordinal', d.ordinal, 'verb', d.verb, 'args', d.args, 'result', d.result, 'error', d.error)`;
-
 /**
  * Everything for the prompt of a run, in one statement of one snapshot. Undefined when its agent is gone meanwhile.
  */
 export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts | undefined> {
-  // The run before this one on the same issue: what it did must not be done again when it was lost half-way.
-  const previous = sql`(select r.id from heartbeat_runs r
-    where r.issue_id = i.id and r.agent_id = a.id and r.kind = 'heartbeat' and r.finished_at is not null and r.id <> ${run.run_id}
-    order by r.created_at desc, r.id desc limit 1)`;
+  const before =
+    run.issue_id === null
+      ? sql`r.id = ${run.retry_of_run_id}::uuid`
+      : sql`r.issue_id = i.id and r.agent_id = a.id and r.kind = 'heartbeat' and r.id <> ${run.run_id}`;
   const { rows } = await tx.execute<StoredFacts>(sql`
     select
       jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
@@ -108,11 +111,7 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
       ${issue} as issue,
       coalesce((select jsonb_agg(jsonb_build_object('reason', w.reason, 'payload', w.payload, 'created_at', w.created_at)
         order by w.created_at, w.id) from wakeup_requests w where w.run_id = ${run.run_id}), '[]') as wakeups,
-      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
-        join heartbeat_runs r on r.id = d.run_id and r.error_category = ${LOST_CATEGORY}
-        where d.run_id = coalesce(${run.retry_of_run_id}::uuid, ${previous}) and d.mutating and d.ok), '[]') as applied_by_lost_run,
-      coalesce((select jsonb_agg(${action} order by d.ordinal) from run_actions d
-        where d.run_id = ${previous} and not d.ok), '[]') as failed_in_previous_run,
+      ${appliedByInterrupted(before)} as applied_by_interrupted, ${failedInPrevious(before)} as failed_in_previous_run,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
       ${requesterOf(sql`i.id`, sql`a.company_id`)} as requester,
       ${subagents} as subagents, ${spawnedBy} as spawned_by,

@@ -16,8 +16,8 @@ export interface PromptFacts {
   issue: PromptIssue | null;
   /** What woke the agent, oldest first. */
   wakeups: { reason: string; payload: Record<string, unknown>; created_at: string }[];
-  /** Verbs that a lost run of this work had applied, in their order: they must not be done again. */
-  applied_by_lost_run: PromptAction[];
+  /** What took effect of the attempts at this work since one last succeeded, in order: it must not be done again. */
+  applied_by_interrupted: PromptAction[];
   /** Verbs that failed in the agent's last run on this issue. */
   failed_in_previous_run: PromptAction[];
   /** Texts that the agent may read, at most 100, by slug. */

@@ -42,6 +42,7 @@ export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';
 export { beginTranscriptPart, dropOutlivedTranscripts } from './transcript-parts.ts';
+export { appliedByInterrupted, failedInPrevious, promptAction } from './interrupted.ts';
 export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';
 export type { RunEventBatch } from './run-events.ts';

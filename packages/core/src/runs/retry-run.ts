@@ -6,7 +6,7 @@ import { readAgentFacts } from './agent-facts.ts';
 import { type EndedRun, runKind } from './run-kinds.ts';
 import type { RunRow } from './types.ts';
 
-/** The category of a run that the instance itself broke off; the next prompt tells what it had done. */
+/** The category of a run that the instance itself broke off. */
 export const LOST_CATEGORY = 'lost';
 
 const scheduler = systemActor('scheduler');

@@ -95,8 +95,8 @@ export function appliedBefore(actions: readonly PromptAction[]): string[] {
   if (actions.length === 0) return [];
   return [
     'An earlier attempt at this work was interrupted. These verbs of it took effect; do not repeat them:',
-    ...actions.slice(0, ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.result)}`),
-    ...(actions.length > ACTIONS ? [`- … and ${actions.length - ACTIONS} more`] : []),
+    ...(actions.length > ACTIONS ? [`- ${actions.length - ACTIONS} before these`] : []),
+    ...actions.slice(-ACTIONS).map((action) => `- ${describeAction(action)}${outcome(action.result)}`),
   ];
 }
 

@@ -51,7 +51,7 @@ export function chatPrompt(
       facts.summary === null ? [] : [quoted('said_before', facts.summary, SUMMARY)],
     ),
     facts.omitted > 0 ? `${facts.omitted} messages after that are left out.` : '',
-    section('Done already', appliedBefore(facts.applied_by_lost_run)),
+    section('Done already', appliedBefore(facts.applied_by_interrupted)),
     section('Verbs of your last reply that failed', failedBefore(facts.failed_in_previous_run)),
   ].filter((part) => part !== '');
   const system_prompt = [

@@ -51,7 +51,7 @@ const facts: PromptFacts = {
   project: { name: 'Garden', description: null, repo_url: 'https://example.com/garden.git' },
   issue,
   wakeups: [{ reason: 'mention', payload: { comment_id: 'x' }, created_at: '2026-11-20T12:00:00Z' }],
-  applied_by_lost_run: [],
+  applied_by_interrupted: [],
   failed_in_previous_run: [],
   skills: [],
   requester: null,
@@ -142,7 +142,7 @@ Work on it.`);
       result: null,
       error: 'there is no agent',
     };
-    const text = userMessage({ applied_by_lost_run: [action], failed_in_previous_run: [failed] });
+    const text = userMessage({ applied_by_interrupted: [action], failed_in_previous_run: [failed] });
     expect(text).toContain('# Done already\nAn earlier attempt at this work was interrupted.');
     expect(text).toContain('do not repeat them:\n- /create-issue Buy paint: ABC-2 created');
     expect(text).toContain('# Verbs of your last run that failed\n- /assign Nobody: there is no agent');

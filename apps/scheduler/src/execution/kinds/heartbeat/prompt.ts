@@ -89,7 +89,7 @@ function userMessage(
     section('From the company’s knowledge', known(knowledge)),
     issue === null ? '' : `# Your issue\n${issue}`,
     section('Your sub-agents', renderSubagents(facts)),
-    section('Done already', appliedBefore(facts.applied_by_lost_run)),
+    section('Done already', appliedBefore(facts.applied_by_interrupted)),
     section('Verbs of your last run that failed', failedBefore(facts.failed_in_previous_run)),
     issue === null ? '# Now\nSee what is to be done. There is no issue at hand.' : '# Now\nWork on it.',
   ]
