@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 
 export const root = path.resolve(import.meta.dirname, '../..');
-const launcher = path.join(root, 'apps/launcher/src/main.ts');
+const launcher = path.join(root, 'apps/launcher/src/main.mjs');
 const KEPT_LINES = 30;
 
 export interface Service {

@@ -81,7 +81,7 @@ async function npmStart(home: string, idleSec: number): Promise<Started> {
   }
   const ms = performance.now() - startedAt;
   await delay(idleSec * 1000);
-  const processes = await descendants(npm.pid!, /launcher\/src\/main\.ts/);
+  const processes = await descendants(npm.pid!, /launcher\/src\/main\.mjs/);
   const resident = await Promise.all(processes.map(residentBytes));
   for (const pid of processes) process.kill(pid, 'SIGTERM');
   await exited;

@@ -34,6 +34,7 @@ export const mayImport: Record<string, readonly string[]> = {
 
 /** What is not imported by the index of its package, which would load all of it: who may. */
 export const besideIndexes: readonly { specifier: string; by: RegExp }[] = [
+  { specifier: '@acp/kernel/keep-compiled', by: /^apps\/[^/]+\/src\/main\.mjs$/ },
   { specifier: '@acp/kernel/quick-loading', by: /^apps\/[^/]+\/src\/main\.ts$/ },
   { specifier: '@acp/web/health', by: /^apps\/launcher\/src\/roles\.ts$/ },
 ];
@@ -167,6 +168,8 @@ export const gatherers = [
  */
 export const environmentReaders = [
   'packages/kernel/src/config.ts',
+  // Before anything that has types, as the configuration does, may be loaded.
+  'packages/kernel/src/keep-compiled.mjs',
   'packages/plugin-sdk/src/serve.ts',
   'packages/adapters/src/sandbox/inside.cjs',
 ];

@@ -115,7 +115,7 @@ describe('the image', () => {
   });
 
   it('has the operator’s CLI, and a container client without an engine', () => {
-    const { status, out } = web.exec('node', 'apps/ctl/src/main.ts', 'users', 'list', '--json');
+    const { status, out } = web.exec('node', 'apps/ctl/src/main.mjs', 'users', 'list', '--json');
     expect([status, out]).toEqual([0, expect.stringContaining(baseEnv.SERVICE_BOOTSTRAP_ADMIN_EMAIL)]);
     expect(scheduler.exec('docker', '--version').status).toBe(0);
     expect(scheduler.exec('docker', 'info').status).not.toBe(0);

@@ -48,7 +48,7 @@ describe('the image’s instructions', () => {
   });
 
   it('start the service itself below an init, so that it gets the signals', () => {
-    expect(json(only('ENTRYPOINT')[0]!)).toEqual(['tini', '--', 'node', 'apps/launcher/src/main.ts']);
+    expect(json(only('ENTRYPOINT')[0]!)).toEqual(['tini', '--', 'node', 'apps/launcher/src/main.mjs']);
   });
 });
 

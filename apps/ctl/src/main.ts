@@ -1,4 +1,4 @@
-/** `npm run ctl -- <noun> <verb> [--json]`: the process's entry. */
+/** `npm run ctl -- <noun> <verb> [--json]`: what main.mjs starts. */
 import path from 'node:path';
 import { loadQuickly } from '@acp/kernel/quick-loading';
 

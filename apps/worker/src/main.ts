@@ -1,4 +1,4 @@
-/** `npm run worker`: the process's entry. */
+/** `npm run worker`: what main.mjs starts, in itself an entry that takes more memory (units of older releases name it). */
 import path from 'node:path';
 import { loadQuickly } from '@acp/kernel/quick-loading';
 

@@ -41,7 +41,7 @@ export interface Program {
   cwd?: string;
 }
 
-const main = path.resolve(import.meta.dirname, '../../../apps/launcher/src/main.ts');
+const main = path.resolve(import.meta.dirname, '../../../apps/launcher/src/main.mjs');
 const START_TIMEOUT_MS = 90_000;
 const alive = new Set<ServiceProcess>();
 let guard: ChildProcess | undefined;
@@ -51,7 +51,7 @@ let guard: ChildProcess | undefined;
 const GUARD = `
 while read -r pid; do pids="$pids $pid"; done
 for pid in $pids; do
-  if grep -aqsE '(launcher|worker)/src/main.ts' "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
+  if grep -aqsE '(launcher|worker)/src/main.(mjs|ts)' "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
 done
 `;
 
@@ -133,7 +133,7 @@ export function spawnService(
   return self;
 }
 
-const workerMain = path.resolve(import.meta.dirname, '../../../apps/worker/src/main.ts');
+const workerMain = path.resolve(import.meta.dirname, '../../../apps/worker/src/main.mjs');
 
 /** `npm run worker`, in the same way. Returns at once. */
 export function spawnWorker(env: Env): ServiceProcess {

@@ -20,7 +20,7 @@ import {
 } from '@acp/testkit';
 
 const SIZE = 24_000_000;
-const main = path.resolve(import.meta.dirname, '../main.ts');
+const main = path.resolve(import.meta.dirname, '../main.mjs');
 let folder: string;
 let kit: TestDatabase;
 let bytes: Buffer;

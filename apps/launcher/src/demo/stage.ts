@@ -87,7 +87,7 @@ export class Stage {
    * the message of every error that it logs afterwards.
    */
   startTier(name: string, env: NodeJS.ProcessEnv, onError: (message: string) => void): Promise<string> {
-    const main = path.resolve(import.meta.dirname, '../main.ts');
+    const main = path.resolve(import.meta.dirname, '../main.mjs');
     // In a session of its own: Ctrl-C reaches the demo alone, which stops its children in turn.
     const child = spawn(process.execPath, [main], {
       env,
