@@ -60,7 +60,7 @@ function build() {
   input.addEventListener('input', () => {
     showPlaces();
     clearTimeout(timer);
-    if (company && company !== 'instance') timer = setTimeout(ask, WAIT_MS);
+    if (company && company !== 'instance') timer = setTimeout(() => void ask(), WAIT_MS);
   });
   // A click on a link goes there by itself.
   list.addEventListener('combobox-commit', () => element.close());
