@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collector } from '@acp/kernel';
 
 /**
  * Gives back what loading the program took, half of the heap, and keeps the part for young objects small: for a command that
@@ -7,7 +7,5 @@ import { runInNewContext } from 'node:vm';
  */
 export function shrinkHeap(): void {
   setFlagsFromString('--max-semi-space-size=2');
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -3,18 +3,15 @@
  * tells it when nothing happens, keeps it: what start-up leaves behind is three times what the service needs.
  */
 import { performance } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collector } from '@acp/kernel';
 
 const LOOK_EVERY_MS = 5000;
 /** Share of the time in which the event loop was not waiting; a pair of idle tiers is below a hundredth. */
 const QUIET = 0.02;
 
-type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
-
 /** Collects once whenever a time of work (the start is the first) has ended; about 80 ms, when nobody waits. */
 export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
-  const collect = exposedCollector();
+  const collect = collector();
   let before = performance.eventLoopUtilization();
   let worked = true;
   setInterval(() => {
@@ -28,12 +25,4 @@ export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
     }
     worked = busy;
   }, lookEveryMs).unref();
-}
-
-/** The collector shows itself only to contexts made after the flag was set. */
-function exposedCollector(): Collect {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as Collect;
-  setFlagsFromString('--no-expose-gc');
-  return collect;
 }

@@ -12,6 +12,7 @@ import type { ArchiveWriter } from './archive-writer.ts';
 const MAX_DEPTH = 40;
 const MAX_NAMES = 100_000;
 const BLOCK_BYTES = 512;
+const PIECE_BYTES = 128 * 1024;
 /** A larger file of which less than a tenth is on the disk was made to look large. */
 const SPARSE_BYTES = 64 * 1024 * 1024;
 
@@ -109,7 +110,7 @@ async function archiveFile(
 async function* exactly(file: FileHandle, size: number): AsyncGenerator<Buffer> {
   let at = 0;
   while (at < size) {
-    const buffer = Buffer.alloc(Math.min(1024 * 1024, size - at));
+    const buffer = Buffer.alloc(Math.min(PIECE_BYTES, size - at));
     await file.read(buffer, 0, buffer.length, at);
     at += buffer.length;
     yield buffer;

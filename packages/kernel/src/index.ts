@@ -26,6 +26,7 @@ export { decodeCursor, encodeCursor } from './cursors.ts';
 export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { Batches } from './batches.ts';
+export { collector } from './collector.ts';
 export { parseBytes } from './bytes.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { bounded, cutText, mapTexts, storableText } from './text.ts';
