@@ -2,7 +2,13 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { migrationStatus, openDatabase, partitionEvents, partitionTranscripts } from '@acp/db';
+import {
+  migrationStatus,
+  openDatabase,
+  partitionByTime,
+  partitionEvents,
+  partitionTranscripts,
+} from '@acp/db';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
 import { killServices, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
@@ -80,6 +86,12 @@ const commit = releasedCommit();
     await Promise.all([more(first, 40), more(second, 40)]);
     // What schedulers do once the release runs.
     await partitionEvents(database, new AbortController().signal);
+    await partitionByTime(database, 'activity', new AbortController().signal);
+    await partitionByTime(database, 'cost_events', new AbortController().signal);
+    const { rows: quarters } = await database.pool.query<{ part: string }>(
+      `select part from time_partitions('activity') union all select part from time_partitions('cost_events')`,
+    );
+    expect(quarters).toHaveLength(4);
     await Promise.all([more(first, 40), more(second, 40)]);
     expect(await isReady()).toBe(200);
 

@@ -17,6 +17,7 @@ import { partitionEvents, transaction } from '@acp/db';
 import type { TimerContext, TimerRow } from './context.ts';
 import { forgetEvents } from './forget-events.ts';
 import { forgetRuns, keepTranscriptParts } from './forget-runs.ts';
+import { keepTimePartitions } from './time-partitions.ts';
 import { inBites } from './in-bites.ts';
 
 const EVENT_BATCH = 2000;
@@ -29,6 +30,7 @@ export const retentionTimers: readonly TimerRow[] = [
     work: async ({ database }, signal) => partitionEvents(database, signal),
   },
   { name: 'transcript-parts', interval_sec: 300, work: keepTranscriptParts },
+  { name: 'time-partitions', interval_sec: 300, work: keepTimePartitions },
   { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];

@@ -208,6 +208,34 @@ describe('the timers', () => {
     expect(await left()).toEqual([3]);
   });
 
+  it('keep activity and costs for ever, or by the quarter for as many days as the settings say', async () => {
+    const test = await cloneDatabase('quarters_kept');
+    const context = { ...(await contextOf()), database: test.database };
+    const { db, pool } = test.database;
+    const parts = async () => {
+      const { rows } = await pool.query<{ part: string }>(
+        `select part from time_partitions('activity') union all select part from time_partitions('cost_events')`,
+      );
+      return rows.map(({ part }) => part.replace(/\d{8}/, 'new')).toSorted();
+    };
+    // As if the first quarters had ended years ago.
+    for (const table of ['activity', 'cost_events'])
+      await pool.query(`alter table ${table} detach partition ${table}_first;
+        alter table ${table} attach partition ${table}_first for values from (minvalue) to ('2020-01-01')`);
+    const both = ['activity_first', 'activity_new', 'cost_events_first', 'cost_events_new'];
+    await tick(context, 'time-partitions');
+    expect(await parts()).toEqual(both);
+    await putSetting(db, 'activity_retention_days', 36_500);
+    await tick(context, 'time-partitions');
+    expect(await parts()).toEqual(both);
+    await putSetting(db, 'activity_retention_days', 400);
+    await tick(context, 'time-partitions');
+    expect(await parts()).toEqual(both.slice(1));
+    await putSetting(db, 'cost_event_retention_days', 400);
+    await tick(context, 'time-partitions');
+    expect(await parts()).toEqual(['activity_new', 'cost_events_new']);
+  });
+
   it('forget security events and addresses of keys after as many days as the setting says, a year without one', async () => {
     const test = await cloneDatabase('security_retention');
     const context = { ...(await contextOf()), database: test.database };

@@ -4530,6 +4530,8 @@ export interface InstanceSettings {
   trash_retention_days: number | null;
   run_retention_days: number | null;
   event_retention_days: number | null;
+  activity_retention_days: number | null;
+  cost_event_retention_days: number | null;
   backup_schedule: string | null;
   default_adapter_type: string | null;
   runs_paused: boolean | null;
@@ -4544,6 +4546,8 @@ export interface UpdateInstanceSettings {
   trash_retention_days?: number | null;
   run_retention_days?: number | null;
   event_retention_days?: number | null;
+  activity_retention_days?: number | null;
+  cost_event_retention_days?: number | null;
   backup_schedule?: string | null;
   default_adapter_type?: string | null;
   runs_paused?: boolean | null;

@@ -10,6 +10,10 @@ export const instanceSettings = {
   run_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
   /** How long cursors of plugins, channels and webhooks may lag behind (decisions 10.12). */
   event_retention_days: Type.Integer({ minimum: 1, maximum: 366 }),
+  /** Unset: for ever. By quarters of a year: what is kept may be so much longer. */
+  activity_retention_days: Type.Integer({ minimum: 90, maximum: 36_500 }),
+  /** The same. Budgets over a lifetime that are made later count what is there. */
+  cost_event_retention_days: Type.Integer({ minimum: 90, maximum: 36_500 }),
   /** Cron expression of five fields. */
   backup_schedule: Type.String({ pattern: '^\\S+( \\S+){4}$', maxLength: 200 }),
   default_adapter_type: Type.String({ minLength: 1, maxLength: 100 }),
@@ -36,6 +40,8 @@ const nullableSettings = {
   trash_retention_days: Nullable(instanceSettings.trash_retention_days),
   run_retention_days: Nullable(instanceSettings.run_retention_days),
   event_retention_days: Nullable(instanceSettings.event_retention_days),
+  activity_retention_days: Nullable(instanceSettings.activity_retention_days),
+  cost_event_retention_days: Nullable(instanceSettings.cost_event_retention_days),
   backup_schedule: Nullable(instanceSettings.backup_schedule),
   default_adapter_type: Nullable(instanceSettings.default_adapter_type),
   runs_paused: Nullable(instanceSettings.runs_paused),

@@ -25,6 +25,14 @@ export {
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { partitionEvents, partitionStep } from './partition-events.ts';
 export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';
+export {
+  dropOutlivedPartition,
+  endTimePartition,
+  partitionByTime,
+  partitionByTimeStep,
+  timedTables,
+} from './time-partitions.ts';
+export type { TimedTable } from './time-partitions.ts';
 export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isLockTimeout, isRefusal, isUniqueViolation } from './errors.ts';

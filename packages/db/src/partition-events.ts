@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import { transaction } from './transaction.ts';
 import type { Tx } from './tx.ts';
@@ -30,11 +31,7 @@ export async function partitionEvents(database: Database, signal: AbortSignal): 
 
 /** One step, in a transaction of its own. False: there is nothing left to do, or another process is at it. */
 export async function partitionStep(tx: Tx): Promise<boolean> {
-  // By itself: what comes next would wait for who changes the table.
-  const { rows: locks } = await tx.execute<{ mine: boolean }>(
-    sql`select pg_try_advisory_xact_lock(${LOCK}) as mine`,
-  );
-  if (locks[0]?.mine !== true) return false;
+  if (!(await isMyStep(tx, LOCK))) return false;
   const { rows } = await tx.execute<State>(sql`
     select events_end() is not null as partitioned, s.last, c.ends, c.valid,
       s.last - coalesce((select e.seq from events e where e.occurred_at > now() - interval '1 day' order by e.occurred_at limit 1), s.last) as of_a_day

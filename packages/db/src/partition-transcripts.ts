@@ -1,14 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { isLockTimeout } from './errors.ts';
+import { inSteps, isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
-import { transaction } from './transaction.ts';
 import type { Tx } from './tx.ts';
 
 /** Any number that no other lock has. */
 const LOCK = 7_236_125_403;
-const TRIES = 50;
-const RETRY_MS = 200;
 
 interface State extends Record<string, unknown> {
   partitioned: boolean;
@@ -24,24 +20,12 @@ interface State extends Record<string, unknown> {
  * changed in a moment. A process that ends half-way leaves what the next one goes on from; of several one does it.
  */
 export async function partitionTranscripts(database: Database, signal: AbortSignal): Promise<void> {
-  let more = true;
-  for (let tries = 0; more && tries < TRIES && !signal.aborted; tries += 1) {
-    try {
-      more = await transaction(database, async (tx) => partitionTranscriptStep(tx));
-    } catch (err) {
-      if (!isLockTimeout(err)) throw err;
-      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
+  await inSteps(database, signal, partitionTranscriptStep);
 }
 
 /** One step, in a transaction of its own. False: there is nothing to do now, or another process is at it. */
 export async function partitionTranscriptStep(tx: Tx): Promise<boolean> {
-  // By itself: what comes next would wait for who changes the table.
-  const { rows: locks } = await tx.execute<{ mine: boolean }>(
-    sql`select pg_try_advisory_xact_lock(${LOCK}) as mine`,
-  );
-  if (locks[0]?.mine !== true) return false;
+  if (!(await isMyStep(tx, LOCK))) return false;
   const { rows } = await tx.execute<State>(sql`
     select are_run_events_partitioned() as partitioned, min(began_at) < now() - interval '1 day' as ripe,
       (select convalidated from pg_constraint where conrelid = 'run_events'::regclass and conname = 'run_events_part') as valid

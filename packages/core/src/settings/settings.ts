@@ -14,6 +14,14 @@ const validators: Validators = {
   company_creation: createValidator(instanceSettings.company_creation, 'company_creation'),
   trash_retention_days: createValidator(instanceSettings.trash_retention_days, 'trash_retention_days'),
   run_retention_days: createValidator(instanceSettings.run_retention_days, 'run_retention_days'),
+  activity_retention_days: createValidator(
+    instanceSettings.activity_retention_days,
+    'activity_retention_days',
+  ),
+  cost_event_retention_days: createValidator(
+    instanceSettings.cost_event_retention_days,
+    'cost_event_retention_days',
+  ),
   event_retention_days: createValidator(instanceSettings.event_retention_days, 'event_retention_days'),
   backup_schedule: backupSchedule,
   default_adapter_type: createValidator(instanceSettings.default_adapter_type, 'default_adapter_type'),

@@ -18,6 +18,8 @@ const numbers = [
   { name: 'company_max_concurrent_runs', label: 'Runs of a company at once' },
   { name: 'run_retention_days', label: 'Days that runs are kept' },
   { name: 'event_retention_days', label: 'Days that events are kept' },
+  { name: 'activity_retention_days', label: 'Days that activity is kept (empty: for ever)' },
+  { name: 'cost_event_retention_days', label: 'Days that costs are kept (empty: for ever)' },
   { name: 'trash_retention_days', label: 'Days that the trash is kept' },
   { name: 'security_event_retention_days', label: 'Days that security events are kept' },
   { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },

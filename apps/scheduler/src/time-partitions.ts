@@ -1,0 +1,27 @@
+import { getSetting } from '@acp/core';
+import {
+  dropOutlivedPartition,
+  endTimePartition,
+  partitionByTime,
+  type TimedTable,
+  transaction,
+} from '@acp/db';
+import type { TimerContext } from './context.ts';
+import { dropAll, laterIfBusy } from './in-bites.ts';
+
+/** By the setting that says for how many days they are kept; unset: for ever. */
+const kept = {
+  activity: 'activity_retention_days',
+  cost_events: 'cost_event_retention_days',
+} as const satisfies Record<TimedTable, string>;
+
+/** Sees to it that the tables lie in partitions, ends the last one in time, and drops those that were kept for long enough. */
+export async function keepTimePartitions({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  for (const table of ['activity', 'cost_events'] as const) {
+    await partitionByTime(database, table, signal);
+    await transaction(database, async (tx) => endTimePartition(tx, table)).catch(laterIfBusy);
+    const days = await getSetting(database.db, kept[table]);
+    if (days !== undefined)
+      await dropAll(database, signal, async (tx) => dropOutlivedPartition(tx, table, days));
+  }
+}
