@@ -1,0 +1,46 @@
+/** What one agent may do to another: nothing that would give it, by that one's hands, more than it has itself. */
+import { type Actor, agentPermissionDefaults, type AgentPermission, permits } from '@acp/contract';
+import type { Tx } from '@acp/db';
+import { forbidden } from '@acp/kernel';
+import { type SQL, sql } from 'drizzle-orm';
+import { assertMayInstruct } from './placement.ts';
+import type { AgentRow } from './present.ts';
+
+const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
+
+/** Tools of an outside server that only some agents have: the agent `a` has one of them, `own_id` has not. */
+const hasToolsBeyond = (own_id: string): SQL => sql`exists (
+  select from mcp_server_agents theirs join mcp_servers s on s.id = theirs.server_id and s.restricted
+  where theirs.agent_id = a.id and not exists (
+    select from mcp_server_agents own where own.server_id = theirs.server_id and own.agent_id = ${own_id}
+      and (own.tools is null or own.tools @> theirs.tools)))`;
+
+/** Whether the agent `a` of a statement may do what the acting agent may not. People are bound by their role alone. */
+export function isAbove(actor: Actor): SQL {
+  if (actor.kind !== 'agent') return sql`false`;
+  const lacking = permissionKeys
+    .filter((key) => !permits(actor.permissions, key))
+    .map(
+      (key) => sql`coalesce((a.permissions ->> ${key})::boolean, ${agentPermissionDefaults[key]}::boolean)`,
+    );
+  return sql`(a.id <> ${actor.agent_id} and (${sql.join([...lacking, hasToolsBeyond(actor.agent_id)], sql` or `)}))`;
+}
+
+/** @throws forbidden for an agent that acts on one which may do more than itself */
+export async function assertWithinReach(tx: Tx, actor: Actor, { id }: { id: string }): Promise<void> {
+  if (actor.kind !== 'agent' || actor.agent_id === id) return;
+  const { rows } = await tx.execute<{ above: boolean }>(
+    sql`select ${isAbove(actor)} as above from agents a where a.id = ${id}`,
+  );
+  if (rows[0]?.above === true) throw forbidden('the agent may do more than you');
+}
+
+/** Who may write what the agent goes by: its prompt, its skills, its files. @throws forbidden */
+export async function assertMayTeach(
+  tx: Tx,
+  actor: Actor,
+  agent: Pick<AgentRow, 'id' | 'company_id' | 'permissions'>,
+): Promise<void> {
+  await assertWithinReach(tx, actor, agent);
+  assertMayInstruct(actor, agent);
+}
