@@ -3,7 +3,7 @@ import { type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@
 import { conflict, decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayInstruct, assertMayWriteFiles } from '../agents/index.ts';
+import { type AgentRow, assertMayTeach } from '../agents/index.ts';
 import { keepStorageKeys, type StoredFile } from '../attachments/index.ts';
 import { parseSkillMarkdown } from '../skills/index.ts';
 import { checkFilePath } from './paths.ts';
@@ -153,7 +153,7 @@ async function put(
   { storage_key, size_bytes, sha256 }: StoredFile,
   fresh = false,
 ): Promise<AgentFileRow> {
-  assertMayWrite(actor, agent, what.kind);
+  await assertMayWrite(tx, actor, agent, what.kind);
   // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
@@ -198,14 +198,15 @@ async function readNeighbours(
   return rows[0]!;
 }
 
-function assertMayWrite(actor: Actor, agent: AgentRow, kind: Kind): void {
+/** An agent's files its own programs write too. */
+async function assertMayWrite(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind): Promise<void> {
   requirePermission(actor, 'files.write');
-  if (kind === 'file') assertMayWriteFiles(actor, agent);
-  else assertMayInstruct(actor, agent);
+  const itself = actor.kind === 'agent' && actor.agent_id === agent.id;
+  if (kind === 'skill' || !itself) await assertMayTeach(tx, actor, agent);
 }
 
 async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
-  assertMayWrite(actor, agent, kind);
+  await assertMayWrite(tx, actor, agent, kind);
   const [row] = await tx
     .delete(agent_files)
     .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)))

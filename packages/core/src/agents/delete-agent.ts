@@ -7,14 +7,17 @@ import { recordChanges } from '../activity/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { revokeAgentKeys } from './keys.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
+import { assertWithinReach } from './reach.ts';
 
 const { agents } = schema;
 
 /**
  * Moves the agent to the trash: those who report to it report to nobody, its keys are gone for good, and the job ends
- * what it left behind (runs, checkouts, wakeups). @throws notFound when it lies there already
+ * what it left behind (runs, checkouts, wakeups).
+ * @throws notFound when it lies there already, forbidden for an agent that may do less than it
  */
 export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+  await assertWithinReach(tx, actor, agent);
   const freed = tx.$with('freed').as(
     tx
       .update(agents)

@@ -5,8 +5,8 @@ import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertMayInstruct } from './placement.ts';
 import { keyExpiry } from '../companies/index.ts';
-import { assertNotAbove } from './policy.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
+import { assertWithinReach } from './reach.ts';
 import { findAgent } from './read-agents.ts';
 
 const { agent_api_keys, agents, companies } = schema;
@@ -32,7 +32,7 @@ export async function createAgentKey(
   const agent = await findAgent(tx, input.agent_id);
   if (agent?.company_id !== company_id) throw notFound();
   if (!mayMintKeys(actor)) throw forbidden('a run mints no keys');
-  assertNotAbove(actor, agent);
+  await assertWithinReach(tx, actor, agent);
   assertMayInstruct(actor, agent);
   if (agent.status === 'terminated') throw conflict('agent is terminated');
   const { row, raw_key } = await insertKey(tx, actor, agent, {
@@ -92,8 +92,12 @@ export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow 
   return row;
 }
 
-/** Revokes at once, in every process. @throws notFound when somebody else was quicker */
+/**
+ * Revokes at once, in every process.
+ * @throws notFound when somebody else was quicker, forbidden for an agent that may do less than the key's
+ */
 export async function deleteAgentKey(tx: Tx, actor: Actor, key: AgentKeyRow): Promise<void> {
+  await assertWithinReach(tx, actor, { id: key.agent_id });
   const deleted = await tx
     .delete(agent_api_keys)
     .where(eq(agent_api_keys.id, key.id))

@@ -2,7 +2,7 @@
 import { type Actor, permits, type UpdateAgent } from '@acp/contract';
 import { forbidden } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
-import { assertMayConfigure, assertNotAbove, isCompanyAdmin, sameJson } from './policy.ts';
+import { assertMayConfigure, isCompanyAdmin, sameJson } from './policy.ts';
 import type { AgentRow } from './present.ts';
 
 /** What decides where an agent's programs run, and with which rights there. */
@@ -33,7 +33,6 @@ export function assertMayChange(
   input: UpdateAgent,
   rules?: AdapterRules,
 ): void {
-  assertNotAbove(actor, agent);
   if (instructions.some((field) => input[field] !== undefined && input[field] !== agent[field]))
     assertMayInstruct(actor, agent);
   const before = placementOf(agent);
@@ -65,18 +64,6 @@ export function assertMayRunAs(
 export function assertMayInstruct(actor: Actor, agent: Pick<Target, 'company_id' | 'permissions'>): void {
   if (!permits(agent.permissions, 'secrets.use') || isCompanyAdmin(actor, agent.company_id)) return;
   throw forbidden('what an agent with secrets.use goes by is for admins');
-}
-
-/** Who may write or choose the agent's prompt. @throws forbidden */
-export function assertMayPrompt(actor: Actor, agent: Target): void {
-  assertNotAbove(actor, agent);
-  assertMayInstruct(actor, agent);
-}
-
-/** The same for the agent's files, which its own programs write too. @throws forbidden */
-export function assertMayWriteFiles(actor: Actor, agent: Target): void {
-  if (actor.kind === 'agent' && actor.agent_id === agent.id) return;
-  assertMayInstruct(actor, agent);
 }
 
 /** Fields of an agent that stand in its prompt, or decide which prompt it has. */

@@ -3,33 +3,17 @@ import type { Actor, AgentPermission } from '@acp/contract';
 import { agentPermissionDefaults, permits } from '@acp/contract';
 import { forbidden } from '@acp/kernel';
 
-type Permissions = Record<string, boolean>;
 type AdapterConfig = Record<string, unknown>;
 
 const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
 
-/** Whether an agent with `inner` may do nothing that one with `outer` may not. */
-export function isPermissionSubset(inner: Permissions, outer: Permissions): boolean {
-  return permissionKeys.every((key) => !permits(inner, key) || permits(outer, key));
-}
-
 /** What a hired agent starts with: the defaults, less what the agent that hires it may not do itself. */
-export function permissionsOfHire(actor: Actor): Permissions {
+export function permissionsOfHire(actor: Actor): Record<string, boolean> {
   if (actor.kind !== 'agent') return {};
   const withheld = permissionKeys.filter(
     (key) => agentPermissionDefaults[key] && !permits(actor.permissions, key),
   );
   return Object.fromEntries(withheld.map((key) => [key, false]));
-}
-
-/**
- * An agent acts on another one only where that one may do no more than itself: else its key, or a prompt written for
- * it, would be a way around the permission map. @throws forbidden
- */
-export function assertNotAbove(actor: Actor, target: { id: string; permissions: Permissions }): void {
-  if (actor.kind !== 'agent' || actor.agent_id === target.id) return;
-  if (!isPermissionSubset(target.permissions, actor.permissions))
-    throw forbidden('the agent may do more than you');
 }
 
 export function isCompanyAdmin(actor: Actor, company_id: string): boolean {

@@ -1,9 +1,16 @@
 /** What one agent may do to another: nothing that would give it, by that one's hands, more than it has itself. */
-import { type Actor, agentPermissionDefaults, type AgentPermission, permits } from '@acp/contract';
+import {
+  type Actor,
+  agentPermissionDefaults,
+  type AgentPermission,
+  permits,
+  type UpdateAgent,
+} from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
-import { assertMayInstruct } from './placement.ts';
+import type { AdapterRules } from './adapter-rules.ts';
+import { assertMayChange, assertMayInstruct } from './placement.ts';
 import type { AgentRow } from './present.ts';
 
 const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
@@ -33,6 +40,18 @@ export async function assertWithinReach(tx: Tx, actor: Actor, { id }: { id: stri
     sql`select ${isAbove(actor)} as above from agents a where a.id = ${id}`,
   );
   if (rows[0]?.above === true) throw forbidden('the agent may do more than you');
+}
+
+/** Whether the change is the actor's to make. @throws as `assertMayChange` */
+export async function assertMayUpdate(
+  tx: Tx,
+  actor: Actor,
+  agent: AgentRow,
+  input: UpdateAgent,
+  rules?: AdapterRules,
+): Promise<void> {
+  await assertWithinReach(tx, actor, agent);
+  assertMayChange(actor, agent, input, rules);
 }
 
 /** Who may write what the agent goes by: its prompt, its skills, its files. @throws forbidden */

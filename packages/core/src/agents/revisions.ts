@@ -4,9 +4,9 @@ import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { assertMayPrompt } from './placement.ts';
 import { sameJson } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
+import { assertMayTeach } from './reach.ts';
 
 const { agent_config_revisions: revisions, agents, prompt_versions: versions } = schema;
 
@@ -141,14 +141,14 @@ export async function addEvolvedPrompt(
   return version_number;
 }
 
-/** Makes an earlier prompt the agent's again; no new version. @throws notFound for a number that was never given */
+/** Makes an earlier prompt the agent's again; no new version. @throws forbidden, notFound for a number that was never given */
 export async function activatePrompt(
   tx: Tx,
   actor: Actor,
   agent: AgentRow,
   version_number: number,
 ): Promise<Agent> {
-  assertMayPrompt(actor, agent);
+  await assertMayTeach(tx, actor, agent);
   const [version] = await tx
     .select()
     .from(versions)

@@ -7,8 +7,8 @@ import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
 import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
-import { assertMayChange, assertMayInstruct } from './placement.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
+import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
 import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
 import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
@@ -38,8 +38,8 @@ export async function updateAgent(
   if (input.home_dir) await assertCompanyHome(tx, agent, input.home_dir, homes);
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
   const before = await lockAgent(tx, agent.id);
-  assertMayChange(actor, before, input, rules);
-  if (input.files_as_knowledge !== undefined) assertMayShare(actor, before);
+  await assertMayUpdate(tx, actor, before, input, rules);
+  if (input.files_as_knowledge !== undefined) await assertMayShare(tx, actor, before);
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
     await assertMayWake(tx, before);
@@ -69,9 +69,9 @@ export async function updateAgent(
 }
 
 /** What an agent's files say becomes the company's: a person's choice, and an admin's where the agent uses secrets. */
-function assertMayShare(actor: Actor, agent: AgentRow): void {
+async function assertMayShare(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   if (actor.kind === 'agent') throw forbidden('files_as_knowledge is for people to set');
-  assertMayInstruct(actor, agent);
+  await assertMayTeach(tx, actor, agent);
 }
 
 /** Pauses; a run that is running goes on. Pausing again changes the reason. @throws conflict */
@@ -81,6 +81,7 @@ export async function pauseAgent(
   agent: AgentRow,
   reason: string | null = null,
 ): Promise<Agent> {
+  await assertWithinReach(tx, actor, agent);
   const before = await lockAgent(tx, agent.id);
   // Nor may it be paused: the resume would make an agent of it that nobody has approved, or that has ended.
   assertManageable(before);
@@ -105,6 +106,7 @@ export async function pauseAgent(
  * @throws conflict, also `budget exceeded` while a breach stands
  */
 export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
+  await assertWithinReach(tx, actor, agent);
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
   if (before.status !== 'paused') return presentAgent(before);

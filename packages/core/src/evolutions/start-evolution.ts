@@ -10,7 +10,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayPrompt, defaultPrompt, lockAgent } from '../agents/index.ts';
+import { type AgentRow, assertMayTeach, defaultPrompt, lockAgent } from '../agents/index.ts';
 import { admissionRefusal, readAgentFacts } from '../runs/index.ts';
 import { advanceLocked } from './advance-evolution.ts';
 import { endEvolution } from './end-evolution.ts';
@@ -36,7 +36,7 @@ export async function evolvePrompt(
   input: EvolvePrompt = {},
 ): Promise<PromptEvolution> {
   const agent = await lockAgent(tx, subject.id);
-  assertMayPrompt(actor, agent);
+  await assertMayTeach(tx, actor, agent);
   await assertEvolvable(tx, agent);
   const evolution = await insertEvolution(tx, actor, agent, input);
   const instances = await selectInstances(tx, { ...evolution, agent_id: agent.id });
@@ -65,7 +65,7 @@ export async function evolvePrompt(
 
 /** @throws forbidden, conflict for one that is over */
 export async function cancelEvolution(tx: Tx, actor: Actor, subject: EvolutionRow): Promise<PromptEvolution> {
-  assertMayPrompt(actor, await lockAgent(tx, subject.agent_id));
+  await assertMayTeach(tx, actor, await lockAgent(tx, subject.agent_id));
   const [running] = await tx
     .select()
     .from(prompt_evolutions)

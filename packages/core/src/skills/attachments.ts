@@ -3,17 +3,18 @@ import { schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayInstruct } from '../agents/index.ts';
+import { type AgentRow, assertMayTeach } from '../agents/index.ts';
 import { findSkill } from './read-skills.ts';
 
 const { agent_skills } = schema;
 
 /**
  * Gives the agent the skill; again it changes nothing.
- * @throws notFound for a skill of another company, forbidden for an agent with `secrets.use` unless an admin calls
+ * @throws notFound for a skill of another company, forbidden for an agent with `secrets.use` unless an admin calls, and for an
+ * agent that may do less
  */
 export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
-  assertMayInstruct(actor, agent);
+  await assertMayTeach(tx, actor, agent);
   const skill = await findSkill(tx, skill_id);
   if (skill?.company_id !== agent.company_id) throw notFound();
   const attached = await tx
@@ -26,7 +27,7 @@ export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_i
 
 /** @throws notFound when the agent does not have it, forbidden as `attachSkill` */
 export async function detachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
-  assertMayInstruct(actor, agent);
+  await assertMayTeach(tx, actor, agent);
   const detached = await tx
     .delete(agent_skills)
     .where(and(eq(agent_skills.agent_id, agent.id), eq(agent_skills.skill_id, skill_id)))

@@ -3,7 +3,7 @@ import { isUniqueViolation, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { isCompanyAdmin } from '../agents/index.ts';
+import { isAbove, isCompanyAdmin } from '../agents/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { presentSkill, type SkillRow } from './present.ts';
 import { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts';
@@ -28,7 +28,7 @@ export async function createSkill(
   const slug = text.slug ?? slugOf(name);
   if (slug === '') throw invalid('slug is required where the name has no letter');
   const { enabled, company_wide } = input;
-  await assertMayTeach(tx, actor, { company_id, company_wide: company_wide ?? false });
+  await assertMayWrite(tx, actor, { company_id, company_wide: company_wide ?? false });
   const values = { company_id, slug, name, description, body_markdown, enabled, company_wide };
   const row = await takingSlug(async () => (await tx.insert(skills).values(values).returning())[0]!);
   await recordChanges(tx, actor, [changeOf(row, 'skill.created')]);
@@ -40,7 +40,7 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
   const { enabled, company_wide } = input;
   const set = { ...textOf(input), enabled, company_wide };
   const { name, description, body_markdown } = { ...skill, ...defined(set) };
-  await assertMayTeach(tx, actor, { ...skill, company_wide: skill.company_wide || company_wide === true });
+  await assertMayWrite(tx, actor, { ...skill, company_wide: skill.company_wide || company_wide === true });
   const row = await takingSlug(
     async () =>
       (
@@ -64,6 +64,7 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
 
 /** To the trash: its slug is free again, those who had it attached have it no more until it is restored. */
 export async function deleteSkill(tx: Tx, actor: Actor, skill: SkillRow): Promise<void> {
+  await assertMayWrite(tx, actor, skill);
   const [row] = await tx
     .update(skills)
     .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
@@ -91,19 +92,25 @@ export async function purgeSkill(tx: Tx, skill_id: string): Promise<string[]> {
   return [skill_id];
 }
 
-/** What reaches an agent with `secrets.use`, by attachment or because it reaches all, is for admins (decisions 10.10). */
-async function assertMayTeach(
+/**
+ * What reaches an agent with `secrets.use`, by attachment or because it reaches all, is for admins (decisions 10.10); and no
+ * agent writes what one goes by that may do more.
+ */
+async function assertMayWrite(
   tx: Tx,
   actor: Actor,
   skill: { id?: string; company_id: string; company_wide: boolean },
 ): Promise<void> {
   if (isCompanyAdmin(actor, skill.company_id)) return;
-  const { rows } = await tx.execute<{ reached: boolean }>(sql`
-    select exists (select from agents a
-      where a.company_id = ${skill.company_id} and a.deleted_at is null and a.permissions @> '{"secrets.use": true}'
-        and (${skill.company_wide} or exists (select from agent_skills s
-          where s.agent_id = a.id and s.skill_id = ${skill.id ?? null}::uuid))) as reached`);
-  if (rows[0]?.reached) throw forbidden('a skill of an agent with secrets.use is for admins');
+  const secretive = sql`a.permissions @> '{"secrets.use": true}'`;
+  const { rows } = await tx.execute<{ secretive: boolean }>(sql`
+    select ${secretive} as secretive from agents a
+    where a.company_id = ${skill.company_id} and a.deleted_at is null and (${secretive} or ${isAbove(actor)})
+      and (${skill.company_wide} or exists (select from agent_skills s
+        where s.agent_id = a.id and s.skill_id = ${skill.id ?? null}::uuid))
+    order by 1 desc limit 1`);
+  if (rows[0]?.secretive) throw forbidden('a skill of an agent with secrets.use is for admins');
+  if (rows[0]) throw forbidden('the skill is of an agent that may do more than you');
 }
 
 type Text = Pick<UpdateSkill, 'slug' | 'name' | 'description' | 'body_markdown'>;
