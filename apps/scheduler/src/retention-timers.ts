@@ -19,6 +19,7 @@ import { forgetEvents } from './forget-events.ts';
 import { forgetRuns, keepTranscriptParts } from './forget-runs.ts';
 import { keepTimePartitions } from './time-partitions.ts';
 import { inBites } from './in-bites.ts';
+import { purgeOldTrash } from './purge-trash.ts';
 
 const EVENT_BATCH = 2000;
 
@@ -32,6 +33,7 @@ export const retentionTimers: readonly TimerRow[] = [
   { name: 'transcript-parts', interval_sec: 300, work: keepTranscriptParts },
   { name: 'time-partitions', interval_sec: 300, work: keepTimePartitions },
   { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
+  { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
   { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
 ];
 

@@ -12,6 +12,7 @@ import {
   testLogger,
   testDatabase,
 } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
@@ -116,6 +117,39 @@ describe('the timers', () => {
       [routine!.id],
     );
     expect(rows).toEqual([{ source: 'schedule', status: 'enqueued' }]);
+  });
+
+  it('purge old trash, however much of it can’t be purged', async () => {
+    const context = await contextOf();
+    const { db, pool } = context.database;
+    const { id: company_id } = await createCompany(db);
+    const titles = ['poison', 'poison', 'well'];
+    const notes = await db
+      .insert(schema.notes)
+      .values(
+        titles.map((title) => ({ company_id, title, body_markdown: '', kind: 'note', deleted_at: past(40) })),
+      )
+      .returning();
+    const entries = notes.map(({ id: entity_id, title: name }, place) => ({
+      type: 'note',
+      entity_id,
+      company_id,
+      name,
+      deleted_at: past(40 - place),
+    }));
+    await db.insert(schema.trash_entries).values(entries);
+    await pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'poison'; end $$`,
+    );
+    await pool.query(
+      `create trigger poison before delete on notes for each row when (old.title = 'poison') execute function refuse()`,
+    );
+    await expect(tick(context, 'trash-retention')).rejects.toThrow('not all of the old trash');
+    const kept = await db.select().from(schema.notes).where(eq(schema.notes.company_id, company_id));
+    expect(kept.map(({ title }) => title)).toEqual(['poison', 'poison']);
+    await pool.query('drop trigger poison on notes');
+    await tick(context, 'trash-retention');
+    expect(await db.$count(schema.notes, eq(schema.notes.company_id, company_id))).toBe(0);
   });
 
   it('end the lost runs that can be ended, however many can’t, and try those again only after a while', async () => {

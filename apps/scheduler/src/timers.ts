@@ -11,12 +11,9 @@ import {
   deleteOldIdempotencyKeys,
   deleteOldLoginFailures,
   deleteUnapprovedWorkers,
-  getSetting,
   isBackupRunning,
   noteOffline,
   proposeFindings,
-  purgeOutlived,
-  purgeOutlivedSubagent,
   storeTicks,
   sweepBudgets,
   sweepCouncils,
@@ -175,7 +172,6 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'backups', interval_sec: 20, work: makeDueBackup },
   { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
-  { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
   ...retentionTimers,
 ];
 
@@ -225,19 +221,4 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let more = true;
   while (more && !signal.aborted) more = await transaction(database, async (tx) => warnOfExpiringKeys(tx));
-}
-
-/** How long things lie in the trash where no setting says otherwise (decisions 7.6). */
-const TRASH_KEPT_DAYS = 30;
-
-/** One thing a transaction. */
-async function purgeOldTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
-  const days = (await getSetting(database.db, 'trash_retention_days')) ?? TRASH_KEPT_DAYS;
-  let purged = true;
-  while (purged && !signal.aborted)
-    purged = await transaction(database, async (tx) => purgeOutlived(tx, days));
-  // Sub-agents that ended lie nowhere, but are remembered for as long.
-  purged = true;
-  while (purged && !signal.aborted)
-    purged = await transaction(database, async (tx) => purgeOutlivedSubagent(tx, days));
 }

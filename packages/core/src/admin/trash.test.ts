@@ -21,7 +21,7 @@ import { createProject, deleteProject, loadProject } from '../projects/index.ts'
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
 import { settleCompany } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
-import { listTrash } from '../trash/index.ts';
+import { findOutlivedEntry, listTrash } from '../trash/index.ts';
 import { purgeFromTrash, purgeOutlived, restoreFromTrash } from './index.ts';
 
 // A database of its own: the retention goes through the trash of the whole instance.
@@ -319,7 +319,10 @@ describe('purging', () => {
       return note.id;
     };
     const [old, young] = [await make(), await make()];
-    const step = async () => within(async (tx) => purgeOutlived(tx, 30));
+    const step = async () => {
+      const entry = await findOutlivedEntry(database.db, 30, []);
+      return entry !== undefined && within(async (tx) => purgeOutlived(tx, entry.trash_id));
+    };
     expect(await step()).toBe(false);
     await database.db
       .update(trash_entries)

@@ -1,9 +1,10 @@
 import type { Actor, TrashType } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
 import { recordInstanceAct, systemActor } from '../activity/index.ts';
 import { findCompany } from '../companies/index.ts';
-import { purgeOldTrash, lockOutlivedEntry, lockTrashEntry, type TrashRow } from '../trash/index.ts';
+import { lockFreeEntry, lockTrashEntry, purgeOldTrash, type TrashRow } from '../trash/index.ts';
 import { restorers } from './restorers.ts';
 
 export interface WantedEntry {
@@ -35,12 +36,14 @@ export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry):
 }
 
 /**
- * Retention: purges the oldest thing that has lain in the trash for so many days. One a transaction: a company may take
- * its time. @returns false when there is none
+ * Retention: purges the entry that `findOutlivedEntry` has found, if nobody else does. One a transaction: a company may
+ * take its time, as long as it needs, for nobody is in it any more.
+ * @returns false where somebody else is at it
  */
-export async function purgeOutlived(tx: Tx, days: number): Promise<boolean> {
-  const entry = await lockOutlivedEntry(tx, days);
+export async function purgeOutlived(tx: Tx, trash_id: string): Promise<boolean> {
+  const entry = await lockFreeEntry(tx, trash_id);
   if (!entry) return false;
+  await tx.execute(sql`set local statement_timeout = 0`);
   await purge(tx, systemActor('retention'), entry);
   return true;
 }

@@ -15,7 +15,8 @@ export {
 export {
   purgeOldTrash,
   listTrash,
-  lockOutlivedEntry,
+  findOutlivedEntry,
+  lockFreeEntry,
   lockTrashed,
   lockTrashEntry,
   moveToTrash,

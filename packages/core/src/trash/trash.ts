@@ -73,14 +73,32 @@ async function lockWhere(
   return row;
 }
 
-/** The oldest entry that has lain for so many days, its row locked; those that others are at are passed over. */
-export async function lockOutlivedEntry(tx: Tx, days: number): Promise<TrashRow | undefined> {
+/** The oldest entry that has lain for so many days and is none of `except`. */
+export async function findOutlivedEntry(
+  tx: Tx,
+  days: number,
+  except: readonly string[],
+): Promise<Pick<TrashRow, 'trash_id'> | undefined> {
+  const [row] = await tx
+    .select({ trash_id: trash_entries.trash_id })
+    .from(trash_entries)
+    .where(
+      and(
+        lt(trash_entries.deleted_at, sql`now() - make_interval(days => ${days})`),
+        sql`${trash_entries.trash_id} <> all(${sql.param(except)}::uuid[])`,
+      ),
+    )
+    .orderBy(asc(trash_entries.deleted_at), asc(trash_entries.trash_id))
+    .limit(1);
+  return row;
+}
+
+/** The entry, its row locked; undefined where it is gone, or somebody else is at it. */
+export async function lockFreeEntry(tx: Tx, trash_id: string): Promise<TrashRow | undefined> {
   const [row] = await tx
     .select()
     .from(trash_entries)
-    .where(lt(trash_entries.deleted_at, sql`now() - make_interval(days => ${days})`))
-    .orderBy(asc(trash_entries.deleted_at), asc(trash_entries.trash_id))
-    .limit(1)
+    .where(eq(trash_entries.trash_id, trash_id))
     .for('update', { skipLocked: true });
   return row;
 }

@@ -1,0 +1,32 @@
+import { findOutlivedEntry, getSetting, purgeOutlived, purgeOutlivedSubagent } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { TimerContext } from './context.ts';
+
+/** How long things lie in the trash where no setting says otherwise (decisions 7.6). */
+const TRASH_KEPT_DAYS = 30;
+/** What can't be purged waits for the next time; so much of it is a fault of the database. */
+const MOST_FAILURES = 100;
+
+/** One thing a transaction. What can't be purged keeps nothing else from going. */
+export async function purgeOldTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  const days = (await getSetting(database.db, 'trash_retention_days')) ?? TRASH_KEPT_DAYS;
+  const passed_over: string[] = [];
+  const failures: unknown[] = [];
+  while (failures.length < MOST_FAILURES && !signal.aborted) {
+    const entry = await findOutlivedEntry(database.db, days, passed_over);
+    if (entry === undefined) break;
+    const { trash_id } = entry;
+    const purged = await transaction(database, async (tx) => purgeOutlived(tx, trash_id)).catch(
+      (err: unknown) => {
+        failures.push(err);
+        return false;
+      },
+    );
+    if (!purged) passed_over.push(trash_id);
+  }
+  // Sub-agents that ended lie nowhere, but are remembered for as long.
+  let more = true;
+  while (more && !signal.aborted)
+    more = await transaction(database, async (tx) => purgeOutlivedSubagent(tx, days));
+  if (failures.length > 0) throw new AggregateError(failures, 'not all of the old trash could be purged');
+}
