@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const RETRY_EVERY_MS = 50;
 
 /**
- * Runs `fn` while this session holds the lock of that name; the lock goes with the session if the process dies.
- * Needs a session of its own (no transaction-mode pooler, no open transaction). It asks again instead of waiting
- * inside a statement: a waiting statement holds a snapshot, which `create index concurrently` would wait for in turn.
+ * Runs `fn` while this session holds the advisory lock `key`; the lock is released if the process dies.
+ * Needs a dedicated session (no transaction-mode pooler, no open transaction). It polls instead of blocking inside a
+ * statement: a blocked statement holds a snapshot, and `create index concurrently` would wait for that snapshot in turn.
  */
 export async function withAdvisoryLock<T>(client: ClientBase, key: string, fn: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -20,7 +20,7 @@ export async function withAdvisoryLock<T>(client: ClientBase, key: string, fn: (
   try {
     return await fn();
   } finally {
-    // On a broken connection the lock is gone already, and the error of `fn` is the one to tell.
+    // On a broken connection the lock is already gone, and the error of `fn` is the one to report.
     await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key]).catch(() => undefined);
   }
 }

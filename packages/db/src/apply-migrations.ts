@@ -6,15 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout } from './errors.ts';
 import type { Tx } from './tx.ts';
 
-/** Whoever waits for a table keeps all who come later from it: rather give up, and come again. */
+/** A statement queued for a table lock blocks everyone behind it, so give up early and try again. */
 const LOCK_TIMEOUT_MS = 2000;
 const RETRY_MS = 500;
 const TRIES = 100;
 
 /**
- * Applies the folder's migrations that are younger than the last applied one, each in a transaction of its own with its line
- * in the journal: others work in the same database meanwhile. One that says `concurrently` runs without a transaction, for
- * PostgreSQL wants it so; cut off, it runs again from its start. In an empty database nobody waits, and all go at once.
+ * Applies the folder's migrations that are newer than the last applied one, each in its own transaction together with its
+ * journal row, while others keep working in the same database. A migration that uses `concurrently` runs outside a
+ * transaction, as PostgreSQL requires; if interrupted, it starts over. In an empty database all run in one go.
  */
 export async function applyMigrations(client: Client, folder: string): Promise<void> {
   const db: Tx = drizzle(client);
@@ -45,7 +45,7 @@ const isConcurrent = (migration: MigrationMeta): boolean =>
   migration.sql.some((statement) => CONCURRENTLY.test(statement));
 
 const asIs = (statement: string): string => statement;
-/** Without rows there is nothing to wait for, and it may stand in a transaction. */
+/** An empty table has nothing to wait for, so the statement may run inside a transaction. */
 const asIfAlone = (statement: string): string => statement.replace(CONCURRENTLY, '$1');
 
 async function apply(tx: Tx, migration: MigrationMeta, as: (statement: string) => string): Promise<void> {
@@ -70,11 +70,11 @@ async function applyPatiently(db: Tx, migration: MigrationMeta): Promise<void> {
   }
 }
 
-/** It stops nobody, so it may wait. */
+/** Blocks no one, so it may take its time. */
 async function applyConcurrently(db: Tx, migration: MigrationMeta): Promise<void> {
   for (const statement of migration.sql) {
     const name = /\bindex\s+concurrently\s+if\s+not\s+exists\s+"?(\w+)"?/i.exec(statement)?.[1];
-    // Of an attempt that was cut off an index is left that nobody may use.
+    // An interrupted attempt leaves an invalid index behind.
     if (name !== undefined && (await isInvalid(db, name)))
       await db.execute(sql`drop index concurrently ${sql.identifier(name)}`);
     await db.execute(sql.raw(statement));

@@ -3,8 +3,8 @@ import { stateOf } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
 
 /**
- * A connection beside that of `tx`, for a short statement that is committed by itself: what waits for others, or makes
- * others wait, until `tx` has ended. Not one of the pool's, all of which may be in the hands of transactions that need it.
+ * A separate connection for a short statement that commits on its own while `tx` is open, so that no one has to wait for
+ * `tx` to end. It is not taken from the pool: all of the pool's connections may be held by transactions that need it.
  * Undefined outside of a transaction.
  */
 export function asideOf(tx: Tx): Database | undefined {

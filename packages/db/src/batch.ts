@@ -3,16 +3,16 @@ import { type CustomTypesConfig, Query, type QueryResult } from 'pg';
 export interface Statement {
   text: string;
   values?: readonly unknown[] | undefined;
-  /** Under which it is prepared; the client gives it. */
+  /** The name it is prepared under; assigned by the client. */
   name?: string | undefined;
-  /** How its rows are read. */
+  /** How its rows are parsed. */
   rowMode?: unknown;
   types?: CustomTypesConfig | undefined;
-  /** Belongs to the opening of its transaction, and is not counted beside it. */
+  /** Part of opening the transaction; not counted as a statement. */
   setting?: true;
 }
 
-/** What has to be known of pg's connection to send several statements with one `Sync`. */
+/** The parts of pg's connection needed to send several statements with a single `Sync`. */
 interface Wire {
   stream: { cork(): void; uncork(): void };
   parsedStatements: Record<string, string>;
@@ -21,11 +21,11 @@ interface Wire {
   sync(): void;
 }
 
-/** What the types of pg leave out of its `Query`. */
+/** What pg's types leave out of its `Query`. */
 interface DriverQuery {
   callback: (err: Error | null, result: QueryResult) => void;
   submit(wire: Wire): void;
-  /** Sends all of a statement but its end, for which it calls `_getRows`. */
+  /** Sends everything but the end of a statement, for which it calls `_getRows`. */
   prepare(wire: Wire): void;
   _getRows(wire: Wire): void;
   handleRowDescription(message: unknown): void;
@@ -36,18 +36,18 @@ interface DriverQuery {
 const PgQuery = Query as unknown as new (config: object) => DriverQuery;
 
 /**
- * Statements that go out in one write and are answered in one: PostgreSQL does one after the other, and none behind one
- * that fails. Of the answers one is wanted. To pg it is one query of its pipeline: each part shows its own name and text
- * while its turn lasts, so that pg keeps book of what is prepared as ever.
+ * Several statements sent in one write and answered together. PostgreSQL runs them in order and skips those after the first
+ * failure. One of the results is returned. pg sees a single query of its pipeline: each part exposes its own name and text
+ * while it is being handled, so pg's bookkeeping of prepared statements stays correct.
  */
 export class Batch extends PgQuery {
   parts: readonly Statement[];
   readonly #wanted: number;
-  /** The part that is being sent, then the one whose answer is awaited. */
+  /** Index of the part being sent, then of the one whose answer is awaited. */
   #at = 0;
   #failed = false;
 
-  /** @param wanted the place of the statement whose answer is wanted */
+  /** @param wanted index of the statement whose result is returned */
   constructor(parts: readonly Statement[], wanted: number) {
     const { rowMode, types } = parts[wanted]!;
     super({ text: '', rowMode, types });
@@ -55,7 +55,7 @@ export class Batch extends PgQuery {
     this.#wanted = wanted;
   }
 
-  /** How many of its statements were done. */
+  /** Number of statements completed. */
   get done(): number {
     return this.#at;
   }
@@ -69,7 +69,7 @@ export class Batch extends PgQuery {
   get values(): readonly unknown[] | undefined {
     return this.parts[this.#at]?.values;
   }
-  // pg's constructor writes them.
+  // Assigned by pg's constructor.
   set name(_: unknown) {}
   set text(_: unknown) {}
   set values(_: unknown) {}
@@ -104,7 +104,7 @@ export class Batch extends PgQuery {
 
   override handleError(err: Error, wire: Wire): void {
     this.#failed = true;
-    // What stood behind the one that failed was not even parsed.
+    // Parts after the failed one were never parsed.
     for (const { name } of this.parts.slice(this.#at)) if (name) delete wire.submittedNamedStatements[name];
     super.handleError(err, wire);
   }

@@ -7,8 +7,8 @@ import { StatementNames } from './statement-names.ts';
 type Query = (...args: unknown[]) => unknown;
 
 /**
- * A client that counts what is sent. Where a session can be relied upon, statements with values that come again are
- * prepared under a name; elsewhere names are dropped.
+ * A client that counts statements. Where the session is stable, recurring statements with values are prepared under a
+ * name; behind a transaction-mode pooler names are dropped.
  */
 export function countingClient(
   count: () => void,
@@ -19,13 +19,13 @@ export function countingClient(
     names ? withName(statement, values, names) : withoutName(statement);
   return class CountingClient extends Client {
     constructor(config?: string | ClientConfig) {
-      // The pool's own timeout is for its queue too, which may be longer.
+      // The pool's own timeout also covers its queue, which may be longer.
       super(typeof config === 'object' ? { ...config, connectionTimeoutMillis: connect_timeout_ms } : config);
-      // pg-pool listens only while a client is idle: a connection that breaks between two statements of a
-      // transaction would end the process by an unhandled 'error'. The next statement fails and says so.
+      // pg-pool only listens for errors while a client is idle: a connection that breaks between two statements of a
+      // transaction would end the process with an unhandled 'error'. The next statement fails and reports it.
       this.on('error', () => undefined);
       const ask: Query = this.query.bind(this);
-      // What is asked in one go, by whomever, is one write: most of what a statement costs this process is writing it.
+      // Queries issued in the same tick share one write: writing is most of what a statement costs this process.
       let together = false;
       const send: Query = (...args) => {
         const { stream } = this.connection as unknown as { stream: Writable };
@@ -63,7 +63,7 @@ function isStatement(statement: unknown): statement is Statement {
   return typeof statement === 'object' && statement !== null;
 }
 
-/** Statements without values are those of transactions, or several in one: these can't be prepared. Nor can cursors. */
+/** Statements without values open or end transactions, or are several in one: those can't be prepared. Nor can cursors. */
 function withName<S>(statement: S, values: unknown, names: StatementNames): S {
   if (!isStatement(statement) || statement.name !== undefined || typeof statement.text !== 'string') {
     return statement;

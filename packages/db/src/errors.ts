@@ -8,7 +8,7 @@ interface DriverError {
   cause?: unknown;
 }
 
-// drizzle wraps what pg threw, and pg-pool wraps what the socket threw: the facts are somewhere down the chain.
+// drizzle wraps what pg threw, and pg-pool wraps what the socket threw, so the facts are somewhere down the cause chain.
 function* causes(err: unknown): Generator<DriverError> {
   let current: unknown = err;
   for (let depth = 0; depth < 8 && typeof current === 'object' && current !== null; depth += 1) {
@@ -18,11 +18,11 @@ function* causes(err: unknown): Generator<DriverError> {
   }
 }
 
-/** For callers that were refused because the database was away or busy. */
+/** For callers turned away because the database was down or busy. */
 const RETRY_AFTER_SEC = 2;
 
 const connectionCodes = new Set([
-  // the socket
+  // socket
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -31,12 +31,12 @@ const connectionCodes = new Set([
   'EAI_AGAIN',
   'ENOENT',
   'EHOSTUNREACH',
-  // the server: shutting down, crashed, starting up, out of connections
+  // server: shutting down, crashed, starting up, out of connections
   '57P01',
   '57P02',
   '57P03',
   '53300',
-  // the server ended a transaction that had said nothing for too long
+  // the server ended a transaction that was idle for too long
   '25P03',
 ]);
 
@@ -47,11 +47,11 @@ const connectionMessages = [
   'timeout exceeded when trying to connect',
   'server conn crashed',
   'server closed the connection unexpectedly',
-  // A newer release has changed a table under a prepared statement: a new connection plans it anew.
+  // A newer release has changed a table under a prepared statement; a new connection plans it again.
   'cached plan must not change result type',
 ];
 
-/** True when the database could not be reached or the connection broke: nothing is known to be wrong with the statement. */
+/** True when the database could not be reached or the connection broke, so the statement itself may be fine. */
 export function isConnectionError(err: unknown): boolean {
   for (const { code, message } of causes(err)) {
     if (typeof code === 'string' && (connectionCodes.has(code) || code.startsWith('08'))) return true;
@@ -74,8 +74,8 @@ export function isUniqueViolation(err: unknown, constraint?: string): boolean {
 }
 
 /**
- * The row refers to one that was deleted while the statement waited for it: a command checks what it uses, and the
- * foreign key catches the deletion that commits after the check. A deletion that rows still refer to is a bug.
+ * The row references one that was deleted while the statement waited for it: a command checks what it uses, and the
+ * foreign key catches a deletion that commits after the check. Deleting a row that is still referenced is a bug.
  */
 function refersToDeleted(err: unknown): boolean {
   for (const { code, detail } of causes(err)) {
@@ -84,14 +84,14 @@ function refersToDeleted(err: unknown): boolean {
   return false;
 }
 
-/** The table or its schema is not there: before the first migration. */
+/** The table or its schema does not exist yet: before the first migration. */
 export function isMissingTable(err: unknown): boolean {
   return hasCode(err, '42P01', '3F000');
 }
 
 /**
- * What a caller may be told about a failure of the database; null when it is none of the known ones (a bug of ours).
- * A NUL character is valid JSON but no text of PostgreSQL, so it reaches us as an error of the caller's input.
+ * The error a caller may see for a database failure; null for an unknown one (a bug on our side).
+ * A NUL character is valid JSON but not valid text in PostgreSQL, so it surfaces here as an error in the caller's input.
  */
 export function asServiceError(err: unknown): ServiceError | null {
   for (const link of causes(err)) if (link instanceof ServiceError) return link;
@@ -103,12 +103,12 @@ export function asServiceError(err: unknown): ServiceError | null {
   return null;
 }
 
-/** Somebody else held a lock for too long. */
+/** Someone else held a lock for too long. */
 export function isLockTimeout(err: unknown): boolean {
   return hasCode(err, '55P03');
 }
 
-/** The database was there and did not take what it was given: something else may still be taken. */
+/** The database was reachable and rejected the input; other input may still be accepted. */
 export function isRefusal(err: unknown): boolean {
   return asServiceError(err)?.kind !== 'unavailable';
 }

@@ -33,7 +33,7 @@ const seqs = async () =>
 
 const FIRST = 'events_0 FOR VALUES FROM (MINVALUE) TO';
 
-/** The table as releases before had it, with events of some days and the last number `last`. */
+/** The table as earlier releases created it, with a few days of events, the last of them numbered `last`. */
 async function asBefore(last: number): Promise<void> {
   await run(`
     drop table events;
@@ -93,7 +93,7 @@ describe('the events of a new instance', () => {
 describe('the events of an instance that had some before', () => {
   it('become the first partition where they lie, while more are published', async () => {
     await asBefore(2_345_678);
-    // A statement that was prepared before finds them afterwards.
+    // A statement prepared before the change must find them afterwards.
     const client = await database.pool.connect();
     const count = { name: 'count', text: 'select count(*)::int as n from events' };
     expect((await client.query(count)).rows).toEqual([{ n: 100 }]);

@@ -2,8 +2,8 @@ import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 
 /**
- * What follows `insert into <table>`: columns and rows, any number of them by one parameter, of the types that the table
- * has. Columns that the first row does not name get their defaults.
+ * The part after `insert into <table>`: columns and any number of rows in a single parameter, typed as in the table.
+ * Columns missing from the first row get their defaults.
  */
 export function rowsOf(table: PgTable, rows: readonly object[]): SQL {
   const known = getTableColumns(table);

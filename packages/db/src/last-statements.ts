@@ -6,9 +6,9 @@ import type { Tx } from './tx.ts';
 const dialect = new PgDialect();
 
 /**
- * Has `items` written at the end of the transaction, by one statement for all that it gathers under `write`, which goes out
- * with the commit: for rows that nothing in the transaction reads. What fails there fails the transaction. Throws outside
- * of one.
+ * Writes `items` at the end of the transaction: everything queued under the same `write` becomes one statement, sent along
+ * with the commit. For rows that the transaction itself does not read. An error there fails the transaction.
+ * Throws outside of one.
  */
 export function lastly<T>(tx: Tx, write: LastStatement<T>, items: readonly T[]): void {
   const last = stateOf(tx)?.last;
@@ -18,7 +18,7 @@ export function lastly<T>(tx: Tx, write: LastStatement<T>, items: readonly T[]):
   else known.push(...items);
 }
 
-/** The statements, in the order in which they were first asked for. */
+/** The statements, in the order in which they were first requested. */
 export async function lastStatements({ last }: TransactionState): Promise<Statement[]> {
   return Promise.all([...last].map(async ([write, items]) => statementOf(write, items)));
 }

@@ -3,46 +3,46 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@acp/kernel';
 
 interface LinkOptions {
-  /** The direct address: the session must stay ours (LISTEN). */
+  /** The direct address: LISTEN needs a session of its own. */
   url: string;
   application_name: string;
   logger?: Logger | undefined;
-  /** On every new connection, before anyone gets it. */
+  /** Runs on every new connection before anyone can use it. */
   prepare?: (client: Client) => Promise<void>;
-  /** After `prepare`; `again` is false the first time. */
+  /** Called after `prepare`; `again` is false the first time. */
   onUp?: (again: boolean) => void;
   onNotification?: (channel: string, payload: string) => void;
 }
 
-/** One connection that comes back by itself. */
+/** A connection that reconnects by itself. */
 export interface Link {
-  /** The live connection; waits for it while the database is away. Rejects once closed. */
+  /** The live connection; waits while the database is away. Rejects once closed. */
   client(): Promise<Client>;
-  /** The live connection or null. */
+  /** The live connection, or null. */
   current(): Client | null;
   close(): Promise<void>;
 }
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1000;
-// Attempts, which takes some five seconds.
+// In attempts: about five seconds.
 const WARN_FROM = 8;
 const CONNECT_TIMEOUT_MS = 5000;
-// A peer that vanished without a word (a failed-over host) is noticed after at most the sum of both.
+// A peer that vanished silently (a failed-over host) is noticed after at most the sum of both.
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 
-/** Ends the connection when nothing comes back. */
+/** Ends the connection when no answer arrives. */
 function ping(client: Client | null): void {
-  // The driver knows `query_timeout` of one query, its types do not.
+  // The driver supports `query_timeout` per query; its types don't.
   const question = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
   client?.query(question).catch(() => {
     client.end().catch(() => undefined);
   });
 }
 
-/** Not for a restart, and ever more rarely: a database that is away for an hour makes a dozen lines. */
+/** Quiet during a restart, then ever more rarely: a database that is away for an hour produces a dozen lines. */
 function shouldLog(failures: number): boolean {
   return failures >= WARN_FROM && Number.isInteger(Math.log2(failures));
 }
@@ -81,7 +81,7 @@ export function openLink(options: LinkOptions): Link {
     for (let again = false; !closing.signal.aborted;) {
       try {
         const { client, ended } = await connect();
-        // Closed while it was connecting: there was nothing to end yet.
+        // Closed while connecting: at that time there was nothing to end.
         if (closing.signal.aborted) {
           await client.end();
           break;
@@ -121,7 +121,7 @@ export function openLink(options: LinkOptions): Link {
       clearInterval(pinging);
       closing.abort();
       up?.end().catch(() => undefined);
-      // A peer that does not answer must not hold up the end of the process.
+      // A peer that does not answer must not delay the exit of the process.
       await Promise.race([running, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };

@@ -5,7 +5,7 @@ import { signalChannels, WILDCARD } from './signal-channels.ts';
 import type { SignalChannel } from './signal-channels.ts';
 
 export interface ListenerOptions {
-  /** The direct address (LISTEN does not pass a transaction-mode pooler). */
+  /** The direct address: LISTEN does not work through a transaction-mode pooler. */
   url: string;
   logger?: Logger | undefined;
   application_name?: string;
@@ -13,16 +13,16 @@ export interface ListenerOptions {
 
 type Handler = (items: string[]) => void;
 
-/** The process's one LISTEN connection. */
+/** The process's only LISTEN connection. */
 export interface Listener {
   /**
-   * `items` as pushed by the notifiers: for 'events' ranges `<from>-<to>` of sequences, else what was signalled, and
-   * '*' where there was too much to say: read everything again. Handlers must not throw. Gives back the unsubscriber.
+   * `items` are what notifiers pushed: sequence ranges `<from>-<to>` for 'events', the signalled items otherwise, and '*'
+   * when there were too many, which means: read everything again. Handlers must not throw. Returns the unsubscribe function.
    */
   on(channel: SignalChannel, handler: Handler): () => void;
-  /** What was said while the connection was down is lost: readers catch up here. */
+  /** Notifications sent while the connection was down are lost; readers catch up here. */
   onReconnect(handler: () => void): () => void;
-  /** Resolves when every subscription made so far is listening. */
+  /** Resolves once every subscription made so far is listening. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function createListener(options: ListenerOptions): Listener {
     }
   }
 
-  // Of the present connection: what it listens to or has been told to, and when that is done.
+  // State of the current connection: the channels it listens to or was asked to, and a promise for when that is done.
   let listening = new Set<SignalChannel>();
   let listened: Promise<unknown> = Promise.resolve();
 
@@ -52,11 +52,11 @@ export function createListener(options: ListenerOptions): Listener {
     if (statements.length > 0) await client.query(statements.join(';'));
   }
 
-  /** On the live connection; when it breaks now, the next one listens to everything in `handlers`. */
+  /** Applies to the live connection; if it breaks now, the next one listens to everything in `handlers`. */
   function catchUp(): void {
     const client = link.current();
     if (client === null) return;
-    // One statement after the other: a connection has no queue of its own.
+    // One statement at a time: a connection has no queue of its own.
     listened = listened
       .then(async () => (link.current() === client ? listenToAll(client) : undefined))
       .catch(() => undefined);
@@ -72,7 +72,7 @@ export function createListener(options: ListenerOptions): Listener {
       await listened;
     },
     onUp: (again) => {
-      // Subscribed while the connection was being prepared.
+      // Channels subscribed to while the connection was being prepared.
       catchUp();
       if (again) for (const handler of reconnectHandlers) guarded(handler, 'the reconnection');
     },
@@ -109,7 +109,7 @@ function parseItems(payload: string): string[] {
     const parsed: unknown = JSON.parse(payload);
     if (Array.isArray(parsed) && parsed.every((item) => typeof item === 'string')) return parsed;
   } catch {
-    // said by someone who does not speak our format; falls through
+    // sent by something that does not speak our format; falls through
   }
   return [WILDCARD];
 }

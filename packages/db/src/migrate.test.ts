@@ -37,7 +37,7 @@ async function emptyDatabase(label: string): Promise<{ url: string; database: Da
   return { url: url.href, database };
 }
 
-/** This release's migrations and one more. */
+/** This release's migrations plus one. */
 async function folderWith(tag: string, when: (last: number) => number): Promise<string> {
   const folder = join(folders, tag);
   await cp(migrationsFolder, folder, { recursive: true });
@@ -103,7 +103,7 @@ describe('migrate', () => {
   });
 });
 
-/** This release's migrations, and one that is applied to a database with all of these. */
+/** This release's migrations, plus one for a database that already has all of them. */
 async function folderWithText(tag: string, text: string): Promise<string> {
   const folder = await folderWith(tag, (last) => last + 1);
   await writeFile(join(folder, `${tag}.sql`), text);
@@ -119,7 +119,7 @@ describe('migrate, where others work', () => {
     await holder.query('begin');
     await holder.query('select count(*) from issues');
     const migrating = migrate({ url, folder });
-    // The migration gives up after two seconds, so a reader that came after it is served before the holder ends.
+    // The migration gives up after two seconds, so a reader that queued behind it is served before the holder ends.
     const waits = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'relation'`;
     await waitFor(async () => (await database.pool.query(waits)).rows[0].n > 0);
     await database.pool.query('select count(*) from issues');

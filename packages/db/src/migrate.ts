@@ -9,19 +9,19 @@ import { applyMigrations } from './apply-migrations.ts';
 import { isMissingTable } from './errors.ts';
 import type { Tx } from './tx.ts';
 
-/** The SQL files of this release, with their journal. */
+/** The SQL files of this release and their journal. */
 export const migrationsFolder = resolve(import.meta.dirname, '../../../drizzle');
 
-/** Further migrations under the same lock (the queue's). Must be idempotent, and cheap when there is nothing to do. */
+/** Further migrations under the same lock (the queue's). Must be idempotent, and cheap when nothing is pending. */
 export type MigrationHook = (url: string) => Promise<void>;
 
 export interface MigrateOptions {
-  /** The direct address: the lock lives in a session. */
+  /** The direct address: the lock is tied to a session. */
   url: string;
   logger?: Logger | undefined;
   after?: readonly MigrationHook[];
   folder?: string;
-  /** Into a database that a restore has begun with, which nobody else may use. */
+  /** Set when restoring into a database that the restore itself created; no one else may use it. */
   restoring?: boolean;
 }
 
@@ -29,16 +29,16 @@ export interface MigrationStatus {
   known: number;
   applied: number;
   pending: number;
-  /** Applied ones that this release does not know: a newer release has been here. */
+  /** Applied migrations that this release does not know: a newer release has been here. */
   unknown: number;
 }
 
 const LOCK = 'service-migrations';
 
 /**
- * Brings the schema to this release's state; processes that start together do it one after the other (decisions 8.8).
- * Throws when the schema is newer than this release, when an applied migration has another text now, or when the database
- * belongs to a restore that has not ended.
+ * Migrates the schema to this release; processes that start together take turns (decisions 8.8).
+ * Throws when the schema is newer than this release, when the text of an applied migration has changed, or when the
+ * database belongs to an unfinished restore.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const folder = options.folder ?? migrationsFolder;
@@ -60,7 +60,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       if (pending > 0) {
         await applyMigrations(client, folder);
         const left = (await migrationStatus(db, folder)).pending;
-        // What counts is the time of the last applied one, so an older file that came by a merge would be passed over.
+        // Migrations are compared by the time of the last applied one, so an older file that arrived by a merge would be skipped.
         if (left > 0)
           throw new Error(`${left} migrations are older than the last applied one: give them a newer time`);
         options.logger?.info('database migrated', { migrations: pending });
@@ -73,12 +73,12 @@ export async function migrate(options: MigrateOptions): Promise<void> {
 }
 
 /**
- * Where a restore notes which backup it puts back, from its first change of an empty database to the end of its rows: a schema of its own,
- * for the tables in `public` are the backup's.
+ * Where a restore records which backup it is restoring, from its first change to an empty database until all rows are in.
+ * It has its own schema because the tables in `public` belong to the backup.
  */
 export const RESTORE_NOTE = 'restoring.backup';
 
-/** @throws Error while a restore is under way, or when it was broken off: what is written there meanwhile would be lost */
+/** @throws Error during a restore or after an interrupted one: anything written there would be lost */
 export async function assertNotRestoring(tx: Tx): Promise<void> {
   const { rows } = await tx.execute(sql`select where to_regclass(${RESTORE_NOTE}) is not null`);
   if (rows.length > 0)
@@ -87,7 +87,7 @@ export async function assertNotRestoring(tx: Tx): Promise<void> {
     );
 }
 
-/** For readiness and the operator: one statement, reads only. */
+/** For readiness and the operator: one read-only statement. */
 export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promise<MigrationStatus> {
   const hashByTime = folder === migrationsFolder ? (ownHashes ??= readHashes(folder)) : readHashes(folder);
   const rows = await readApplied(tx);
@@ -102,7 +102,7 @@ export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promis
   return { known: hashByTime.size, applied, pending: hashByTime.size - applied, unknown };
 }
 
-/** Digests of this release's migrations, oldest first. */
+/** Hashes of this release's migrations, oldest first. */
 export function migrationHashes(): string[] {
   return [...(ownHashes ??= readHashes(migrationsFolder)).values()];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { migrationsFolder } from '@acp/db';
 import { faultsOfMigration } from './migration-rules.ts';
 
-/** What was there before the rules. */
+/** Migrations older than the rules. */
 const BEFORE = '0059_';
 
 describe('the migrations', () => {

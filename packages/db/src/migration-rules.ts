@@ -1,10 +1,10 @@
 /**
- * What a migration may do while the release before still serves and everybody works (docs/operating.md, Upgrades). A pure look at its
- * text, which errs towards refusing: a line `-- allowed: <reason>` right above a statement lets it pass.
+ * What a migration may do while the previous release still serves traffic (docs/operating.md, Upgrades). A purely textual
+ * check that errs on the side of refusing: a line `-- allowed: <reason>` directly above a statement lets it pass.
  */
 interface Rule {
   forbids: RegExp;
-  /** Not of tables that the same migration makes: nobody has those yet. */
+  /** Does not apply to tables that the same migration creates: no one uses those yet. */
   of_old_tables?: boolean;
   instead: string;
 }
@@ -81,7 +81,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** What is wrong with a migration, in words; empty: nothing. */
+/** Everything wrong with a migration, in words; empty when nothing is. */
 export function faultsOfMigration(text: string): string[] {
   const statements = text
     .split('--> statement-breakpoint')
@@ -110,11 +110,11 @@ function breaks({ forbids, of_old_tables }: Rule, body: string, made: ReadonlySe
   return found !== null && !(of_old_tables === true && made.has(found[1] ?? ''));
 }
 
-/** Statements without their comments; what stands in a function is not run here. */
+/** Statements without their comments; the body of a function is not run here. */
 function split(part: string): { body: string; allowed: boolean }[] {
   const isFunction = /create\s+(?:or\s+replace\s+)?(?:function|procedure)\b/i.test(part);
   const text = isFunction ? part.replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''") : part;
-  // A `do` block is run: what stands in it is looked at statement by statement.
+  // A `do` block does run, so its body is checked statement by statement.
   const ends = /^\s*(?:--.*\n\s*)*do\s/i.test(text) ? /;|\bbegin\b|\bthen\b|\belse\b|\bloop\b/i : ';';
   return text.split(ends).map((each) => ({
     allowed: /^\s*--\s*allowed:\s*\S/m.test(each),

@@ -1,4 +1,4 @@
-/** Pages of a list by (instant, id): the same place can be found again whatever was added meanwhile. */
+/** List pages keyed by (instant, id): a position stays valid whatever was added in the meantime. */
 import { decodeCursor, encodeCursor } from '@acp/kernel';
 import { asc, desc, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
@@ -20,16 +20,16 @@ interface PagePlan {
   /** Undefined on the first page. */
   where: SQL | undefined;
   order: SQL[];
-  /** One more than the page holds: it tells whether there is a next one. */
+  /** One more than the page holds, which tells whether there is a next one. */
   limit: number;
-  /** Sends the statement and makes a page of its rows; of long ones as many as an answer may carry. */
+  /** Runs the statement and makes a page of its rows; for long rows, as many as one response may carry. */
   read<Row, T>(
     tx: Tx,
     listing: Listing<Row>,
     place: (row: Row) => { at: Date; id: string },
     present: (row: Row) => T,
   ): Promise<Page<T>>;
-  /** The same of rows that are read already, for those that are always short. */
+  /** The same for rows already in memory that are always short. */
   cut<Row, T>(
     rows: readonly Row[],
     place: (row: Row) => { at: Date; id: string },
@@ -38,12 +38,12 @@ interface PagePlan {
 }
 
 const LARGEST = 200;
-/** Of lists that are documented without a limit (decisions 10.7). */
+/** For lists documented as unlimited (decisions 10.7). */
 export const MOST_ROWS = 1000;
 
 /**
  * What a statement needs for one page. A limit above 200 is clamped.
- * @param unasked items where no limit is asked for; null is as many as an answer carries (decisions 10.7)
+ * @param unasked page size when no limit is given; null: as many as a response may carry (decisions 10.7)
  * @throws invalid for an invalid cursor
  */
 export function newestFirst(
@@ -55,7 +55,7 @@ export function newestFirst(
   return planOf({ order: [desc(at), desc(id)], beyond: sql`(${at}, ${id}) <` }, request, unasked);
 }
 
-/** The same for conversations, which are read from their beginning. */
+/** The same for conversations, which are read from the start. */
 export function oldestFirst(
   at: PgColumn,
   id: PgColumn,

@@ -10,27 +10,27 @@ export interface NotifierOptions {
   url: string;
   logger?: Logger | undefined;
   application_name?: string;
-  /** Least time between two statements, in milliseconds: what comes meanwhile goes together. */
+  /** Minimum time between two statements, in milliseconds; what arrives in between is sent together. */
   minIntervalMs?: number;
   /**
-   * How often the outbox is looked at without being told, in milliseconds; 0 never. It finds what a process committed
-   * and did not live to tell. One process of the instance is enough, so the web tier may poll rarely.
+   * How often the outbox is checked without a signal, in milliseconds; 0: never. This finds events of processes that died
+   * after their commit. One such process per instance is enough, so the web tier may poll rarely.
    */
   poll_ms?: number;
 }
 
-/** Tells other processes, after commit and on its own connection: NOTIFY in a transaction serialises all commits. */
+/** Notifies other processes after commit, on its own connection: NOTIFY inside a transaction serialises all commits. */
 export interface Notifier {
   push(channel: SignalChannel, items: readonly string[]): void;
-  /** Resolves when everything committed before the call has its sequence number; rejects when that failed. */
+  /** Resolves once everything committed before the call has its sequence number; rejects when that failed. */
   sequenceNow(): Promise<void>;
-  /** Tells what is still pending (for 2 s at most) and ends the connection. */
+  /** Sends what is still pending (for at most 2 s) and closes the connection. */
   close(): Promise<void>;
 }
 
 const BATCH = 1000;
 const RETRY_MS = 250;
-// Where events come thick and fast, larger batches cost less than they delay.
+// When events arrive fast, larger batches save more than their delay costs.
 const BUSY_FACTOR = 3;
 const CLOSE_TIMEOUT_MS = 2000;
 
@@ -103,7 +103,7 @@ class OutboxNotifier implements Notifier {
   async #run(): Promise<void> {
     while (this.#outbox || !this.#pending.empty) {
       const startedAt = performance.now();
-      // What is pushed while waiting for the connection, or in the same tick, goes along.
+      // Whatever is pushed while waiting for the connection, or in the same tick, is sent along.
       const client = await this.#link.client().catch(() => null);
       if (client === null) return;
       await this.#flush(client);
@@ -131,7 +131,7 @@ class OutboxNotifier implements Notifier {
         this.#waiters.unshift(...waiters);
       }
     } catch (err) {
-      // Told twice is harmless, lost is not: it all goes back, ahead of what has come meanwhile.
+      // A duplicate notification is harmless, a lost one is not: everything goes back to the front of the queue.
       this.#outbox ||= sequence;
       const later = this.#pending.take();
       for (const [channel, items] of [...told, ...later]) this.#pending.add(channel, items);
@@ -156,7 +156,7 @@ interface Sender {
 const TELL_ALL =
   'count(pg_notify(channel, payload)) as told from unnest($1::text[], $2::text[]) as n (channel, payload)';
 
-/** One statement, so one commit, for all there is. Gives back how many outbox rows were moved. */
+/** One statement, hence one commit, for everything pending. Returns the number of outbox rows moved. */
 async function send(client: Sender, sequence: boolean, told: Told): Promise<number> {
   const channels: string[] = [];
   const payloads: string[] = [];

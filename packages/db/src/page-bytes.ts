@@ -1,25 +1,25 @@
-/** How many bytes of rows one answer may carry, counted by the database: what is too much never leaves it. */
+/** Limits the bytes of rows in one response. The database does the counting, so excess rows never leave it. */
 import { type AnyColumn, is, Column, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from './tx.ts';
 
-/** A page ends with the row that reaches it (decisions 10.7). */
+/** A page ends with the row that reaches this size (decisions 10.7). */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Ids, instants and numbers of a row, and the names of its fields. */
+/** Estimate for a row's ids, instants, numbers and field names. */
 const ROW_BYTES = 500;
 
-/** A select of drizzle's, not yet sent; its rows are flat. */
+/** A drizzle select that has not been sent yet; its rows are flat. */
 export type Listing<Row> = PromiseLike<Row[]> & { as(alias: string): unknown };
 
-/** What the outer statements need of a subquery; their types can't be written down for any select. */
+/** What the outer statements need of a subquery; the types can't be expressed for an arbitrary select. */
 interface Selected {
   readonly _: { readonly selectedFields: Record<string, unknown> };
 }
 
 /**
- * The first rows of a listing that fit into a page. Both statements around it keep its order: a window without one of
+ * The first rows of a listing that fit into a page. Both wrapping statements keep its order: a window without an order of
  * its own takes rows as they come.
- * @returns `more`: the listing goes on
+ * @returns `more`: the listing continues
  */
 export async function readWithinBytes<Row>(
   tx: Tx,
@@ -47,8 +47,8 @@ export async function readWithinBytes<Row>(
 }
 
 /**
- * The same around a statement of hand-written SQL; its rows carry `more` too.
- * @param long names of its columns that may be long, all of them text
+ * The same for a hand-written statement; its rows carry `more` as well.
+ * @param long names of the columns that may be long, all of type text
  */
 export function withinBytes(statement: SQL, long: readonly string[]): SQL {
   const bytes = long.map((name) => sql`coalesce(octet_length(listed.${sql.identifier(name)}), 0)`);
@@ -63,7 +63,7 @@ const bytesBefore = (bytes: SQL) =>
 
 const hasNext = sql<boolean>`coalesce(lead(true) over (), false)`;
 
-/** The length of text is known without reading it; documents have to be written out. */
+/** The length of text is known without reading it; jsonb has to be serialised first. */
 function bytesOf(column: AnyColumn): SQL {
   const type = column.getSQLType();
   if (type === 'text') return sql`coalesce(octet_length(${column}), 0)`;

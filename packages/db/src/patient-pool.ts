@@ -8,8 +8,8 @@ type Query = (...args: unknown[]) => Promise<unknown>;
 type ConnectCallback = (err?: Error, client?: PoolClient, release?: PoolClient['release']) => void;
 
 /**
- * A restart of PostgreSQL takes about a second: connections are tried again for `patienceMs` before callers fail. And
- * pg-pool throws a connection away after any error, a violated constraint too; here only broken ones go.
+ * Restarting PostgreSQL takes about a second, so connecting is retried for `patienceMs` before callers fail. Also, pg-pool
+ * discards a connection after any error, even a constraint violation; here only broken connections are discarded.
  */
 export function makePatient(pool: Pool, patienceMs: number): void {
   const connectOnce: () => Promise<PoolClient> = pool.connect.bind(pool);
@@ -40,7 +40,7 @@ export function makePatient(pool: Pool, patienceMs: number): void {
     }
   }
 
-  // The callback forms are pg's own interface; nothing of ours uses `query` with one.
+  // The callback forms belong to pg's own interface; our code never passes a callback to `query`.
   const connect = (callback?: ConnectCallback): Promise<PoolClient> | undefined => {
     const connecting = connectPatiently();
     if (callback === undefined) return connecting;
@@ -49,10 +49,10 @@ export function makePatient(pool: Pool, patienceMs: number): void {
   };
   const query: Query = async (...args) => {
     const giveUpAt = performance.now() + patienceMs;
-    // Each idle connection may have died unnoticed: one attempt for each of them, and one on a new one. A pooler takes
-    // connections while its server is away: then it is tried again in a while.
+    // Any idle connection may have died unnoticed: one attempt for each of them, plus one on a new connection. A pooler accepts
+    // connections while its server is down, so after those attempts it is retried with pauses.
     for (let dead = pool.options.max; ; dead -= 1) {
-      // That there is none to be had is final: it has been waited for already.
+      // An exhausted pool is final: the caller has already waited for it.
       const client = await connectPatiently();
       try {
         return await queryOn(client, args);
@@ -81,12 +81,12 @@ function asError(err: unknown): Error {
   return err instanceof Error ? err : new Error(String(err));
 }
 
-// All connections are in use, for as long as one is willing to wait: asking again would only prolong the queue.
+// All connections stayed in use for the whole queue timeout; asking again would only lengthen the queue.
 function isExhausted(err: unknown): boolean {
   return err instanceof Error && err.message === 'timeout exceeded when trying to connect';
 }
 
-// Safe to send twice: plain reads only. `for update` and functions that write belong into transactions.
+// Safe to send twice: plain reads only. `for update` and functions that write belong in transactions.
 function isLoneSelect(statement: unknown): boolean {
   if (typeof statement === 'object' && statement !== null && 'text' in statement)
     return isLoneSelect(statement.text);

@@ -1,12 +1,12 @@
 import { WILDCARD } from './signal-channels.ts';
 import type { SignalChannel } from './signal-channels.ts';
 
-// NOTIFY takes payloads below 8000 bytes.
+// NOTIFY accepts payloads below 8000 bytes.
 const MAX_PAYLOAD_BYTES = 7900;
-// A database that is away for long must not fill the memory: from here on, listeners are told to read everything.
+// Bounds memory during a long outage of the database: beyond this, listeners are told to read everything again.
 const MAX_CHARS_PER_CHANNEL = 1_000_000;
 
-/** What is still to be told; bounded by degrading a channel to the wildcard item. Order within a channel is kept. */
+/** Signals not sent yet; bounded by collapsing a channel to the wildcard item. Order within a channel is kept. */
 export class PendingSignals {
   private readonly channels = new Map<SignalChannel, { items: Set<string>; chars: number }>();
 
@@ -32,7 +32,7 @@ export class PendingSignals {
     }
   }
 
-  /** Empties it. */
+  /** Returns everything and empties it. */
   take(): Map<SignalChannel, string[]> {
     const taken = new Map([...this.channels].map(([channel, { items }]) => [channel, [...items]]));
     this.channels.clear();
@@ -44,7 +44,7 @@ function payloadBytes(items: string[]): number {
   return Buffer.byteLength(JSON.stringify(items));
 }
 
-/** JSON arrays of the items, in order, each within the limit of NOTIFY. */
+/** The items as JSON arrays, in order, each within NOTIFY's limit. */
 export function payloadsOf(items: readonly string[]): string[] {
   const payloads: string[] = [];
   let part: string[] = [];

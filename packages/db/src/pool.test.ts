@@ -97,14 +97,14 @@ describe('a database', () => {
   });
 
   it('a transaction falls silent: its locks are freed, it fails as unavailable, and the next one works', async () => {
-    // On a busy machine the last one falls silent too, for some hundred milliseconds.
+    // On a busy machine the last one, too, may stay silent for a few hundred milliseconds.
     const silent = open({ prepared_statements: true, idle_in_transaction_ms: 1000 });
     const other = open();
     await other.db.execute(sql`create table silent as select 1 as n`);
     const change = sql`update silent set n = n + 1`;
     const transacted = transaction(silent, async (tx) => {
       await tx.execute(change);
-      // Waits for the lock of the first: only its end lets this one go on.
+      // Blocks on the lock of the first transaction; only its end lets this one continue.
       await other.db.execute(change);
       await tx.execute(change);
     });

@@ -16,19 +16,19 @@ export interface PoolStats {
 }
 
 export interface Database {
-  /** For reads: each statement takes a connection of its own. A lone SELECT is sent again when its connection broke. */
+  /** For reads: each statement takes its own connection. A lone SELECT is sent again when its connection breaks. */
   db: Tx;
   pool: Pool;
-  /** What opens a transaction. */
+  /** The statements that open a transaction. */
   readonly opening: readonly Statement[];
-  /** For how long something is tried again that could not even begin. */
+  /** How long to keep retrying something that could not even begin. */
   readonly patience_ms: number;
-  /** One connection beside the pool's, made when it is asked for. */
+  /** A single connection outside the pool, created on first use. */
   aside(): Database;
-  /** Statements sent so far, BEGIN and COMMIT included. */
+  /** Number of statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
-  /** Set by the process; without one, signals go nowhere and polls find the work. */
+  /** Set by the process; without one, signals go nowhere and only polling finds the work. */
   notifier?: Notifier | undefined;
   close(): Promise<void>;
 }
@@ -38,35 +38,35 @@ export interface DatabaseOptions {
   max: number;
   application_name: string;
   logger?: Logger | undefined;
-  /** How long a connection is tried again, in milliseconds. Default 3,000. */
+  /** How long to keep trying to connect, in milliseconds. Default 3,000. */
   connect_timeout_ms?: number;
-  /** How long one waits for a free connection while all are in use. Default: as long as for a new one. */
+  /** How long to wait for a free connection while all are in use. Default: the connect timeout. */
   queue_timeout_ms?: number;
-  /** How long one statement, and one wait for a lock, may take. Defaults 30,000 and 10,000. */
+  /** Maximum duration of one statement and of one wait for a lock. Defaults 30,000 and 10,000. */
   statement_timeout_ms?: number;
   lock_timeout_ms?: number;
-  /** Named statements live in a session: only where `url` is no transaction-mode pooler. */
+  /** Named statements are tied to a session: only where `url` is not a transaction-mode pooler. */
   prepared_statements?: boolean;
   /**
-   * A transaction that stays silent for so long ends, and its locks with it: the process may be frozen or cut off.
-   * Behind a transaction-mode pooler that is the pooler's to set. Default 10,000.
+   * A transaction that is idle for this long is ended and its locks are released: the process may be frozen or cut off.
+   * Behind a transaction-mode pooler this is for the pooler to set. Default 10,000.
    */
   idle_in_transaction_ms?: number;
 }
 
-// Nothing of ours waits for anything but the database inside a transaction.
+// Our code waits for nothing but the database inside a transaction.
 const IDLE_IN_TRANSACTION_MS = 10_000;
-// Far longer than any statement of a healthy instance takes, and short enough that a bad one can't hold up the rest.
+// Far longer than any statement of a healthy instance takes, yet short enough that a bad one can't hold up the rest.
 const STATEMENT_MS = 30_000;
 const LOCK_MS = 10_000;
 
-// Compiling a statement takes tens of milliseconds, and pays for none of ours: they end after a few.
+// JIT compilation takes tens of milliseconds and never pays off for our statements, which finish in a few.
 const COMPILES_NOTHING = '-c jit=off';
 
-// The isolation is spelled out: the database's own default may be another one, and a pooler may hand out any session.
+// The isolation level is spelled out: the database's default may differ, and a pooler may hand out any session.
 const BEGIN: Statement = { text: 'begin isolation level read committed' };
 
-// No query: a transaction that wants another isolation still may say so.
+// Not a query, so a transaction may still choose another isolation level.
 function localSettings(settings: Record<string, string | number>): Statement[] {
   return Object.entries(settings).map(([name, value]) => ({
     text: `set local ${name} = ${value}`,
@@ -74,7 +74,7 @@ function localSettings(settings: Record<string, string | number>): Statement[] {
   }));
 }
 
-/** Opens nothing yet: connections are made when they are needed, and made anew after a restart of PostgreSQL. */
+/** Opens nothing yet: connections are made on demand, and again after PostgreSQL restarts. */
 export function openDatabase(options: DatabaseOptions): Database {
   let statements = 0;
   let aside: Database | undefined;
@@ -90,9 +90,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.queue_timeout_ms ?? connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    // What one transaction asks at a time goes out at once (`together`); elsewhere each answer is awaited.
+    // Statements that a transaction issues together are sent together (`together`); elsewhere each answer is awaited.
     pipeline: true,
-    // A parameter of the connection's start, which poolers refuse.
+    // A startup parameter of the connection, which poolers reject.
     ...(options.prepared_statements
       ? {
           ...limits,
@@ -112,7 +112,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     db: drizzle(pool),
     pool,
-    // A pooler's session is anybody's: there the transaction sets them for itself.
+    // A pooler's sessions are shared, so there the transaction sets them itself.
     opening: options.prepared_statements ? [BEGIN] : [BEGIN, ...localSettings({ jit: 'off', ...limits })],
     patience_ms: connectTimeoutMs,
     aside: () => (aside ??= openDatabase({ ...options, max: 1 })),

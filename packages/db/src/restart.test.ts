@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createListener, createNotifier, openDatabase, transaction } from './index.ts';
 import type { Database, Tx } from './index.ts';
 
-// Its own server: the others' tests must not lose theirs.
+// A server of its own: tests running next to it must not lose theirs.
 const logger = testLogger();
 let folder: string;
 let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
@@ -34,7 +34,7 @@ async function restart(whileDown: () => Promise<void>): Promise<void> {
   server = await startEmbeddedPostgres({ data_dir: folder, logger });
 }
 
-/** Passes connections on to the server of `to`, and counts them. */
+/** Forwards connections to the server of `to` and counts them. */
 async function startRelay(to: string) {
   const target = new URL(to);
   const open = new Set<Socket>();
@@ -111,8 +111,8 @@ describe('a restart of PostgreSQL', () => {
     await restart(async () => {
       const failing = transaction(impatient, ask);
       await expect(failing).rejects.toMatchObject({ kind: 'unavailable', message: 'database unavailable' });
-      // A lone read too. It may be sent again for each connection that broke, but the patience of four seconds, an attempt each
-      // 100 ms, is had once.
+      // A lone read as well. It may be sent again once per broken connection, but the patience of four seconds, with an attempt
+      // every 100 ms, is spent only once.
       const before = relay.attempts();
       await expect(impatient.db.execute(sql`select 1`)).rejects.toThrow('Failed query');
       expect(relay.attempts() - before).toBeLessThanOrEqual(41);
@@ -146,7 +146,7 @@ describe('a restart of PostgreSQL', () => {
   });
 });
 
-/** As a pooler whose server is away for a while: it takes connections, refuses what is asked of them, and later passes on. */
+/** A pooler whose server is away for a while: it accepts connections, rejects queries, and later forwards them. */
 async function startPooler(to: string, awayMs: number) {
   const target = new URL(to);
   const backAt = performance.now() + awayMs;
@@ -195,7 +195,7 @@ describe('a pooler whose server is away', () => {
     const reading = ask(behind.db);
     expect((await transaction(behind, ask)).rows).toEqual([{ n: 1 }]);
     expect((await reading).rows).toEqual([{ n: 1 }]);
-    // Not in a hurry all the time: four at once each, then ten a second.
+    // It does not hammer the pooler: four attempts at once each, then ten a second.
     expect(pooler.refused()).toBeLessThan(30);
     await behind.close();
     await pooler.close();

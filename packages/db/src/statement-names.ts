@@ -1,7 +1,7 @@
 /**
- * Names for statements that come again: PostgreSQL then parses and plans them once a connection instead of each time,
- * which is more than half of what a read by primary key costs. Texts are ours and few; those made for one call (lists of
- * placeholders) must not fill the sessions, so a text gets its name when it is seen again, and only so many do.
+ * Names for recurring statements: PostgreSQL then parses and plans them once per connection instead of every time, which is
+ * more than half the cost of a primary-key read. Our statement texts are few, but one-off texts (lists of placeholders)
+ * must not fill the sessions, so a text is named when it is seen a second time, up to a maximum number.
  */
 const MAX_NAMED = 500;
 const MAX_SEEN = 2000;
@@ -10,7 +10,7 @@ export class StatementNames {
   readonly #names = new Map<string, string>();
   readonly #seen = new Set<string>();
 
-  /** One text, one name; undefined for a text that is not worth one. */
+  /** The same text always gets the same name; undefined for a text that is not worth one. */
   nameOf(text: string): string | undefined {
     const name = this.#names.get(text);
     if (name !== undefined || this.#names.size >= MAX_NAMED) return name;

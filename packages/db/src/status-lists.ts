@@ -1,5 +1,5 @@
 /**
- * Status lists that partial indexes and statements have to spell alike: the planner uses a partial index only where
+ * Status lists that partial indexes and statements must spell identically: the planner uses a partial index only where
  * the statement repeats its predicate in literals. In SQL: `status in ${liveRunStatuses}`.
  */
 import { type SQL, sql } from 'drizzle-orm';
@@ -10,11 +10,11 @@ const list = (...statuses: string[]): SQL =>
 /** A run that has not ended. */
 export const liveRunStatuses = list('queued', 'running');
 
-/** An agent that may be woken: `wakeableStatuses` of core, in SQL. */
+/** An agent that may be woken: core's `wakeableStatuses`, in SQL. */
 export const wakeableAgentStatuses = list('idle', 'active', 'running', 'error');
 
-/** An issue that an agent works on: `actionableStatuses` of the contract, in SQL. */
+/** An issue that an agent may work on: the contract's `actionableStatuses`, in SQL. */
 export const actionableIssueStatuses = list('todo', 'in_progress');
 
-/** An issue that is over: `terminalStatuses` of the contract, in SQL. */
+/** An issue that is closed: the contract's `terminalStatuses`, in SQL. */
 export const terminalIssueStatuses = list('done', 'cancelled');

@@ -1,6 +1,6 @@
 /**
- * What a company has could move to a database of its own (docs/scaling.md): each of its rows carries the company's id, or is part of
- * a row that does. Whoever adds a table that is neither says here, and there, what becomes of it then.
+ * A company's data can be moved to a database of its own (docs/scaling.md): every row carries the company's id or belongs to
+ * a row that does. Whoever adds a table that does neither must say, here and there, what happens to it then.
  */
 import { describe, expect, it } from '@jest/globals';
 import { PgTable, getTableConfig } from 'drizzle-orm/pg-core';
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { schema } from '@acp/db';
 
-/** Of the whole instance, and of its people: these stay in the directory. */
+/** Tables of the whole instance and its people: these stay in the directory. */
 const ofInstance = [
   'alert_looks',
   'backups',
@@ -32,13 +32,13 @@ const ofInstance = [
   'users',
   'workers',
 ];
-/** Without a company their rows are the instance's. */
+/** Rows without a company belong to the instance. */
 const ofEither = ['alerts', 'commands', 'events', 'outbox', 'security_events'];
 
 interface Facts {
   name: string;
   company_id: 'always' | 'maybe' | 'never';
-  /** Rows that it is deleted with. */
+  /** Parent tables whose deletion cascades to it. */
   parents: string[];
 }
 

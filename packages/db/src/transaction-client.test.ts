@@ -1,4 +1,4 @@
-/** What travels together: the opening with the first statement, the last ones with the commit. */
+/** What travels together: the opening with the first statement, the last statements with the commit. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startStatementCounter, testDatabase } from '@acp/testkit';
 import type { StatementCounter } from '@acp/testkit';
@@ -32,7 +32,7 @@ const words = async () => {
   const { rows } = await database.db.execute<{ word: string }>(sql`select word from words order by word`);
   return rows.map(({ word }) => word);
 };
-/** Statements as they went out; those of one round trip stand together. */
+/** Statements as they were sent, grouped by round trip. */
 const sentBy = async (work: () => Promise<unknown>) => {
   const before = counter.trips().length;
   await work();

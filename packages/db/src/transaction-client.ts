@@ -9,8 +9,8 @@ const COMMIT: Statement = { text: 'commit' };
 const NOT_DURABLE: Statement = { text: 'set local synchronous_commit to off', setting: true };
 
 /**
- * The connection of one transaction, as drizzle sees it. It is taken from the pool for the first statement, with which the
- * opening of the transaction travels: one that asks nothing costs nothing.
+ * The connection of one transaction, as drizzle sees it. It is taken from the pool at the first statement, and the opening
+ * of the transaction is sent along with it; a transaction without statements costs nothing.
  */
 export class TransactionClient {
   readonly #database: Database;
@@ -23,7 +23,7 @@ export class TransactionClient {
     this.#opening = durable ? database.opening : [...database.opening, NOT_DURABLE];
   }
 
-  /** As drizzle calls it. */
+  /** Called by drizzle. */
   async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
     if (this.#client === undefined) {
       if (this.#beginning === undefined) {
@@ -35,7 +35,7 @@ export class TransactionClient {
     return this.#client!.query(statement as { text: string }, values as unknown[]);
   }
 
-  /** Sends `last`, and the commit with it. */
+  /** Sends `last` together with the commit. */
   async commit(last: readonly Statement[]): Promise<void> {
     if (this.#client === undefined) {
       if (last.length === 0) return;
@@ -43,11 +43,11 @@ export class TransactionClient {
     }
     const parts = [...last, COMMIT];
     const { command } = await sent(this.#client!, new Batch(parts, parts.length - 1));
-    // A transaction whose failed statement was swallowed by its caller answers COMMIT with ROLLBACK.
+    // When a caller swallowed a statement's error, the failed transaction answers COMMIT with ROLLBACK.
     if (command === 'ROLLBACK') throw new Error('the transaction had failed before its commit');
   }
 
-  /** Undoes everything, and gives the connection back unless it is broken. */
+  /** Rolls back and releases the connection, or discards it if it is broken. */
   async rollBack(cause: unknown): Promise<void> {
     const client = this.#client;
     if (client === undefined) return;
@@ -70,8 +70,8 @@ export class TransactionClient {
     const { pool, patience_ms } = this.#database;
     const giveUpAt = performance.now() + patience_ms;
     const parts = first === undefined ? this.#opening : [...this.#opening, first];
-    // Idle connections may have died unnoticed; before the first answer another one is as good. A pooler takes connections
-    // while its server is away: only time helps then.
+    // Idle connections may have died unnoticed, and before the first answer any other will do. A pooler accepts connections
+    // while its server is down; then only waiting helps.
     for (let dead = this.#database.poolStats().max; ; dead -= 1) {
       const client = await pool.connect();
       const batch = new Batch(parts, parts.length - 1);

@@ -4,19 +4,19 @@ import type { Database } from './pool.ts';
 import type { Signals } from './signal-channels.ts';
 import type { Tx } from './tx.ts';
 
-/** Makes one statement of all that a transaction has gathered for it. */
+/** Builds one statement from everything that a transaction has queued for it. */
 export type LastStatement<T> = (items: readonly T[]) => SQL | Promise<Statement>;
 
-/** What an open transaction carries beside its connection. */
+/** What an open transaction carries besides its connection. */
 export interface TransactionState {
   database: Database;
-  /** Told once it has committed. */
+  /** Sent after the commit. */
   signals: Signals;
-  /** Written with the commit, in the order in which they were first asked for. */
+  /** Written with the commit, in the order of first request. */
   last: Map<LastStatement<never>, unknown[]>;
 }
 
-// By session and not by transaction object: a savepoint's object is another one on the same session.
+// Keyed by session rather than by transaction object: a savepoint has its own object on the same session.
 const states = new WeakMap<object, TransactionState>();
 
 export function openState(tx: Tx, database: Database): TransactionState {
@@ -30,12 +30,12 @@ export function stateOf(tx: Tx): TransactionState | undefined {
   return states.get(tx._.session);
 }
 
-/** After the end of the transaction, so that what comes late fails instead of being lost. */
+/** Called when the transaction has ended, so that late additions fail instead of getting lost. */
 export function closeState(tx: Tx): void {
   states.delete(tx._.session);
 }
 
-/** What a part of the transaction that fails alone has asked for is forgotten with it. @returns what puts it back */
+/** Saves the state before a savepoint. @returns a function that restores it */
 export function snapshotState(tx: Tx): () => void {
   const state = stateOf(tx);
   if (state === undefined) return () => undefined;

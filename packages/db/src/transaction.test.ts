@@ -22,7 +22,7 @@ const has = async (word: string) => {
   const { rows } = await test.database.db.execute(sql`select 1 from notebook where word = ${word}`);
   return rows.length === 1;
 };
-/** Everything told before this has arrived when it has: one connection, one order. */
+/** One connection, one order: once this mark arrives, so has everything sent before it. */
 const flushed = async (mark: string) => {
   test.notifier.push('jobs', [mark]);
   await waitFor(() => told.includes(mark));
@@ -119,7 +119,7 @@ describe('transaction', () => {
     const before = test.database.statements();
     await loneWrite(test.database, sql`insert into notebook (word) values ('alone')`);
     expect(test.database.statements() - before).toBe(1);
-    // A sequence keeps count of attempts that are rolled back, too.
+    // A sequence also counts attempts that are rolled back.
     await test.database.db.execute(sql`create sequence attempts`);
     await loneWrite(
       test.database,

@@ -13,17 +13,17 @@ const dialect = new PgDialect();
 
 export interface TransactionOptions {
   /**
-   * False: the commit does not wait for the disk. It is seen by all at once, and lost where the database crashes within the
-   * next second: for what is of no worth after a crash.
+   * False: the commit does not wait for the disk. It is visible immediately, but lost if the database crashes within the next
+   * second. For data that is worthless after a crash.
    */
   durable?: boolean;
 }
 
 /**
- * Runs `fn` in one READ COMMITTED transaction and tells its signals to `database.notifier` strictly after COMMIT.
- * Its opening goes out with its first statement, its last ones (`lastly`) with its commit. Nothing is retried but the
- * connecting. Throws ServiceError `unavailable` when the database can't be reached; when
- * that happens at COMMIT, whether it took effect is unknown.
+ * Runs `fn` in one READ COMMITTED transaction and passes its signals to `database.notifier` strictly after COMMIT.
+ * BEGIN is sent with the first statement, and the final statements (`lastly`) with COMMIT. Nothing but connecting is
+ * retried. Throws ServiceError `unavailable` when the database can't be reached; if that happens during COMMIT, the
+ * outcome is unknown.
  */
 export async function transaction<T>(
   database: Database,
@@ -57,7 +57,7 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
   return result;
 }
 
-/** Part of a transaction that may fail alone: its statements and signals are undone and the error is rethrown. */
+/** A part of a transaction that may fail by itself: its statements and signals are undone and the error is rethrown. */
 export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promise<T> {
   const putBack = snapshotState(tx);
   try {
@@ -69,8 +69,8 @@ export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promi
 }
 
 /**
- * One statement that writes, committed by itself: a third of a transaction's messages. Where the connection breaks it is sent
- * again, for nobody knows whether it took effect: it has to be one that does no more the second time.
+ * A single write that commits by itself, at a third of a transaction's round trips. If the connection breaks it is sent again,
+ * because its outcome is unknown, so the statement must be idempotent.
  */
 export async function loneWrite(database: Database, statement: SQL): Promise<Record<string, unknown>[]> {
   try {
@@ -81,7 +81,7 @@ export async function loneWrite(database: Database, statement: SQL): Promise<Rec
   }
 }
 
-/** The database's clock: the only one that leases and deadlines are compared with. */
+/** The database's clock, the only one that leases and deadlines are compared with. */
 export async function databaseNow(tx: Tx): Promise<Date> {
   const { rows } = await tx.execute<{ now: string }>(sql`select now() as now`);
   return new Date(String(rows[0]?.now));

@@ -29,7 +29,7 @@ const begun = async () => {
   return row!;
 };
 
-/** As the release before writes it: it knows of no parts. */
+/** As the previous release writes it: without knowledge of parts. */
 const say = async ({ id }: { id: string }, seq: number) =>
   run(
     `insert into run_events (run_id, seq, kind, payload) values ($1, $2, 'output', '{}') on conflict (run_id, seq) do nothing`,
@@ -41,7 +41,7 @@ const entries = async () =>
     ({ entry }) => entry,
   );
 
-/** The tables as releases before had them, with the columns of the migration. */
+/** The tables as previous releases had them, with the columns of the migration. */
 async function asBefore(): Promise<void> {
   await run(`
     drop table run_events;

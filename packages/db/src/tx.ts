@@ -1,5 +1,5 @@
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres';
 import type { PgDatabase } from 'drizzle-orm/pg-core';
 
-/** A database or a transaction of it: what every function of core takes first. */
+/** A database or one of its transactions: the first argument of every function in core. */
 export type Tx = PgDatabase<NodePgQueryResultHKT>;
