@@ -50,6 +50,7 @@ export async function makeBackup(
   target: BackupTarget,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<MadeBackup> {
+  const expected_bytes = target.store.kind === 's3' ? await mostExpected(sources) : 0;
   let phase: NonNullable<Backup['phase']> = 'database';
   let bytes = 0;
   const archive = new ArchiveWriter((more) => progress(phase, (bytes += more)));
@@ -59,7 +60,7 @@ export async function makeBackup(
   file.write(first_line);
   const written = Promise.all([
     pipeline(archive.stream, compress, frames, file, { signal }),
-    target.store.put(target.key, file, { max_bytes: Number.MAX_SAFE_INTEGER, signal }),
+    target.store.put(target.key, file, { max_bytes: Number.MAX_SAFE_INTEGER, expected_bytes, signal }),
   ]);
   const filled = fill(id, archive, sources, { signal, enter: (next) => (phase = next) });
   // Whichever fails first ends the other, and is what the caller is told.
@@ -76,6 +77,21 @@ export async function makeBackup(
     throw error;
   }
   return { bytes: stored.size_bytes, trailer };
+}
+
+/** What the database and the objects are uncompressed, or the last backup was and half as much; homes are known by that only. */
+async function mostExpected({ database_url, storage }: BackupSources): Promise<number> {
+  const client = await connect(database_url, 'backup');
+  try {
+    const { rows } = await client.query<{ now: string; last: string }>(`
+      select pg_database_size(current_database()) as now,
+        coalesce((select bytes from backups where status = 'succeeded' order by started_at desc limit 1), 0) as last`);
+    let now = Number(rows[0]!.now);
+    for await (const { key, size_bytes } of storage.list('')) if (!key.startsWith(BACKUPS)) now += size_bytes;
+    return Math.max(now, 1.5 * Number(rows[0]!.last));
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 async function bodyOf({ store, key }: BackupTarget, signal: AbortSignal): Promise<Readable> {

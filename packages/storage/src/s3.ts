@@ -33,6 +33,8 @@ interface S3Settings {
 
 // The least that the protocol allows; with one part on its way at a time an upload holds about two of them in memory.
 const PART_BYTES = 5 * 1024 * 1024;
+/** The protocol allows 10,000: some are left for what was not expected. */
+const PARTS = 9000;
 const CONNECTION_TIMEOUT_MS = 5000;
 // From a request to the first byte of its answer; a part is on its way meanwhile.
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -40,6 +42,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const SOCKETS = 256;
 /** Of our keys: the folder of a kind, whose it is, and an id. */
 const OWN_KEY = /^[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
+
+/** Of an object of about so many bytes: 45 GB go in the smallest parts. */
+export const partBytes = (expected: number): number => Math.max(PART_BYTES, Math.ceil(expected / PARTS));
 
 export class S3Storage implements Storage {
   readonly kind = 's3';
@@ -94,7 +99,7 @@ export class S3Storage implements Storage {
         Body: Readable.from(measured(), { objectMode: false }),
         ContentType: options.content_type,
       },
-      partSize: PART_BYTES,
+      partSize: partBytes(options.expected_bytes ?? 0),
       queueSize: 1,
     });
     const abort = () => void upload.abort();

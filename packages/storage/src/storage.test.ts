@@ -13,7 +13,7 @@ import { startS3Server } from '@acp/testkit';
 import type { S3Server } from '@acp/testkit';
 import { guardedBody } from './guarded-body.ts';
 import { FileStore, openStorage } from './index.ts';
-import { S3Storage } from './s3.ts';
+import { partBytes, S3Storage } from './s3.ts';
 import type { Storage } from './index.ts';
 
 let folder: string;
@@ -55,6 +55,12 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const read = async (body: Readable | undefined) => (body === undefined ? undefined : buffer(body));
 const max = { max_bytes: 100_000_000 };
 
+it('the parts of an object are as many as a bucket takes, however large it is', () => {
+  for (const gb of [0, 40, 50, 1000])
+    expect(Math.ceil((gb * 1024 ** 3) / partBytes(gb * 1024 ** 3))).toBeLessThan(10_000);
+  expect([partBytes(0), partBytes(40 * 1024 ** 3)]).toEqual([5 * 1024 ** 2, 5 * 1024 ** 2]);
+});
+
 describe.each(['local', 's3'])('the %s store', (name) => {
   const store = () => stores.get(name)!;
   const put = (key: string, bytes: Buffer, options = max) => store().put(key, chunks(bytes), options);
@@ -72,8 +78,10 @@ describe.each(['local', 's3'])('the %s store', (name) => {
     await put('a/empty', Buffer.alloc(0));
     expect(await read(await store().get('a/empty'))).toEqual(Buffer.alloc(0));
     const large = randomBytes(12 * 1024 * 1024);
-    await put('a/large', large);
-    expect((await read(await store().get('a/large')))?.equals(large)).toBe(true);
+    for (const expected_bytes of [undefined, 60 * 1024 ** 3]) {
+      await put('a/large', large, { ...max, ...(expected_bytes && { expected_bytes }) });
+      expect((await read(await store().get('a/large')))?.equals(large)).toBe(true);
+    }
   });
 
   it('gives a part of an object, first and last byte included', async () => {

@@ -18,6 +18,8 @@ export interface PutOptions {
   /** One byte more and the put fails with `too_large`; nothing stays behind. */
   readonly max_bytes: number;
   readonly content_type?: string;
+  /** About how many will come, where that may be a great many: a bucket takes an object in a limited number of parts. */
+  readonly expected_bytes?: number;
   /** Ends the put; nothing stays behind. */
   readonly signal?: AbortSignal;
 }
