@@ -1,13 +1,13 @@
 /**
- * Which addresses outgoing requests may reach. `public` allows the public internet alone; `any` allows private
- * networks too. Cloud metadata services hand credentials to whoever asks, so neither allows them (decisions 1).
+ * Which addresses outgoing requests may reach. `public` allows only the public internet; `any` allows private networks
+ * too. Cloud metadata services hand credentials to any caller, so neither policy allows them (decisions 1).
  */
 import ipaddr from 'ipaddr.js';
 import { parseAddress } from './trusted-proxies.ts';
 
 export type EgressPolicy = 'public' | 'any';
 
-// Not all of these are link-local: some clouds answer on shared, protocol or even public addresses.
+// Not all of these are link-local: some clouds serve metadata on shared, protocol or even public addresses.
 const metadataAddresses: ReadonlySet<string> = new Set([
   '169.254.169.254',
   '169.254.170.2',
@@ -22,17 +22,17 @@ const metadataAddresses: ReadonlySet<string> = new Set([
   'fe80::a9fe:a9fe',
 ]);
 
-/** Whether an address must not be connected to; what is no IP address literal is forbidden too. */
+/** Whether connecting to an address is forbidden; anything that is not an IP address literal is forbidden too. */
 export function isForbiddenAddress(text: string, policy: EgressPolicy): boolean {
   const address = parseAddress(text);
   if (!address) return true;
   const carried = address instanceof ipaddr.IPv6 ? carriedAddress(address) : null;
   if (metadataAddresses.has(address.toString()) || (carried && metadataAddresses.has(carried))) return true;
-  // ipaddr.js counts the IPv4-compatible ::a.b.c.d as ordinary unicast.
+  // ipaddr.js classifies IPv4-compatible ::a.b.c.d as ordinary unicast.
   return policy === 'public' && (address.range() !== 'unicast' || carried !== null);
 }
 
-/** The IPv4 address to which a translator or tunnel on the way may turn an IPv6 one; mapped ones are IPv4 already. */
+/** The IPv4 address that a translator or tunnel may turn an IPv6 one into; mapped addresses are already IPv4. */
 function carriedAddress(address: ipaddr.IPv6): string | null {
   const bytes = address.toByteArray();
   const range = address.range();

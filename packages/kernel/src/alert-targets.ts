@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 
 type Told = 'smtp_url' | 'alert_mail_to' | 'alert_slack_url' | 'alert_telegram_token' | 'alert_webhook_url';
 
-/** Who is told of alerts outside of the service, by the environment. */
+/** Who receives alerts outside of the service, according to the environment. */
 export function alertTargets(config: Pick<Config, 'public_url'> & Partial<Pick<Config, Told>>) {
   const channels = {
     slack: config.alert_slack_url,

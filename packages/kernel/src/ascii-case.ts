@@ -1,6 +1,6 @@
 /**
- * A-Z in lower case and nothing else: what e-mail addresses are compared by. Unicode's rules make one letter of several
- * (the Kelvin sign of k), and so one account of two addresses.
+ * Lower-cases A-Z and nothing else, for comparing e-mail addresses. Unicode case folding maps several characters to one
+ * letter (the Kelvin sign to k), which would merge two addresses into one account.
  */
 export function asciiLowerCase(text: string): string {
   return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());

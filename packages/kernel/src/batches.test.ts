@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Batches } from './batches.ts';
 
-/** Batches that are answered one by one, by hand. */
+/** Batches that the test completes by hand, one by one. */
 function byHand(most = 10) {
   const begun: { items: number[]; answer: PromiseWithResolvers<number[]> }[] = [];
   const batches = new Batches<number, number>({

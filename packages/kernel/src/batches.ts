@@ -1,13 +1,13 @@
 interface BatchOptions<T, R> {
-  /** Items of one batch. */
+  /** Maximum number of items per batch. */
   most: number;
-  /** Least milliseconds from the begin of one batch to that of the next; the first one after a pause goes at once. */
+  /** Minimum time between the starts of two batches, in milliseconds; the first one after a pause starts immediately. */
   rest_ms?: number;
-  /** One answer for each item, in order; nothing was done where it throws. */
+  /** Returns one answer per item, in order; if it throws, nothing was done. */
   perform: (items: T[]) => Promise<readonly R[]>;
   /**
-   * Whether each item of a batch that threw is tried by itself, for items of strangers, of which one may be what nobody can
-   * store. Else all callers get what was thrown.
+   * Whether the items of a failed batch are retried one by one. Useful when items come from strangers and one of them may be
+   * impossible to store. Otherwise all callers get the error.
    */
   tries_alone?: (error: unknown) => boolean;
 }
@@ -17,7 +17,7 @@ interface Waiting<T, R> {
   done: PromiseWithResolvers<R>;
 }
 
-/** Does what many callers want together, one batch after the other: what comes while one is under way goes with the next. */
+/** Batches work that many callers submit: items that arrive while a batch is running go into the next one. */
 export class Batches<T, R> {
   readonly #options: BatchOptions<T, R>;
   #waiting: Waiting<T, R>[] = [];
@@ -35,10 +35,10 @@ export class Batches<T, R> {
     return done.promise;
   }
 
-  /** Until nothing waits. Never rejects. */
+  /** Runs until the queue is empty. Never rejects. */
   async #run(): Promise<void> {
     this.#isRunning = true;
-    // Requests that were read in the same turn of the loop go along.
+    // Requests read in the same turn of the event loop join the batch.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
       await this.#rest();

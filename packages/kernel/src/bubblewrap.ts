@@ -1,4 +1,4 @@
-/** Bubblewrap, which shuts programs in on this machine: where it is, and whether the machine lets it work. */
+/** Bubblewrap, the sandbox for programs on this machine: where it is, and whether it works here. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { release } from 'node:os';
@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const TRIAL_MS = 10_000;
 const TRIED_MS = 10 * 60_000;
 
-/** Namespaces of its own for everything, no rights, and an end with whoever started it. */
+/** Its own namespaces for everything, no capabilities, and it dies with the process that started it. */
 export const bubblewrapWalls: readonly string[] = [
   '--unshare-all',
   '--unshare-user',
@@ -23,7 +23,7 @@ export const bubblewrapWalls: readonly string[] = [
 export const BUBBLEWRAP_MEND =
   'install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap) where the schedulers run, and let it use user namespaces';
 
-/** The file behind a program's name, or behind its path; undefined where none may be executed. */
+/** The executable for a program name or path; undefined if there is none. */
 export function findProgram(name: string, search = pickEnvironment(['PATH']).PATH ?? ''): string | undefined {
   const places = name.includes('/')
     ? [name]
@@ -42,9 +42,9 @@ export function findProgram(name: string, search = pickEnvironment(['PATH']).PAT
 }
 
 /**
- * A /proc of its own, without a way to set anything of the kernel. Bubblewrap covers what may be written, but does not see
- * that root, though without rights, may write settings that are its own. The covers also keep namespaces made within from
- * mounting a fresh one.
+ * A /proc of its own in which no kernel setting can be written. Bubblewrap covers the writable entries, but it can't know
+ * that root, even without capabilities, may write settings it owns. The covers also stop nested namespaces from mounting a
+ * fresh /proc.
  */
 export function bubblewrapProc(): string[] {
   const covered = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'scsi', 'fs'].map((name) => `/proc/${name}`);
@@ -55,7 +55,7 @@ export function bubblewrapProc(): string[] {
   ];
 }
 
-/** What a sandbox begins with: the walls, a /proc and a /dev of its own, a /tmp of so many bytes. */
+/** The base of every sandbox: the walls, its own /proc and /dev, and a /tmp of limited size. */
 export function bubblewrapGround({
   hostname,
   temp_bytes,
@@ -68,15 +68,15 @@ export function bubblewrapGround({
 }
 
 /**
- * What comes before a command within the walls: limits that the kernel holds for each process, and for their number.
- * Processes are counted per user namespace since Linux 5.14; before, the limit would count those of the whole user. Memory
- * has to be watched from outside, for no limit of a process knows of the others.
+ * Prefix for a command inside the sandbox: per-process limits enforced by the kernel, and a limit on the number of
+ * processes. Since Linux 5.14 processes are counted per user namespace; before that the limit would count all of the user's
+ * processes. Memory must be watched from outside, because no per-process limit covers a whole tree.
  */
 export function bubblewrapLimits(limits: {
   processes: number;
   file_bytes?: number;
   open_files?: number;
-  /** What it may hold in memory, files that it maps not counted. */
+  /** Maximum data memory in bytes; file mappings don't count. */
   data_bytes?: number;
 }): string[] {
   const prlimit = findProgram('prlimit');
@@ -92,7 +92,7 @@ export function bubblewrapLimits(limits: {
   ];
 }
 
-/** Whether the kernel counts processes for each sandbox by itself, and there is a program to say how many. */
+/** Whether the kernel counts processes per sandbox and `prlimit` is available to set the limit. */
 export const limitsProcesses = (): boolean => countsProcesses() && findProgram('prlimit') !== undefined;
 
 function countsProcesses(): boolean {
@@ -100,12 +100,13 @@ function countsProcesses(): boolean {
   return major > 5 || (major === 5 && minor >= 14);
 }
 
-/** When a trial went well last, by its file. */
+/** Time of the last successful trial, by executable. */
 const worked = new Map<string, number>();
 
 /**
- * Its file, or why it can't be used here: tried, since many machines forbid what it needs. What worked is not tried again for
- * some minutes, for each run would wait for it; a machine that has come to forbid it says so when it is used.
+ * The executable, or the reason why it can't be used here. It is tried out, since many machines forbid what it needs. A
+ * success is cached for a few minutes, as every run would otherwise wait for the trial; if the machine forbids it later, the
+ * run itself fails with that.
  */
 export async function findBubblewrap(): Promise<{ file: string } | { reason: string }> {
   const file = findProgram('bwrap');

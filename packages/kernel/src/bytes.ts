@@ -12,8 +12,8 @@ const unitSizes: Record<string, number> = {
 };
 
 /**
- * The number of bytes that a text names: `1048576`, `25MB` (decimal), `25MiB` (binary), `1.5 gib`; null when it is
- * none. Fractions of a byte are dropped (decisions 7.21).
+ * Parses a number of bytes: `1048576`, `25MB` (decimal), `25MiB` (binary), `1.5 gib`; null for anything else. Fractions of a
+ * byte are dropped (decisions 7.21).
  */
 export function parseBytes(text: string): number | null {
   const match = /^(\d{1,15}(?:\.\d{1,6})?)\s*([a-z]{0,3})$/i.exec(text.trim());

@@ -1,4 +1,4 @@
-/** Variables of the adapters that run programs, containers and cloud functions (decisions 1, 7.33 and 9). */
+/** Variables for the adapters that run programs, containers and cloud functions (decisions 1, 7.33 and 9). */
 import { Type } from 'typebox';
 
 export const adapterVariables = {

@@ -1,4 +1,4 @@
-/** Backups of the instance (decisions 7.29; specification, Limits). */
+/** Variables for backups of the instance (decisions 7.29; specification, Limits). */
 import { Type } from 'typebox';
 
 export const backupVariables = {

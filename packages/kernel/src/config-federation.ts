@@ -1,4 +1,4 @@
-/** Variables of the agent-to-agent protocol. */
+/** Variables for the agent-to-agent protocol. */
 import { Type } from 'typebox';
 
 export const federationVariables = {

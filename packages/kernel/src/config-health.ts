@@ -1,7 +1,7 @@
-/** Who may read metrics, and where `/readyz` draws its lines (specification, /readyz). */
+/** Variables for access to metrics and for the thresholds of `/readyz` (specification, /readyz). */
 import { Type } from 'typebox';
 
-/** A malformed value silently gives the default. */
+/** A malformed value silently falls back to the default. */
 const lenient = { lenient: true };
 const secret = { secret: true };
 

@@ -1,4 +1,4 @@
-/** Variables of the license (decisions 1). */
+/** Variables for the license (decisions 1). */
 import { Type } from 'typebox';
 
 export const licenseVariables = {

@@ -1,18 +1,18 @@
-/** Variables of the MCP servers of others, and the programs among these that the operator offers (docs/mcp.md). */
+/** Variables for third-party MCP servers, including the local programs that the operator offers (docs/mcp.md). */
 import { isAbsolute } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** A program that speaks MCP over its standard input and output. */
+/** A program that speaks MCP over stdin and stdout. */
 export interface McpCommand {
-  /** The program and its arguments; no shell ever sees them. */
+  /** The program and its arguments; never passed through a shell. */
   command: readonly string[];
   description: string | null;
   /** The only environment variables that a company may set for it. */
   env: readonly string[];
-  /** Folders and files that it reads beside those which the command names. */
+  /** Folders and files it may read in addition to those named in the command. */
   readable: readonly string[];
-  /** Container image that has the command; null: bubblewrap shuts it in. */
+  /** Container image that provides the command; null: it runs in bubblewrap. */
   image: string | null;
 }
 
@@ -32,10 +32,10 @@ const Entry = Type.Object(
 );
 const NAME = /^[a-z0-9]+([_-][a-z0-9]+)*$/;
 const LONGEST_NAME = 32;
-/** They steer the loader, the walls or the engine rather than the program. */
+/** These control the loader, the sandbox or the container engine rather than the program. */
 const RESERVED = /^(PATH|HOME|LANG|TMPDIR|GLIBC_TUNABLES|LD_.*|DOCKER_.*|CONTAINERS?_.*|XDG_.*|SERVICE_.*)$/;
 
-/** @throws Error that says what is wrong with which program */
+/** @throws Error that names the program and what is wrong with it */
 export function readMcpCommands(json: string): ReadonlyMap<string, McpCommand> {
   if (json === '') return new Map();
   const value = parsed(json);
@@ -45,7 +45,7 @@ export function readMcpCommands(json: string): ReadonlyMap<string, McpCommand> {
   );
 }
 
-/** The parser's own message would repeat what stands there. */
+/** The parser's own message would repeat the input. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -1,4 +1,4 @@
-/** Mail, and the channels by which the operator hears of alerts. */
+/** Variables for mail and for the operator's alert channels. */
 import { Type } from 'typebox';
 
 const secret = { secret: true };

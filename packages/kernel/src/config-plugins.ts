@@ -1,4 +1,4 @@
-/** Variables of plugins (specification, Sandbox; decisions 10.13). */
+/** Variables for plugins (specification, Sandbox; decisions 10.13). */
 import { Type } from 'typebox';
 
 export const pluginVariables = {

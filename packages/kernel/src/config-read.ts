@@ -1,6 +1,6 @@
 /**
- * How the text of an environment variable becomes the value that its schema describes. A reader throws an Error
- * whose message ends the sentence "<NAME>: …"; a text that may be a secret is never repeated in it.
+ * Turns the text of an environment variable into the value that its schema describes. A reader throws an Error whose
+ * message completes the sentence "<NAME>: …" and never repeats a text that may be a secret.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { parseBytes } from './bytes.ts';
 import { readMcpCommands } from './config-mcp.ts';
 import { parseTrustedProxies } from './trusted-proxies.ts';
 
-/** The keywords of a variable's schema that are read here; `accepts` and `read` of `formats` belong together. */
+/** The schema keywords that are evaluated here; `accepts` and `read` of `formats` belong together. */
 export interface VariableSchema {
   type?: string;
   format?: string;
@@ -17,13 +17,13 @@ export interface VariableSchema {
   minimum?: number;
   maximum?: number;
   minLength?: number;
-  /** The default as text, or in words in `default_note` where it depends on other variables. */
+  /** The default as text; `default_note` describes it in words where it depends on other variables. */
   default?: string | number;
   default_note?: string;
   description?: string;
-  /** Logs are scrubbed of the value (`configSecrets`). */
+  /** The value is scrubbed from logs (`configSecrets`). */
   secret?: boolean;
-  /** A malformed value silently gives the default (specification, /readyz). */
+  /** A malformed value silently falls back to the default (specification, /readyz). */
   lenient?: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Format {
   read(text: string): unknown;
 }
 
-/** Relative paths are taken from the root of the checkout, so that every command sees the same files. */
+/** Relative paths are resolved against the root of the checkout, so that every command sees the same files. */
 export const repositoryRoot = resolve(import.meta.dirname, '../../..');
 
 export const formats: Record<string, Format> = {
@@ -144,7 +144,7 @@ export const formats: Record<string, Format> = {
   },
 };
 
-/** The value of a set, trimmed, non-empty text. Throws an Error with what is accepted. */
+/** Parses a trimmed, non-empty text. Throws an Error that says what is accepted. */
 export function readVariable(schema: VariableSchema, text: string): unknown {
   const format = schema.format ? formats[schema.format] : undefined;
   if (format) {
@@ -160,7 +160,7 @@ export function readVariable(schema: VariableSchema, text: string): unknown {
   return value;
 }
 
-/** What the variable takes, in words: for errors and the generated reference. */
+/** Describes what the variable accepts, for errors and the generated reference. */
 export function accepts(schema: VariableSchema): string {
   if (schema.format) return formats[schema.format]?.accepts ?? schema.format;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
@@ -169,7 +169,7 @@ export function accepts(schema: VariableSchema): string {
   return schema.minLength ? `a text of at least ${schema.minLength} characters` : 'a text';
 }
 
-/** TypeBox types hide their keywords; this names those that a variable may carry. */
+/** TypeBox types hide their keywords; this exposes those that a variable may carry. */
 export function keywords(schema: TSchema): VariableSchema {
   return schema;
 }
@@ -195,11 +195,11 @@ function list(text: string): string[] {
 function readKey(text: string): Buffer {
   const isHex = /^[0-9a-f]{64}$/i.test(text);
   if (!isHex && !/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) fail();
-  // Buffer's base64 decoder takes the URL-safe alphabet too.
+  // Buffer's base64 decoder also accepts the URL-safe alphabet.
   return Buffer.from(text, isHex ? 'hex' : 'base64');
 }
 
-// Several folders of one company are several entries.
+// A company with several folders has several entries.
 function readFolders(text: string): Record<string, string[]> {
   const folders = new Map<string, string[]>();
   for (const entry of list(text)) {
@@ -211,7 +211,7 @@ function readFolders(text: string): Record<string, string[]> {
   return Object.fromEntries(folders);
 }
 
-// As the OpenTelemetry libraries read them. What is wrong is not repeated: values are keys.
+// Same syntax as in the OpenTelemetry libraries. Malformed input is not repeated: the values are keys.
 function readHeaders(text: string): Record<string, string> {
   const pairs = list(text).map((entry, index) => {
     const [, name, value] = /^([\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(entry) ?? [];
@@ -228,7 +228,7 @@ function readHost(text: string): string {
 
 // The driver decodes the password; "%zz" would fail there, far from the variable's name.
 function readPostgresUrl(text: string): string {
-  // The driver would look for a host of that name, or take a standby for the primary.
+  // The driver would treat it as a host name, or mistake a standby for the primary.
   if (
     /^[a-z]+:\/\/(?:[^/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&](?:host=[^&]*(?:,|%2c)|target_session_attrs=)/i.test(
       text,
@@ -249,7 +249,7 @@ function readHttpUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-// The mailer would take any text, and fail at the first mail.
+// The mailer would accept any text and only fail at the first mail.
 function readSmtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : fail();
   if (!/^smtps?:$/.test(url.protocol) || url.hostname === '') fail();
@@ -257,16 +257,16 @@ function readSmtpUrl(text: string): string {
   return text;
 }
 
-// Kept as it is written, but for the root's slash: an issuer's name is compared to the letter.
+// Kept verbatim except for a trailing slash: issuer names are compared character by character.
 function readIssuerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : fail();
   readHttpUrl(text);
-  // Codes, secrets and tokens would travel in the clear.
+  // Codes, secrets and tokens would travel in plain text.
   if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) fail();
   return url.pathname === '/' ? url.origin : text;
 }
 
-// No shell ever sees it: nothing is expanded, and quotes are the only way to a blank within an argument.
+// Never passed to a shell: nothing is expanded, and quotes are the only way to include a space in an argument.
 function readCommand(text: string): string[] {
   const quoted = /"([^"]*)"|'([^']*)'/g;
   if (/["']/.test(text.replaceAll(quoted, ''))) fail('a quote is not closed');

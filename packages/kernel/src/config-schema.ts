@@ -1,6 +1,6 @@
 /**
- * Every environment variable of the service: type, default and one sentence each. `docs` and `.env.example` are
- * generated from here (`npm run generate`). Formats and further keywords are explained in config-read.ts.
+ * Every environment variable of the service: type, default and a one-sentence description. `docs` and `.env.example` are
+ * generated from this file (`npm run generate`). Formats and further keywords are explained in config-read.ts.
  */
 import { Type } from 'typebox';
 import { adapterVariables } from './config-adapters.ts';
@@ -285,7 +285,7 @@ export const configSchema = Type.Object({
   ...backupVariables,
   ...messageVariables,
 
-  // Health and logs. A malformed threshold silently gives its default (specification, /readyz).
+  // Health and logs. A malformed threshold silently falls back to its default (specification, /readyz).
   ...healthVariables,
   ...telemetryVariables,
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], {
@@ -299,7 +299,7 @@ export const configSchema = Type.Object({
     }),
   ),
 
-  // Stamped by the build
+  // Set by the build
   SERVICE_BUILD_VERSION: Type.String({ default: 'dev', description: 'Version that /healthz shows.' }),
   SERVICE_BUILD_COMMIT: Type.String({ default: 'dev', description: 'Commit that /healthz shows.' }),
 });

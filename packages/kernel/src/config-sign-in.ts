@@ -1,4 +1,4 @@
-/** Variables of the sign-in providers (decisions 9): each provider is active when its client is configured. */
+/** Variables for the sign-in providers (decisions 9): a provider is active once its client is configured. */
 import { Type } from 'typebox';
 
 const secret = { secret: true };

@@ -1,4 +1,4 @@
-/** Traces and metrics for an OpenTelemetry collector: the variables that its own libraries know. */
+/** Traces and metrics for an OpenTelemetry collector, under the variable names that its own libraries use. */
 import { Type } from 'typebox';
 
 export const telemetryVariables = {

@@ -1,4 +1,4 @@
-/** Variables of the reference remote worker (specification, Remote workers); the service itself reads none of them. */
+/** Variables for the reference remote worker (specification, Remote workers); the service itself reads none of them. */
 import { Type } from 'typebox';
 
 export const workerVariables = {

@@ -1,4 +1,4 @@
-/** Variables of the workspaces in which agents' programs work on repositories (decisions 10.16). */
+/** Variables for the workspaces in which agents' programs work on repositories (decisions 10.16). */
 import { Type } from 'typebox';
 
 export const workspaceVariables = {

@@ -259,7 +259,7 @@ describe('what is derived from the schema', () => {
       expect(description).toMatch(/^\S.*\.$/);
       expect(fallback).not.toBe('');
     }
-    // Some defaults are words for people, or another variable's value.
+    // Some defaults are words for humans, or the value of another variable.
     const names = new Set(['unset', ...reference.map(({ name }) => name)]);
     const plain = reference.filter((row) => !/[ <]/.test(row.default) && !names.has(row.default));
     expect(() => loadConfig(Object.fromEntries(plain.map((row) => [row.name, row.default])))).not.toThrow();

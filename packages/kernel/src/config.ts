@@ -1,6 +1,6 @@
 /**
- * The environment, read once at boot: the only place that looks at `process.env`. A property of the configuration is
- * its variable's name in lower case without `SERVICE_`; what is unset and has no default is null.
+ * The environment, read once at boot: the only place that looks at `process.env`. Each property is named after its variable,
+ * in lower case and without `SERVICE_`; an unset variable without a default is null.
  */
 import querystring from 'node:querystring';
 import type { Static } from 'typebox';
@@ -17,16 +17,16 @@ type Read = {
     : Values[Name];
 };
 
-/** What has a default that depends on something else is never null after loading. */
+/** Properties whose default depends on something else are never null after loading. */
 export type Config = Omit<Read, 'public_url' | 'log_format' | 'attachment_max_upload_bytes'> & {
   public_url: string;
   attachment_max_upload_bytes: number;
   log_format: 'json' | 'pretty';
-  /** Variables that begin with SERVICE_ and mean nothing: most likely misspelt, so boot warns of them. */
+  /** Unrecognised variables that begin with SERVICE_: most likely misspelt, so boot warns about them. */
   unknown_variables: string[];
 };
 
-/** The environment is unusable; the message names every malformed variable and what it accepts. */
+/** The environment is invalid; the message names every malformed variable and what it accepts. */
 export class ConfigError extends Error {
   readonly variables: readonly string[];
 
@@ -42,7 +42,7 @@ const schemas: ReadonlyMap<string, VariableSchema> = new Map(
   Object.entries(configSchema.properties).map(([name, schema]) => [name, keywords(schema)]),
 );
 
-/** The configuration of an environment, by default this process's. Throws ConfigError. */
+/** Loads the configuration from an environment, by default this process's. Throws ConfigError. */
 export function loadConfig(env: Environment = process.env): Config {
   const problems = new Map<string, string>();
   const values: Record<string, unknown> = {};
@@ -65,7 +65,7 @@ export function loadConfig(env: Environment = process.env): Config {
   return values;
 }
 
-/** The configuration of a remote worker: what it can't do without is set. */
+/** The configuration of a remote worker, with its required variables set. */
 export type WorkerConfig = Config & { server_url: string; worker_key: string };
 
 /** Throws ConfigError. */
@@ -83,12 +83,12 @@ export function loadWorkerConfig(env: Environment = process.env): WorkerConfig {
   );
 }
 
-/** The environment for a child process: this one's, with what is given in its place; undefined takes a variable away. */
+/** The environment for a child process: this one's with overrides; undefined removes a variable. */
 export function childEnvironment(changes: Environment): Record<string, string | undefined> {
   return { ...process.env, ...changes };
 }
 
-/** Those of the named variables that are set, for a child process that gets these and no others. */
+/** Picks the named variables that are set, for a child process that gets these and no others. */
 export function pickEnvironment(
   names: readonly string[],
   env: Environment = process.env,
@@ -101,7 +101,7 @@ export function pickEnvironment(
   );
 }
 
-/** What the build stamped on the process, for those who need no more of the configuration. */
+/** The build's version and commit, for callers that need nothing else of the configuration. */
 export function loadStamp(env: Environment = process.env): { version: string; commit: string } {
   return {
     version: textOf(env, 'SERVICE_BUILD_VERSION') ?? 'dev',
@@ -109,7 +109,7 @@ export function loadStamp(env: Environment = process.env): { version: string; co
   };
 }
 
-/** All variables in the order of the schema, for the generated reference and `.env.example`. */
+/** All variables in schema order, for the generated reference and `.env.example`. */
 export function configReference(): { name: string; type: string; default: string; description: string }[] {
   return [...schemas].map(([name, schema]) => ({
     name,
@@ -121,24 +121,24 @@ export function configReference(): { name: string; type: string; default: string
   }));
 }
 
-/** The secret values of an environment, by default this process's, so that logs can be scrubbed of them. */
+/** The secret values in an environment, by default this process's, so that logs can be scrubbed of them. */
 export function configSecrets(env: Environment = process.env): string[] {
   return [...schemas].flatMap(([name, schema]) => {
     const text = schema.secret ? textOf(env, name) : undefined;
     if (text === undefined) return [];
     if (schema.format === 'encryption-key-list') return text.split(',').map((key) => key.trim());
-    // Messages of the driver may quote the password of a URL alone.
+    // Driver messages may quote just the password of a URL.
     const password = URL.canParse(text) ? new URL(text).password : '';
     return password === '' ? [text] : [text, password, querystring.unescape(password)];
   });
 }
 
-/** An empty or blank text counts as unset: that is how compose files and unit files pass "nothing". */
+/** An empty or blank value counts as unset: that is how compose files and unit files pass "nothing". */
 function textOf(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }
 
-/** A variable's text; undefined where it is unset or blank. */
+/** A variable's text; undefined if unset or blank. */
 export const environmentText = (name: string, env: Environment = process.env): string | undefined =>
   textOf(env, name);
 
@@ -156,7 +156,7 @@ function readOne(schema: VariableSchema, text: string | undefined): unknown {
   }
 }
 
-/** Rules between variables, each of which is fine by itself. */
+/** Checks combinations of variables that are each valid on their own. */
 function contradictions(env: Environment): [name: string, problem: string][] {
   const isSet = (name: string) => textOf(env, name) !== undefined;
   const needs = (name: string, other: string): [string, string][] =>

@@ -15,7 +15,7 @@ import {
 const folder = mkdtempSync(path.join(tmpdir(), 'control-groups-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Files as the kernel shows them to a process in `own`, of a hierarchy of version 2 in a folder. */
+/** Fakes the kernel's files for a process in group `own` of a version 2 hierarchy. */
 function machine(name: string, own: string): { proc: string; mount: string } {
   const mount = path.join(folder, name);
   const inside = path.join(mount, own);
@@ -43,7 +43,7 @@ const why = where === describe ? '' : ' (skipped: this process may make no contr
 describe('control groups', () => {
   it('of version 2 bound all three in one folder beside the subgroup of this process', async () => {
     const { proc, mount } = machine('unit', '/system.slice/acp.service/main');
-    // Has processes of its own: the kernel lets it hand no controller on.
+    // The group has processes of its own, so the kernel doesn't let it delegate controllers.
     rmSync(path.join(mount, 'system.slice/acp.service/main/cgroup.subtree_control'));
     mkdirSync(path.join(mount, 'system.slice/acp.service/main/cgroup.subtree_control'));
     const groups = await findControlGroups(auto, proc);
@@ -91,7 +91,7 @@ where(`control groups of this machine${why}`, () => {
       const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
       return { code, signal, said: said.join('') };
     };
-    // What is left over would wait for minutes: the removal ends it.
+    // The leftovers would sleep for minutes; removing the group kills them.
     const forks = 'for i in $(seq 40); do sleep 300 2>/dev/null >/dev/null & done';
     expect(await run('/bin/sh', '-c', forks)).toMatchObject({ said: expect.stringMatching(/fork/i) });
     expect(await group.ranOutOfMemory()).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Control groups of Linux, of either version: the kernel's bounds for a whole tree of processes. They are there where this
- * process may make groups below its own: as root, or where the machine's manager has handed its group over to it.
+ * Linux control groups, version 1 or 2: kernel limits for a whole tree of processes. Available where this process may create
+ * groups below its own: as root, or with a group delegated by the machine's service manager.
  */
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,28 +12,28 @@ export type Controller = (typeof controllers)[number];
 
 interface Parent {
   version: 1 | 2;
-  /** The folder below which groups are made. */
+  /** The folder below which groups are created. */
   folder: string;
 }
 
-/** What can be bounded here, and where. */
+/** What can be limited here, and where. */
 export type ControlGroups = Partial<Record<Controller, Parent>>;
 
 export interface GroupLimits {
   memory_bytes: number;
   processes: number;
-  /** Processors. */
+  /** Number of processors. */
   cpu: number;
 }
 
-/** One group, which has a folder with each of the controllers. */
+/** A group, with one folder per controller. */
 export interface ControlGroup {
-  /** What a process writes its id into to be in it. */
+  /** The files to which a process writes its id to join. */
   joins: string[];
   bounds: Controller[];
-  /** Whether the kernel has killed a process of it for want of memory. */
+  /** Whether the kernel has OOM-killed one of its processes. */
   ranOutOfMemory(): Promise<boolean>;
-  /** Ends all that is in it, then removes it. Never rejects. */
+  /** Kills everything in it, then removes it. Never rejects. */
   remove(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ type Setting = readonly [file: string, value: string, optional?: 'optional'];
 const PERIOD_US = 100_000;
 const quotaOf = ({ cpu }: GroupLimits) => String(Math.max(1000, Math.round(cpu * PERIOD_US)));
 
-/** No swap beyond the memory, as the specification says of containers. What the kernel has not compiled in is optional. */
+/** No swap beyond the memory limit, as the specification requires for containers. Settings missing from the kernel are optional. */
 const settings: Record<1 | 2, Record<Controller, (limits: GroupLimits) => readonly Setting[]>> = {
   1: {
     memory: ({ memory_bytes }) => [
@@ -66,12 +66,12 @@ const settings: Record<1 | 2, Record<Controller, (limits: GroupLimits) => readon
   },
 };
 
-/** What tells of processes that were killed for want of memory. */
+/** Files that report OOM kills. */
 const oomFiles = { 1: 'memory.oom_control', 2: 'memory.events' } as const;
 
 /**
- * Tried by making a group: that a folder may be written says little here.
- * @param proc where the kernel tells of this process
+ * Probes by creating a group: a writable folder alone proves little.
+ * @param proc the kernel's information about this process
  */
 export async function findControlGroups(
   config: Pick<Config, 'plugin_control_groups'>,
@@ -95,7 +95,7 @@ interface OwnGroup {
   controllers: readonly string[];
 }
 
-/** The groups that this process is in, one of each hierarchy that is mounted where it can be seen. */
+/** The groups that this process is in, one per visible mounted hierarchy. */
 async function ownGroups(proc: string): Promise<OwnGroup[]> {
   const [mounts, membership] = await Promise.all(
     ['mountinfo', 'cgroup'].map(async (name) => readFile(path.join(proc, name), 'utf8').catch(() => '')),
@@ -126,8 +126,8 @@ const words = async (file: string): Promise<string[]> =>
   (await readFile(file, 'utf8').catch(() => '')).trim().split(/\s+/);
 
 /**
- * In version 2 a group with processes bounds no groups below it. Where this process is in a subgroup of its unit
- * (DelegateSubgroup= of systemd), its siblings are what is meant; other groups' parents are somebody else's.
+ * In version 2 a group with processes can't limit groups below it. If this process is in a subgroup of its systemd unit
+ * (DelegateSubgroup=), new groups become its siblings; the parents of other groups belong to someone else.
  */
 async function parentOf({ version, folder }: OwnGroup, controller: Controller): Promise<string | undefined> {
   const unit = path.dirname(folder);
@@ -152,13 +152,13 @@ async function bounds(version: 1 | 2, folder: string, controller: Controller): P
   }
 }
 
-/** Of every group of ours: others of this machine's are left alone. */
+/** Prefix of all our groups: other groups on this machine are left alone. */
 const GROUP = 'service-program-';
 
 /**
- * Makes a group, with its bounds, that nothing is in yet.
- * @param name of whom it is, unlike all others
- * @throws where the kernel does not let it
+ * Creates an empty group with its limits.
+ * @param name unique to its owner
+ * @throws if the kernel refuses
  */
 export async function makeControlGroup(
   groups: ControlGroups,
@@ -201,7 +201,7 @@ function groupOf(groups: ControlGroups, name: string): ControlGroup {
   };
 }
 
-/** The names of groups that are there: those of processes that were killed stay behind. */
+/** Names of existing groups: groups of killed processes stay behind. */
 export async function listControlGroups(groups: ControlGroups): Promise<string[]> {
   const folders = [...new Set(entriesOf(groups).map(([, { folder }]) => folder))];
   const found = await Promise.all(folders.map(async (folder) => readdir(folder).catch(() => [])));
@@ -209,10 +209,10 @@ export async function listControlGroups(groups: ControlGroups): Promise<string[]
   return [...new Set(names)].map((name) => name.slice(GROUP.length));
 }
 
-/** Between its making and its first process a group is empty, too. */
+/** A new group is empty as well until its first process joins. */
 const LEAST_AGE_MS = 10 * 60_000;
 
-/** Removes those that have been empty for a while, whosesoever they are: their makers were killed. Never rejects. */
+/** Removes groups that have been empty for a while, whoever created them: their creators were killed. Never rejects. */
 export async function removeEmptyControlGroups(groups: ControlGroups): Promise<void> {
   const parents = [...new Set(entriesOf(groups).map(([, { folder }]) => folder))];
   for (const parent of parents)
@@ -220,13 +220,13 @@ export async function removeEmptyControlGroups(groups: ControlGroups): Promise<v
       if (!name.startsWith(GROUP)) continue;
       const folder = path.join(parent, name);
       const made = await stat(folder).catch(() => undefined);
-      // The kernel refuses it where there is a process in it.
+      // The kernel refuses while there are processes in it.
       if (made !== undefined && Date.now() - made.mtimeMs > LEAST_AGE_MS)
         await rmdir(folder).catch(() => undefined);
     }
 }
 
-/** Ends what is left in groups of that name, and removes them. */
+/** Kills whatever is left in groups of that name and removes them. */
 export async function removeControlGroup(groups: ControlGroups, name: string): Promise<void> {
   await groupOf(groups, name).remove();
 }
@@ -234,15 +234,15 @@ export async function removeControlGroup(groups: ControlGroups, name: string): P
 const REMOVE_TRIES = 40;
 const REMOVE_EVERY_MS = 25;
 
-/** What was killed takes a moment to be gone. */
+/** Killed processes take a moment to disappear. */
 async function removeFolder(folder: string): Promise<void> {
   for (let left = REMOVE_TRIES; left > 0; left -= 1) {
     for (const pid of await words(path.join(folder, 'cgroup.procs')))
       try {
-        // Not 0, which stands for processes that this namespace does not see.
+        // Not 0, which stands for processes that this namespace can't see.
         if (Number(pid) > 0) process.kill(Number(pid), 'SIGKILL');
       } catch {
-        // Gone already.
+        // Already gone.
       }
     const error = await rmdir(folder).catch((err: unknown) => err);
     if (error === undefined || (error as NodeJS.ErrnoException).code === 'ENOENT') return;
@@ -250,7 +250,7 @@ async function removeFolder(folder: string): Promise<void> {
   }
 }
 
-/** What comes before a command that is to be in the group from its first instruction on; it does not start outside. */
+/** Command prefix that joins the group before the first instruction of the command; if joining fails, it does not start. */
 export function joining({ joins }: Pick<ControlGroup, 'joins'>, command: readonly string[]): string[] {
   const script = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 126; shift; done; shift; exec "$@"';
   return ['/bin/sh', '-c', script, 'sh', ...joins, '--', ...command];

@@ -15,18 +15,18 @@ export function newApiKey(): string {
   return `sk_${randomBytes(32).toString('hex')}`;
 }
 
-/** Whether the text can be an API key at all, so that garbage never costs a look-up. */
+/** Whether the text has the form of an API key, so that garbage never costs a lookup. */
 export function isApiKey(text: string): boolean {
   return /^sk_[0-9a-f]{64}$/.test(text);
 }
 
-/** A fresh URL-safe token of 256 bits, 43 characters: sessions, invites, one-time links. */
+/** A fresh URL-safe token of 256 bits, 43 characters, for sessions, invites and one-time links. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Compares without telling by its time where, or in what length, the two differ. */
+/** Constant-time comparison: timing reveals neither the position of a difference nor the lengths. */
 export function constantTimeEqual(a: Data, b: Data): boolean {
-  // timingSafeEqual demands equal lengths; the digests have it.
+  // timingSafeEqual requires equal lengths, which the digests have.
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
 }

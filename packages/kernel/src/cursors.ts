@@ -1,6 +1,6 @@
 /**
- * Opaque list cursors: the sort values of a page's last row. They are not signed, since they select nothing that the
- * list would not show anyway; so every value is checked before it reaches a statement, and a forged cursor is a 400.
+ * Opaque list cursors: the sort values of a page's last row. They are not signed, since they select nothing that the list
+ * would not show anyway; instead every value is checked before it reaches a statement, and a forged cursor is a 400.
  */
 import { invalid } from './errors.ts';
 import { isUuid } from './ids.ts';
@@ -8,11 +8,11 @@ import { isTimestamp } from './time.ts';
 
 export type CursorValue = string | number | null;
 
-/** What a place of the cursor holds; with `?` it may be null. `any` leaves the check to the caller. */
+/** The type of one cursor value; with `?` it may be null. `any` leaves the check to the caller. */
 export type CursorField =
   'any' | 'text' | 'integer' | 'uuid' | 'timestamp' | 'text?' | 'integer?' | 'timestamp?';
 
-// Longer than any sort key that we hand out, shorter than what would be worth parsing.
+// Longer than any sort key we issue, shorter than anything expensive to parse.
 const maxCursorLength = 4096;
 
 const checks: Record<string, (value: CursorValue) => boolean> = {
@@ -28,8 +28,8 @@ export function encodeCursor(values: readonly CursorValue[]): string {
 }
 
 /**
- * The values of a cursor. `shape` is their number, or a field list that is checked too: `['timestamp', 'uuid']`.
- * Prefer the list wherever a value meets a typed column, else a forged cursor becomes a database error.
+ * Decodes a cursor. `shape` is the number of values, or a list of types that are checked too: `['timestamp', 'uuid']`.
+ * Prefer the list wherever a value meets a typed column; otherwise a forged cursor becomes a database error.
  * Throws invalid('invalid cursor').
  */
 export function decodeCursor(cursor: string, shape: number | readonly CursorField[]): CursorValue[] {
@@ -54,7 +54,7 @@ function parse(cursor: string): unknown[] | null {
 }
 
 function isCursorValue(value: unknown): value is CursorValue {
-  // PostgreSQL's text has no NUL, and JSON's 1e999 parses to Infinity, which no column takes.
+  // PostgreSQL text can't contain NUL, and JSON's 1e999 parses to Infinity, which no column accepts.
   if (typeof value === 'string') return !value.includes('\0');
   return value === null || Number.isFinite(value);
 }

@@ -2,16 +2,16 @@ import { configSchema } from './config-schema.ts';
 import { type Environment, environmentText } from './config.ts';
 import { keywords } from './config-read.ts';
 
-/** Values that may hold a secret although none is expected in them, or that say who somebody is. */
+/** Formats whose values may contain a secret or identify a person, although no secret is expected. */
 const HIDDEN_FORMATS = new Set(['command', 'mcp-commands', 'email', 'email-list', 'mailbox', 'header-list']);
 
 export interface DescribedVariable {
   name: string;
-  /** As it was given; null: it is set, and not shown. */
+  /** The value as given; null: set, but not shown. */
   value: string | null;
 }
 
-/** Which variables an environment, by default this process's, sets, for somebody who must not learn its secrets. */
+/** Lists the variables that an environment sets, by default this process's, without revealing secrets. */
 export function describeConfig(env?: Environment): DescribedVariable[] {
   return Object.entries(configSchema.properties).flatMap(([name, schema]) => {
     const value = environmentText(name, env);

@@ -31,13 +31,13 @@ const statusByKind: Record<ErrorKind, number> = {
 };
 
 export interface ServiceErrorOptions {
-  /** Further JSON fields of the error body, beside `error`. Public: never put a secret here. */
+  /** Further JSON fields of the error body besides `error`. Public: never put a secret here. */
   extra?: Record<string, unknown>;
-  /** Seconds after which a repeat may succeed; the HTTP door sends it as `Retry-After`. */
+  /** Seconds after which a retry may succeed; sent over HTTP as `Retry-After`. */
   retry_after_sec?: number;
-  /** Methods that the path does know; the HTTP door sends them as `Allow`. */
+  /** Methods that the path supports; sent over HTTP as `Allow`. */
   allow?: readonly string[];
-  /** What was caught; logged at the edge, never shown. */
+  /** The original error; logged at the edge, never shown. */
   cause?: unknown;
 }
 

@@ -2,8 +2,8 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 /**
- * Whether the path is one of the folders or lies in one, links followed on both sides. What does not exist yet counts
- * by its nearest existing parent. The answer holds for now: links can change.
+ * Whether the path is one of the folders or inside one, following links on both sides. A path that does not exist yet is
+ * judged by its nearest existing parent. The answer is a snapshot: links can change.
  */
 export async function isInsideFolder(path: string, folders: readonly string[]): Promise<boolean> {
   const real = await realPlace(path);
@@ -12,12 +12,12 @@ export async function isInsideFolder(path: string, folders: readonly string[]): 
   return roots.some((root) => root !== undefined && relative(root, real).split(sep)[0] !== '..');
 }
 
-/** The path with its links followed, whether it exists (yet) or not; undefined where that can't be told. */
+/** Resolves links in the path whether or not it exists (yet); undefined if that is impossible. */
 export async function realPlace(path: string): Promise<string | undefined> {
   return path.includes('\0') ? undefined : resolveLinks(resolve(path));
 }
 
-/** Undefined where links can't be followed to their end (broken, a circle, no permission): the place is not known. */
+/** Undefined where links can't be resolved (broken, circular, no permission): the location is unknown. */
 async function resolveLinks(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
@@ -26,13 +26,13 @@ async function resolveLinks(path: string): Promise<string | undefined> {
   }
   const found = await lookAt(path);
   if (found === 'unknown') return undefined;
-  // Made since the first look, by whoever else prepares it: it is asked again where that leads.
+  // Created by another process since the first look: resolve again.
   if (found === 'made') return resolveLinks(path);
   const parent = await resolveLinks(dirname(path));
   return parent === undefined ? undefined : join(parent, basename(path));
 }
 
-/** What lies at a path that led nowhere a moment ago. A broken link exists, although what it leads to does not. */
+/** Checks a path that did not resolve a moment ago. A broken link exists even though its target does not. */
 async function lookAt(path: string): Promise<'nothing' | 'made' | 'unknown'> {
   try {
     return (await lstat(path)).isSymbolicLink() ? 'unknown' : 'made';

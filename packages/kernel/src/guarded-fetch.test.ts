@@ -217,7 +217,7 @@ describe('the guarded fetch', () => {
     await refused(open.within(HostList.of([]))(`${here}/`));
     expect(seen).toEqual([]);
     expect((await open.within(null)(`${other}/`)).status).toBe(200);
-    // What the fetch itself refuses no list allows.
+    // No list allows what the fetch itself refuses.
     await refused(
       createGuardedFetch({ egress: 'public' }).within(HostList.of([`127.0.0.1:${port}`]))(`${here}/`),
     );

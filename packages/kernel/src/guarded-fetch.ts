@@ -1,7 +1,7 @@
 /**
- * `fetch` for URLs that tenants may choose: the guard against requests to where only the server itself can reach
- * (SSRF). It sits where connections are made, so every redirect passes it again, and it connects to the very
- * addresses that it checked, so a name can't resolve differently the second time.
+ * `fetch` for URLs that tenants may choose, guarded against requests to places that only the server can reach (SSRF). The
+ * guard sits where connections are made, so every redirect passes it again, and it connects to exactly the addresses that
+ * it checked, so a name can't resolve differently the second time.
  */
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -11,11 +11,11 @@ import { type HostList, portOf } from './host-list.ts';
 
 export interface GuardedFetchOptions {
   egress: EgressPolicy;
-  /** Hosts (`name` or `name:port`) whose addresses are not held to `public`; metadata stays refused. */
+  /** Hosts (`name` or `name:port`) exempt from the `public` policy; metadata addresses stay refused. */
   allow_hosts?: readonly string[];
-  /** The only hosts that may be reached at all, redirects included: keeps a key from following one elsewhere. */
+  /** The only hosts that may be reached, redirects included: keeps a key from following a redirect elsewhere. */
   only_hosts?: readonly string[];
-  /** Name resolution; the system's unless told. */
+  /** Name resolution; by default the system's. */
   lookup?: Lookup;
 }
 
@@ -25,13 +25,13 @@ export type Lookup = (
   done: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Held to a list of hosts beside its own rules, with the connections of the one that is not. */
+/** Can also be restricted to a list of hosts, sharing its connections with the unrestricted one. */
 export type GuardedFetch = typeof fetch & {
-  /** @param list every redirect is held to it too; null: there is none */
+  /** @param list applies to every redirect as well; null: no list */
   within(list: HostList | null): typeof fetch;
 };
 
-/** The request was refused before a connection was made; the message names the host, never the resolved address. */
+/** The request was refused before connecting; the message names the host, never the resolved address. */
 export class EgressError extends Error {
   readonly host: string;
 
@@ -42,7 +42,7 @@ export class EgressError extends Error {
   }
 }
 
-/** The host is none of the list that the request was held to. */
+/** The host is not on the list that applies to the request. */
 export class NotListedError extends EgressError {
   readonly place: { host: string; port: number };
 
@@ -53,7 +53,7 @@ export class NotListedError extends EgressError {
   }
 }
 
-/** Why a request came to nothing, for those who asked for it: never an address that a name resolved to. */
+/** Why a request failed, in words for the caller: never an address that a name resolved to. */
 export function connectionFailure(error: unknown): string {
   if (error instanceof EgressError) return error.message;
   const cause = error instanceof Error ? error.cause : undefined;
@@ -62,14 +62,14 @@ export function connectionFailure(error: unknown): string {
 }
 
 /**
- * A `fetch` that throws EgressError for a host or address that is not allowed. It has no idle or total timeout of
- * its own: the caller brings a signal. Each one has its own connection pool; make one and keep it.
+ * Creates a `fetch` that throws EgressError for a forbidden host or address. It has no idle or total timeout of its own; the
+ * caller passes a signal. Each instance has its own connection pool, so create one and keep it.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const agent = new Agent({ connect: guardedConnector(options), headersTimeout: 0, bodyTimeout: 0 });
   const open = fetchThrough(agent);
   return Object.assign(open, {
-    // Connections are shared, and one that is open already is not made again: so the list is held against every request.
+    // Open connections are shared and not checked again when reused, so the list is enforced on every request.
     within: (list: HostList | null) => (list === null ? open : fetchThrough(agent.compose(heldTo(list)))),
   });
 }
@@ -96,7 +96,7 @@ function fetchThrough(dispatcher: Dispatcher): typeof fetch {
 
 type PortableInit = Omit<RequestInit, 'body'> & { body?: Exclude<RequestInit['body'], FormData> };
 
-// undici's classes are not the platform's: a Request or a form is taken apart, headers go over as pairs.
+// undici's classes are not the platform's: a Request or form is taken apart, and headers are passed as pairs.
 async function portable(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<PortableInit> {
   const { body, ...rest } = init;
   if (!(input instanceof Request) && !(body instanceof FormData)) return { ...rest, body };
@@ -119,7 +119,7 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
     const isIn = (hosts: ReadonlySet<string>) => names.some((name) => hosts.has(name.toLowerCase()));
     if (only && !isIn(only)) return done(new EgressError(hostname, 'host is not allowed'), null);
     const policy = isIn(allowed) ? 'any' : egress;
-    // The socket never looks a literal up, so it is checked here.
+    // The socket never looks up a literal, so it is checked here.
     if (isIP(hostname) !== 0 && isForbiddenAddress(hostname, policy)) {
       return done(new EgressError(hostname, 'address is not allowed'), null);
     }
@@ -127,7 +127,7 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
   };
 }
 
-/** A lookup whose result is what the socket connects to; one forbidden address among several refuses the name. */
+/** A lookup whose result is what the socket connects to; a name is refused if any of its addresses is forbidden. */
 export function guardedLookup(policy: EgressPolicy, lookup: Lookup = systemLookup): LookupFunction {
   return (hostname, wanted, done) => {
     lookup(hostname, (error, addresses) => {

@@ -1,30 +1,30 @@
-/** A WebSocket that is opened from here, held to the same rules as `createGuardedFetch`. */
+/** An outgoing WebSocket under the same rules as `createGuardedFetch`. */
 import { subscribe } from 'node:diagnostics_channel';
 import { Agent, WebSocket } from 'undici';
 import { type GuardedFetchOptions, guardedConnector } from './guarded-fetch.ts';
 
 export interface SocketEvents {
-  /** A text came. */
+  /** A text message arrived. */
   message(text: string): void;
-  /** The other side says that it is there. */
+  /** The other side sent a ping. */
   ping(): void;
   closed(): void;
-  /** It could not be opened, or broke. */
+  /** It could not be opened, or the connection broke. */
   failed(): void;
 }
 
 export interface OpenSocket {
-  /** Dropped where the socket is not open any more. */
+  /** Dropped if the socket is no longer open. */
   send(text: string): void;
   close(): void;
 }
 
 export type GuardedWebSocket = (url: string, events: SocketEvents) => OpenSocket;
 
-/** Of one message. */
+/** Maximum size of one message. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-// Pings are answered by undici itself, which tells of them on a channel of the process alone.
+// undici answers pings itself and reports them only on a process-wide diagnostics channel.
 const pinged = new WeakMap<object, () => void>();
 let listening = false;
 function listenForPings(): void {
@@ -50,7 +50,7 @@ export function createGuardedWebSocket(options: GuardedFetchOptions): GuardedWeb
       over = true;
       events[how]();
     };
-    // Before anything else can be said of it.
+    // Registered before the first ping can arrive.
     pinged.set(socket, () => events.ping());
     socket.addEventListener('message', ({ data }) => {
       if (typeof data === 'string' && !over) events.message(data);

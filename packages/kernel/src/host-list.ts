@@ -1,17 +1,17 @@
 /**
- * A list of hosts that may be reached: `host`, `*.suffix` for everything below, each with `:port`, `:*` for any, or without
- * one for 443. What is compared are names as a URL would have them, so that no other spelling passes or is missed.
+ * A list of reachable hosts: `host`, or `*.suffix` for everything below it, each with `:port`, `:*` for any port, or without
+ * one for 443. Names are compared in the form a URL parser gives them, so no alternative spelling slips through or misses.
  */
 import { isIP } from 'node:net';
 
 export interface HostRule {
-  /** Lower case, IPv6 without brackets; with a leading dot everything below. */
+  /** Lower case, IPv6 without brackets; a leading dot matches everything below. */
   host: string;
-  /** Null: any. */
+  /** Null: any port. */
   port: number | null;
 }
 
-/** Of a company: what it lets out, whatever the service may reach. */
+/** A company's allow-list: what it permits among everything the service can reach. */
 export class HostList {
   readonly rules: readonly HostRule[];
 
@@ -19,7 +19,7 @@ export class HostList {
     this.rules = rules;
   }
 
-  /** What can't be read is left out: it allows nothing. */
+  /** Unreadable entries are skipped: they allow nothing. */
   static of(texts: readonly string[]): HostList {
     return new HostList(texts.map(readHostRule).filter((rule) => rule !== undefined));
   }
@@ -31,7 +31,7 @@ export class HostList {
     );
   }
 
-  /** Of a URL; its port where it names none. */
+  /** Uses the scheme's default port when the URL names none. */
   coversUrl(url: URL): boolean {
     return this.covers(url.hostname, portOf(url));
   }
@@ -42,7 +42,7 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
   return protocol === 'http:' || protocol === 'ws:' ? 80 : 443;
 }
 
-/** As it is written into a list; undefined for what is none. */
+/** Parses one entry of a list; undefined if it is invalid. */
 export function readHostRule(text: string): HostRule | undefined {
   const [, below = '', name = '', port = '443'] =
     /^(\*\.)?(\[[0-9a-f:.]+\]|[^\s:/?#@*[\]]+)(?::(\*|\d{1,5}))?$/i.exec(text.trim()) ?? [];
@@ -50,11 +50,11 @@ export function readHostRule(text: string): HostRule | undefined {
   const number = port === '*' ? null : Number(port);
   if (host === undefined || (number !== null && (number < 1 || number > 65_535))) return undefined;
   if (below === '') return { host, port: number };
-  // An address has nothing below it.
+  // An IP address has nothing below it.
   return isIP(host) === 0 ? { host: `.${host}`, port: number } : undefined;
 }
 
-/** The one way to write it. */
+/** The canonical spelling. */
 export function writeHostRule({ host, port }: HostRule): string {
   const name = host.startsWith('.') ? `*${host}` : isIP(host) === 6 ? `[${host}]` : host;
   return port === 443 ? name : `${name}:${port ?? '*'}`;
@@ -64,7 +64,7 @@ function coversHost(rule: HostRule, host: string): boolean {
   return rule.host.startsWith('.') ? isIP(host) === 0 && host.endsWith(rule.host) : rule.host === host;
 }
 
-/** In lower case, international names in their ASCII form, addresses in their usual one, without a last dot. */
+/** Lower case, international names in ASCII, addresses in their usual form, without a trailing dot. */
 function bareHost(name: string): string | undefined {
   const written = isIP(name) === 6 ? `[${name}]` : name;
   if (written === '' || /[\s/?#@\\%]/.test(written)) return undefined;

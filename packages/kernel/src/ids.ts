@@ -8,8 +8,8 @@ export function newId(): string {
 }
 
 /**
- * Whether the text is a UUID of any version in its canonical form. PostgreSQL also takes braces and odd hyphens;
- * those are no ids here, so that one row has one spelling.
+ * Whether the text is a UUID of any version in canonical form. PostgreSQL also accepts braces and odd hyphens; those are
+ * rejected here, so that each row has exactly one spelling.
  */
 export function isUuid(text: unknown): text is string {
   return typeof text === 'string' && uuidPattern.test(text);

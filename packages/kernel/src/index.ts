@@ -1,6 +1,6 @@
 /**
- * What every other package stands on: errors, ids, time, cursors, configuration, logging, secrets in flight and the
- * guard on outgoing requests. No business words here, and no import of ours.
+ * The foundation of every other package: errors, ids, time, cursors, configuration, logging, encryption of secrets and the
+ * guard on outgoing requests. It knows no business terms and imports no other package of ours.
  */
 export {
   conflict,

@@ -1,4 +1,4 @@
-/** As deep as JSON may be that comes from outside: what walks it later is recursive. */
+/** Maximum nesting of JSON from outside: the code that walks it later is recursive. */
 export const MAX_JSON_DEPTH = 64;
 
 const QUOTE = 0x22;
@@ -8,16 +8,16 @@ const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
 /**
- * How deep JSON is nested, told from its bytes before anybody parses it: a megabyte of brackets would become as many
- * arrays. Valid JSON has no end of a line within a text, so each line begins outside of one: in event streams, where
- * lines are messages, nothing carries over.
+ * Measures how deeply JSON is nested from its bytes, before anything parses it: a megabyte of brackets would become as many
+ * arrays. Valid JSON has no line break inside a string, so every line begins outside of one; in event streams, where lines
+ * are messages, nothing carries over.
  */
 export class JsonDepth {
   #depth = 0;
   #inText = false;
   #escaped = false;
 
-  /** @returns the greatest depth within this chunk of UTF-8; a chunk may end anywhere. */
+  /** @returns the maximum depth within this chunk of UTF-8; chunks may end anywhere. */
   read(chunk: Uint8Array): number {
     let greatest = this.#depth;
     for (const byte of chunk) {
@@ -37,7 +37,7 @@ export class JsonDepth {
   }
 }
 
-/** Of JSON that is there as a whole. */
+/** For JSON that is in memory as a whole. */
 export function isNestedDeeper(json: string, limit: number): boolean {
   return new JsonDepth().read(Buffer.from(json)) > limit;
 }

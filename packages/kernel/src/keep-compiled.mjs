@@ -1,12 +1,12 @@
 /**
- * What an entry does before anything else of ours is loaded, and plain JavaScript for that: the entry itself and what it
- * imports at once are read before there is a cache, and the first file with types loads the stripper of them, which a process
- * keeps for good (17 MB). Behind it the cache has all files without their types.
+ * Runs before any other module of ours is loaded, and is plain JavaScript for that reason: an entry point and its static
+ * imports are read before the compile cache is enabled, and the first TypeScript file loads the type stripper, which stays in
+ * memory for good (17 MB). Once the cache is enabled, it serves all files already stripped of types.
  */
 import { enableCompileCache, constants } from 'node:module';
 import path from 'node:path';
 
-/** Of this checkout; where that can't be written (an image, a unit that protects it), the instance's. */
+/** The checkout's own cache; if that isn't writable (an image, a protected unit), the instance's. */
 export function keepCompiled(
   folders = [path.resolve(import.meta.dirname, '../../../.build'), process.env.SERVICE_HOME],
 ) {

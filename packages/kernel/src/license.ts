@@ -1,6 +1,6 @@
 /**
- * Licenses: what the vendor signs offline and an instance verifies offline. A token is `<payload>.<signature>`, both
- * base64url; the payload is JSON, the signature Ed25519 over the payload's text as it stands in the token.
+ * Licenses: signed offline by the vendor, verified offline by an instance. A token is `<payload>.<signature>`, both
+ * base64url; the payload is JSON, and the signature is Ed25519 over the payload's text exactly as it appears in the token.
  */
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { invalid } from './errors.ts';
@@ -10,11 +10,11 @@ export interface License {
   readonly id: string;
   /** Who it was issued to. */
   readonly holder: string;
-  /** Null: without an end. */
+  /** Null: does not expire. */
   readonly expires_at: Date | null;
 }
 
-// An Ed25519 key in SPKI form is this, and then its 32 bytes.
+// An Ed25519 key in SPKI form is this prefix followed by its 32 bytes.
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 const LONGEST_TOKEN = 4096;
 
@@ -24,8 +24,8 @@ export function licenseKey(bytes: Uint8Array): KeyObject {
 }
 
 /**
- * What the token grants; whether it is over already is the caller's to say.
- * @throws invalid for what is no token, or one that another key signed
+ * Verifies a token and returns what it grants; the caller checks whether it has expired.
+ * @throws invalid for a malformed token or one signed by another key
  */
 export function readLicense(token: string, key: KeyObject): License {
   const [payload, signature, rest] = token.trim().split('.');
@@ -47,9 +47,9 @@ function licenseOf(payload: string): License {
 }
 
 /**
- * A license as an operator gives it.
- * @param public_key of the vendor; null: this build has none
- * @throws invalid as `readLicense`, and where there is no key to verify it with
+ * Verifies a license entered by an operator.
+ * @param public_key the vendor's; null: this build has none
+ * @throws invalid like `readLicense`, and if there is no key to verify it with
  */
 export function readGivenLicense(token: string, public_key: Uint8Array | null): License {
   if (public_key === null)
@@ -57,7 +57,7 @@ export function readGivenLicense(token: string, public_key: Uint8Array | null): 
   return readLicense(token, licenseKey(public_key));
 }
 
-/** The vendor's side: for the tool that issues licenses, and for tests. */
+/** The vendor's side, for the tool that issues licenses and for tests. */
 export function issueLicense(license: License, privateKey: KeyObject): string {
   const payload = Buffer.from(JSON.stringify(license)).toString('base64url');
   return `${payload}.${sign(null, Buffer.from(payload), privateKey).toString('base64url')}`;

@@ -157,7 +157,7 @@ describe('the logger', () => {
       },
     });
     const { logger } = capture({ stream });
-    // Unheard, the error of the first line would end the test run.
+    // Without a listener, the error of the first line would end the test run.
     logger.error('one');
     await new Promise((resolve) => stream.once('error', resolve));
     for (let n = 0; n < 100; n += 1) logger.error('another');

@@ -1,6 +1,6 @@
 /**
- * Structured logging. A message is a constant sentence and everything that varies is a field, so that lines can be
- * counted; query strings and bodies are never logged (decisions 7.42).
+ * Structured logging. A message is a constant sentence and everything that varies is a field, so that lines can be counted;
+ * query strings and bodies are never logged (decisions 7.42).
  */
 import { types } from 'node:util';
 import winston from 'winston';
@@ -23,11 +23,11 @@ export interface Logger {
 export interface LoggerOptions {
   level: LogLevel;
   format: 'json' | 'pretty';
-  /** Which process speaks: web, scheduler, launcher, ctl … */
+  /** Which process is logging: web, scheduler, launcher, ctl … */
   role: string;
   /** Its secrets never appear in a line. */
   scrubber?: Scrubber;
-  /** Where lines go; standard output unless told. */
+  /** Destination of the lines; standard output by default. */
   stream?: NodeJS.WritableStream;
 }
 
@@ -44,12 +44,12 @@ type Entry = {
   span_id?: string;
 };
 
-/** Streams that are heard, and whether they still take lines. */
+/** Streams with an error listener, and whether they still accept lines. */
 const alive = new WeakMap<NodeJS.WritableStream, boolean>();
 
 /**
- * Whoever read the lines is gone: the service goes on without them. Unheard, the error of a line would be a defect of the
- * process, which is logged, and fails again, without an end.
+ * If the reader of the log is gone, the service continues without it. Without a listener, the error of writing a line would be an
+ * uncaught exception, which is logged, which fails again, endlessly.
  */
 function hearErrors(stream: NodeJS.WritableStream): void {
   if (alive.has(stream)) return;
@@ -70,10 +70,10 @@ export function createLogger(options: LoggerOptions): Logger {
 
   const bind = (bound: LogFields): Logger => {
     const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
-      // The cheap way out comes first: debug lines cost nothing where nobody reads them.
+      // The cheap exit comes first: suppressed debug lines cost nothing.
       if (ranks[level] > ranks[least] || alive.get(stream) === false) return;
       const entry: Entry = { time: new Date().toISOString(), level, role, message: clean(message, scrubber) };
-      // Taken here, not in the sink, which may run in another asynchronous context.
+      // Read here rather than in the sink, which may run in another asynchronous context.
       const context = requestContext.getStore();
       if (context) entry.request_id = context.request_id;
       Object.assign(entry, currentTrace());
@@ -103,7 +103,7 @@ function prettyLine(entry: Entry, fields: LogFields): string {
   return `${time.slice(11, 23)} ${mark} ${role}  ${message}\x1b[90m${shown.join('')}\x1b[0m`;
 }
 
-/** Fields as plain JSON values without secrets; whatever JSON can't carry is shown as text. Never throws. */
+/** Fields as plain JSON values without secrets; anything JSON can't represent becomes text. Never throws. */
 function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
   const ancestors: unknown[] = [];
   const visit = (value: unknown): unknown => {
@@ -129,10 +129,10 @@ function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
 
 const maxDepth = 6;
 
-// A field of such a name gets an underscore, so that none can pass itself off as the level or the request.
+// A field with such a name gets an underscore, so that it can't pass itself off as the level or the request.
 const reserved = new Set(['time', 'level', 'role', 'message', 'request_id', 'trace_id', 'span_id']);
 
-// An allow-list: the drivers hang statements and parameters onto their errors, which may hold anything.
+// An allow-list: drivers attach statements and parameters to their errors, which may contain anything.
 function errorFields(error: Error): Record<string, unknown> {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const params = valuesOf(error);
@@ -146,15 +146,15 @@ function errorFields(error: Error): Record<string, unknown> {
   };
 }
 
-/** Of causes errors alone: libraries hang whole answers there, with tokens and codes in them. */
+/** Only causes that are errors: libraries attach whole responses there, including tokens and codes. */
 function shownCause(cause: unknown): unknown {
   return cause === undefined || isError(cause) ? cause : `[${cause === null ? 'null' : typeof cause}]`;
 }
 
-// Errors of another realm are errors too.
+// Errors from another realm are errors too.
 const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
 
-/** The end of a message in which drizzle quotes the values of the failed statement: bodies, hashes, anything. */
+/** The part of a message in which drizzle quotes the parameters of the failed statement: bodies, hashes, anything. */
 function valuesOf({ message }: Error): string {
   const start = message.startsWith('Failed query: ') ? message.indexOf('\nparams: ') : -1;
   return start === -1 ? '' : message.slice(start);

@@ -1,9 +1,9 @@
 import { conflict, notFound } from './errors.ts';
 
 /**
- * The one that a word names, of those that are called so in any case: the exact spelling wins.
- * @param what they are, for the error: `agent`
- * @throws notFound, conflict where several are called so
+ * Finds the item with the given name, ignoring case; the exact spelling wins.
+ * @param what the kind of item, for the error: `agent`
+ * @throws notFound, conflict if several items match
  */
 export function oneNamed<T>(what: string, word: string, found: readonly T[], nameOf: (one: T) => string): T {
   const exact = found.filter((one) => nameOf(one) === word);

@@ -1,4 +1,4 @@
-/** What plugins are shut in with on this machine, of that which the operator admits (decisions 10.13). */
+/** The sandbox for plugins on this machine, among those that the operator allows (decisions 10.13). */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { BUBBLEWRAP_MEND, findBubblewrap, findProgram } from './bubblewrap.ts';
@@ -11,10 +11,10 @@ const ENGINE_TRIAL_MS = 10_000;
 export type PluginWalls =
   | { kind: 'container' }
   | { kind: 'bubblewrap'; file: string }
-  /** None: a process with the rights of the scheduler. */
+  /** No sandbox: a process with the scheduler's privileges. */
   | { kind: 'bare'; why: string };
 
-/** @throws conflict that says what to mend, where the operator wants walls that can't be had */
+/** @throws conflict that says what to fix if the operator requires a sandbox that is not available */
 export async function findPluginWalls(
   config: Pick<Config, 'container_cli' | 'plugin_sandbox'>,
 ): Promise<PluginWalls> {
@@ -30,7 +30,7 @@ export async function findPluginWalls(
   return { kind: 'bare', why };
 }
 
-/** Null where the engine answers; asked, since its command line may be there without it. */
+/** Null if the engine responds; checked by a call, since its command line may be installed without it. */
 async function engineTrouble({
   container_cli: [program = '', ...args],
 }: Pick<Config, 'container_cli'>): Promise<string | null> {
@@ -43,7 +43,7 @@ async function engineTrouble({
   }
 }
 
-/** What the container engine's command line itself goes by. */
+/** The variables that the container engine's command line itself uses. */
 export function engineEnvironment(): Record<string, string> {
   return pickEnvironment([
     'PATH',

@@ -1,4 +1,4 @@
-/** What bounds a program of a company (a plugin, an MCP program), and what in truth holds each bound on this machine. */
+/** The limits on a company's program (a plugin, an MCP program), and what actually enforces each of them on this machine. */
 import { existsSync } from 'node:fs';
 import { limitsProcesses } from './bubblewrap.ts';
 import type { Config } from './config.ts';
@@ -28,11 +28,11 @@ type BoundHolder = (typeof boundHolders)[number];
 export interface ProgramBound {
   bound: BoundName;
   held_by: BoundHolder;
-  /** For people; of what nothing holds, what it is then. */
+  /** For humans; if nothing enforces the limit, what applies instead. */
   limit: string;
 }
 
-/** For people. */
+/** For humans. */
 export const boundWords: {
   bound: Record<BoundName, string>;
   held_by: Record<BoundHolder, string>;
@@ -56,7 +56,7 @@ export const boundWords: {
   },
 };
 
-/** In one line. */
+/** As one line. */
 export const describeBounds = (bounds: readonly ProgramBound[]): string =>
   bounds
     .map((each) => {
@@ -70,7 +70,7 @@ type Limits = Pick<
   'plugin_cpu_limit' | 'plugin_memory_limit' | 'plugin_pids_limit' | 'plugin_workspace_limit'
 >;
 
-/** @param grouped what a control group bounds, of those that are not in a container */
+/** @param grouped what a control group limits, for programs outside a container */
 export function programBounds(
   config: Limits,
   kind: PluginWalls['kind'],
@@ -78,7 +78,7 @@ export function programBounds(
 ): ProgramBound[] {
   const isContainer = kind === 'container';
   const isShut = kind !== 'bare';
-  // It reads /proc.
+  // The watcher reads /proc.
   const watch: BoundHolder = existsSync('/proc/self/stat') ? 'watch' : 'nothing';
   const held = (by: Controller, otherwise: BoundHolder): BoundHolder => {
     if (isContainer) return 'container';

@@ -21,7 +21,7 @@ describe('a process that loads quickly', () => {
   let folder: string;
 
   beforeEach(() => {
-    // As the loader sees it: where the temporary folder is a link, module URLs have its target.
+    // The loader's view: if the temporary folder is a link, module URLs contain its target.
     folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'acp-loading-')));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));

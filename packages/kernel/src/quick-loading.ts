@@ -1,22 +1,22 @@
-// What makes a process load its modules in half the time. Imports nothing of ours: everything else is to profit by it.
+// Halves the time in which a process loads its modules. Imports nothing of ours, so that everything else benefits.
 import { enableCompileCache, flushCompileCache, getCompileCacheDir, registerHooks } from 'node:module';
 import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 type Resolved = ReturnType<Parameters<typeof registerHooks>[0]['resolve'] & {}>;
 
-/** One folder per version of Node: the one in use and the one before an upgrade. */
+/** One folder per Node.js version: the current one and the one before an upgrade. */
 const KEPT_VERSIONS = 2;
-/** Node holds what it read of the cache until that is flushed; held to the end it would leave holes of 20 MB. */
+/** Node.js keeps cache entries in memory until they are flushed; kept until exit they would fragment 20 MB. */
 const FLUSH_EVERY = 64;
-/** All our programs write about 5,000. An entry is named after its module's path: only modules that move leave any behind. */
+/** All our programs write about 5,000. Entries are named after the module's path, so only moved modules leave stale ones. */
 const MAX_ENTRIES = 20_000;
 
 /**
- * To be called by the entry of a process before it imports the rest, and the function returned once that is loaded: not
- * left to the end of the process, which may be a SIGKILL.
- * @param folder where compiled code and stripped types are kept between starts, unless the process keeps them already
- * (`keep-compiled.mjs`); where it can't be written, starts are just slower
+ * Call this from a process's entry point before importing the rest, and call the returned function once that is loaded; don't
+ * leave it to the end of the process, which may be a SIGKILL.
+ * @param folder where compiled code and stripped types are cached between starts, unless the process has a cache already
+ * (`keep-compiled.mjs`); if it isn't writable, starts are merely slower
  */
 export function loadQuickly(folder: string, maxEntries = MAX_ENTRIES): () => void {
   rememberResolutions();
@@ -28,8 +28,8 @@ export function loadQuickly(folder: string, maxEntries = MAX_ENTRIES): () => voi
 }
 
 /**
- * Node resolves each import statement anew, and reads the importing package's description for it each time: 180 KB in the case of
- * drizzle-orm. What a specifier means depends on the importing folder alone, and that of most is plain to see.
+ * Node.js resolves every import statement anew and reads the importing package's package.json each time: 180 KB in the case of
+ * drizzle-orm. The meaning of a specifier depends only on the importing folder, and is mostly obvious.
  */
 function rememberResolutions(): void {
   const resolved = new Map<string, Resolved>();
@@ -39,7 +39,7 @@ function rememberResolutions(): void {
     resolve(specifier, context, next) {
       count += 1;
       if (count % FLUSH_EVERY === 0) flushCompileCache();
-      // What `require` finds, Node remembers by itself.
+      // Node.js caches what `require` resolves by itself.
       if (!context.conditions.includes('import')) return next(specifier, context);
       const { parentURL: importer = '', importAttributes } = context;
       if (/^\.\.?\//.test(specifier) && importer.startsWith('file:') && importAttributes.type === undefined)
@@ -55,13 +55,13 @@ function rememberResolutions(): void {
   });
 }
 
-/** @param formats of the files of one ending in one folder, for they belong to one package */
+/** @param formats the formats of files by ending and folder, since those belong to the same package */
 function neighbour(url: URL, formats: Map<string, string>, ask: () => Resolved): Resolved {
   const place = parentOf(url.href) + path.extname(url.pathname);
   const format = formats.get(place);
   if (format === undefined) {
     const found = ask();
-    // Without a link on the way, and without a look into the file.
+    // Only without a link on the way; the file itself is not opened.
     if (found.url === url.href && found.format) formats.set(place, found.format);
     return found;
   }
@@ -69,7 +69,7 @@ function neighbour(url: URL, formats: Map<string, string>, ask: () => Resolved):
   return isFile ? { url: url.href, format, shortCircuit: true } : ask();
 }
 
-/** Where Node begins to look for packages; in our own sources the first folder on the way up that has any. */
+/** The folder where Node.js starts looking for packages; for our own sources, the nearest folder above that has any. */
 function folderOf(importer: string, specifier: string): string {
   const folder = parentOf(importer);
   const isOurs = folder.startsWith('file:') && !folder.includes('/node_modules/');
@@ -102,6 +102,6 @@ function bound(folder: string, maxEntries: number): void {
       if (!isKept) rmSync(place, { recursive: true, force: true });
     }
   } catch {
-    // Another process cleans up too, or the folder isn't ours to write.
+    // Another process is cleaning up too, or the folder isn't ours to write.
   }
 }

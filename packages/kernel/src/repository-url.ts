@@ -1,14 +1,14 @@
-/** Where a git repository lies, as far as a tenant may say so: by https, http or ssh, and without a password in it. */
+/** Location of a git repository as a tenant may give it: https, http or ssh, without a password. */
 export interface RepositoryUrl {
   protocol: 'https' | 'http' | 'ssh';
   /** Lower case, IPv6 without brackets. */
   host: string;
   port: number;
-  /** Of ssh. */
+  /** ssh only. */
   user: string | null;
   /** Without the leading slash. */
   path: string;
-  /** As git is given it; the same repository has the same. */
+  /** Normalised form that is passed to git; equal for equal repositories. */
   url: string;
 }
 
@@ -18,8 +18,8 @@ const USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 const PATH = /^(?!-)[\w.~+%@/:-]+$/;
 
 /**
- * Undefined for everything else: local paths, other transports (`file:`, `ext::`), what git or ssh would take for an option,
- * and passwords, which would be shown and logged wherever the URL is.
+ * Undefined for everything else: local paths, other transports (`file:`, `ext::`), anything git or ssh would take for an
+ * option, and passwords, which would be shown and logged wherever the URL is.
  */
 export function parseRepositoryUrl(text: string): RepositoryUrl | undefined {
   const scp = /^(?:([^@/\s]+)@)([^:/\s[\]]+):(?!\/\/)(.+)$/.exec(text);

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What follows a request or a job through its asynchronous calls, so that every log line of it can be found. */
+/** Follows a request or job through its asynchronous calls, so that all of its log lines can be found. */
 export interface RequestContext {
   request_id: string;
 }

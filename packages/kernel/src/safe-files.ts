@@ -1,7 +1,7 @@
 /**
- * Files in a folder that somebody else writes too: an agent may have put a link, a pipe or a file where a folder is
- * expected, and may do so at any moment. No link is followed: a folder is opened first, it is looked at where it really
- * lies, and what is done then is done within the open folder, wherever its name leads by then.
+ * Files in a folder that someone else writes to as well: at any moment an agent may put a link, a pipe, or a file where a
+ * folder is expected. Links are never followed: a folder is opened first, its real location is checked, and everything
+ * then happens inside the open folder, wherever its name leads by that time.
  */
 import { constants } from 'node:fs';
 import {
@@ -22,20 +22,20 @@ import { newId } from './ids.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MAX_DEPTH = 10;
-/** Names that are looked at for each file that may be found. */
+/** Number of names examined per file that may be returned. */
 const LOOKS = 20;
-/** Of the 4,096 characters that a path may have. */
+/** A path may have 4,096 characters; this is just under half. */
 const PATH_HALF = 2000;
-/** That a tree may be too deep in so many places. */
+/** How many overlong paths a tree may contain. */
 const MOST_MOVES = 2000;
 
-/** The place leads out of the folder. */
+/** The path leads out of the folder. */
 export class UnsafePlace extends Error {}
 
 /**
- * Replaces what is there, atomically.
- * @param path relative, of ordinary names
- * @param half what the file is called until it is whole; where one of that name lies, a process died over it
+ * Replaces a file atomically.
+ * @param path relative, made of ordinary names
+ * @param half name of the file until it is complete; an existing file of that name was left by a process that died
  * @throws UnsafePlace
  */
 export async function writeInside(
@@ -65,7 +65,7 @@ export async function writeInside(
   });
 }
 
-/** Removes a file, or the link in its place; never what a link leads to. Nothing where nothing lies. */
+/** Removes a file, or the link in its place; never a link's target. Does nothing if nothing is there. */
 export async function removeInside(root: string, path: string): Promise<void> {
   await withFolder(root, posix.dirname(path), async (folder) => {
     await unlink(join(folder, posix.basename(path))).catch(() => undefined);
@@ -80,8 +80,8 @@ export async function dropIfEmpty(root: string, path: string): Promise<void> {
 }
 
 /**
- * Removes a folder with all that lies in it, however deep; links go, not what they lead to. Never rejects: what could not be
- * removed is found again by whoever clears the place.
+ * Removes a folder with everything in it, however deep; links are removed, not their targets. Never rejects: whatever could not
+ * be removed is found again by the next clean-up.
  */
 export async function dropTree(root: string, path: string): Promise<void> {
   await withFolder(root, posix.dirname(path), async (folder) => {
@@ -95,7 +95,7 @@ export async function dropTree(root: string, path: string): Promise<void> {
   }).catch(() => undefined);
 }
 
-/** @returns null, or a path within that is too long to be removed by its name */
+/** @returns null, or a path inside that is too long to be removed by name */
 async function removeWhole(path: string): Promise<string | null> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -107,7 +107,7 @@ async function removeWhole(path: string): Promise<string | null> {
   }
 }
 
-/** Half of a path that is too long becomes a folder beside the one it lies in. @returns its name */
+/** Moves the deeper half of an overlong path up, next to its parent folder. @returns its new name */
 async function moveUp(folder: string, deep: string): Promise<string> {
   const half = posix.relative(folder, deep.slice(0, deep.lastIndexOf('/', PATH_HALF)));
   const name = `dropped-${newId()}`;
@@ -117,7 +117,7 @@ async function moveUp(folder: string, deep: string): Promise<string> {
   return name;
 }
 
-/** Null for what is not there, or is no file. The caller closes it. Throws UnsafePlace. */
+/** Null if it does not exist or is not a regular file. The caller closes the handle. Throws UnsafePlace. */
 export async function openInside(root: string, path: string): Promise<FileHandle | null> {
   const found = await lstat(join(root, posix.dirname(path))).catch(() => null);
   if (found === null) return null;
@@ -130,7 +130,7 @@ export async function openInside(root: string, path: string): Promise<FileHandle
   });
 }
 
-/** Makes a folder of its own of what lies there: a link or a file goes, not what it leads to. */
+/** Ensures that the path consists of real folders: a link or file in the way is removed, not its target. */
 export async function ensureFolders(root: string, path: string): Promise<void> {
   let at = '.';
   for (const name of path.split('/').filter((each) => each !== '.' && each !== '')) {
@@ -144,8 +144,8 @@ export async function ensureFolders(root: string, path: string): Promise<void> {
 }
 
 /**
- * Paths of all files below a folder of the root, links and what is no file left out; ten folders deep at most. However many
- * names lie there, no more than some for each file are looked at.
+ * Paths of all regular files below a folder of the root, at most ten folders deep; links and special files are skipped.
+ * However many names there are, only a limited number per returned file is examined.
  */
 export async function filesBelow(
   root: string,
@@ -173,7 +173,7 @@ export async function filesBelow(
   return found;
 }
 
-/** Opens a folder of the root and hands over a name that keeps to it. Throws UnsafePlace where it lies elsewhere. */
+/** Opens a folder of the root and passes on a name that is bound to it. Throws UnsafePlace if it lies outside. */
 export async function withFolder<T>(
   root: string,
   path: string,
@@ -182,12 +182,12 @@ export async function withFolder<T>(
   const real = await realpath(root).catch(() => null);
   if (real === null) throw new UnsafePlace('it is gone');
   const wanted = posix.join(real, path);
-  // The root may be a descriptor's name, which is a link itself: what lies in it is opened, the root included.
+  // The root may be a descriptor's name, itself a link, so a path inside it (or `.`) is opened.
   const handle = await open(`${root}/${path}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
     throw new UnsafePlace(`${path} is no folder: ${err.message}`);
   });
   try {
-    // Where there is no /proc, the name is all that there is to go by.
+    // Without /proc, the name is all there is.
     const held = `/proc/self/fd/${handle.fd}`;
     const place = await readlink(held).catch(() => null);
     if ((place ?? (await realpath(join(root, path)))) !== trimmed(wanted))

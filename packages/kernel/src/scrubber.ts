@@ -1,10 +1,10 @@
 /**
- * Removes known secret values from text before it is stored or shown (decisions 8.6). Overlapping secrets are
- * removed as one, so that no rest of either stays.
+ * Removes known secret values from text before it is stored or shown (decisions 8.6). Overlapping secrets are removed
+ * together, so that no part of either remains.
  */
 const replacement = '[redacted]';
 
-/** Shorter values are no secrets worth the name, and removing them would tear up ordinary words. */
+/** Shorter values are hardly secrets, and removing them would mangle ordinary words. */
 const minSecretLength = 8;
 
 type Span = { start: number; end: number };
@@ -18,7 +18,7 @@ export class Scrubber {
   }
 
   addSecret(value: string): void {
-    // In a JSON text the value stands escaped.
+    // In JSON text the value appears escaped.
     for (const form of [value, JSON.stringify(value).slice(1, -1)]) {
       if (form.length < minSecretLength) continue;
       this.#secrets.add(form);
@@ -26,7 +26,7 @@ export class Scrubber {
     }
   }
 
-  /** Length in UTF-16 units of the longest secret; 0 without any. */
+  /** Length of the longest secret in UTF-16 units; 0 if there are none. */
   get longest(): number {
     return this.#longest;
   }
@@ -44,12 +44,12 @@ export class Scrubber {
     return clean + text.slice(position);
   }
 
-  /** A scrubber for text that arrives in pieces; what it puts out joined is what `scrub` makes of the whole. */
+  /** A scrubber for text that arrives in pieces; its joined output equals `scrub` of the whole text. */
   stream(): ScrubberStream {
     return new ScrubberStream(this);
   }
 
-  /** Where secrets stand, in order, overlapping ones merged with each other and with `first`. */
+  /** Positions of secrets, in order; overlapping ones are merged with each other and with `first`. */
   find(text: string, first?: Span): Span[] {
     const found: Span[] = first ? [first] : [];
     for (const secret of this.#secrets) {
@@ -69,13 +69,13 @@ export class Scrubber {
 }
 
 /**
- * Holds back the longest secret's length less one, for only then is it certain that no secret begins in what is put
- * out. One stream per text; `end` gives the rest.
+ * Holds back one character less than the longest secret's length, since only then is it certain that no secret starts in
+ * what is emitted. One stream per text; `end` returns the rest.
  */
 export class ScrubberStream {
   readonly #scrubber: Scrubber;
   #held = '';
-  /** How much of the start of `#held` belongs to a secret whose replacement is already put out. */
+  /** How much of the start of `#held` belongs to a secret whose replacement has already been emitted. */
   #covered = 0;
 
   constructor(scrubber: Scrubber) {
@@ -112,7 +112,7 @@ export class ScrubberStream {
   }
 }
 
-// A surrogate pair is never torn, since each piece may be stored as UTF-8 by itself.
+// Never splits a surrogate pair, since each piece may be stored as UTF-8 on its own.
 function wholeCharacters(text: string, limit: number): number {
   if (limit <= 0 || limit >= text.length) return limit;
   const code = text.charCodeAt(limit - 1);

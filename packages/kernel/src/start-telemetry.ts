@@ -1,10 +1,10 @@
 import type { TelemetryConfig } from './telemetry.ts';
 import { installTracing } from './tracing.ts';
 
-/** A collector that does not answer holds up no stop for longer. */
+/** Maximum time that an unresponsive collector may delay shutdown. */
 const STOP_MS = 3000;
 
-/** Tells a collector what the process does, where one is configured; without it no library is even loaded. */
+/** Starts exporting telemetry if a collector is configured; otherwise no library is even loaded. */
 export async function startTelemetry(config: TelemetryConfig): Promise<{ stop(): Promise<void> }> {
   if (config.otel_exporter_otlp_endpoint === null) return { stop: async () => undefined };
   const { openTelemetry } = await import('./telemetry.ts');

@@ -1,18 +1,18 @@
-/** From a signal to the end of the process: politely, in a bounded time, and never leaving something running. */
+/** Process shutdown: graceful, bounded in time, and never leaving anything running. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
 
 /**
- * One Ctrl-C arrives more than once: the terminal tells the whole process group, npm passes it on to its child, and a
- * terminal that closes adds SIGHUP. What comes within this time is the same wish; later it is another: to hurry.
+ * A single Ctrl-C arrives more than once: the terminal signals the whole process group, npm forwards it to its child, and a
+ * closing terminal adds SIGHUP. Signals within this time count as one request; a later one means: hurry.
  */
 export const ONE_WISH_MS = 1000;
-/** Beyond the drain: for programs to be killed, connections to be closed and the embedded database to stop. */
+/** Added to the drain time: for killing programs, closing connections and stopping the embedded database. */
 const CLOSE_MS = 5000;
-/** Of them, for what is done when all that did not come to an end. */
+/** The part of it reserved for what is done when nothing else has worked. */
 const LAST_RESORT_MS = 500;
 
-/** How much time there is for requests and runs to end by themselves; `hurry` says that there is none any more. */
+/** How much time requests and runs get to finish; `hurry` aborts when there is none left. */
 export interface StopOptions {
   drain_ms: number;
   hurry: AbortSignal;
@@ -20,7 +20,7 @@ export interface StopOptions {
 
 export interface Stoppable {
   stop(options: StopOptions): Promise<void>;
-  /** What must not be left behind when `stop` does not end. */
+  /** Kills whatever must not be left behind if `stop` does not finish. */
   kill(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface StopSettings {
   exit: (code: number) => void;
 }
 
-/** The one way in which the process ends once it has begun to start. */
+/** The only way in which the process ends once it has begun to start. */
 export class Stopper {
   readonly #set: StopSettings;
   readonly #starting = new AbortController();
@@ -38,7 +38,7 @@ export class Stopper {
   #service: Stoppable | undefined;
   #toldAt = 0;
   #code = 0;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   #endsAt = Infinity;
   #deadline: NodeJS.Timeout | undefined;
 
@@ -46,22 +46,22 @@ export class Stopper {
     this.#set = settings;
   }
 
-  /** Aborts a start that is under way. */
+  /** Aborts a start in progress. */
   get signal(): AbortSignal {
     return this.#starting.signal;
   }
 
-  /** Hears signals of the process, and its defects: what nobody caught leaves it in an unknown state, so it ends. */
+  /** Handles the process's signals and uncaught errors; after the latter its state is unknown, so it ends. */
   listen(): void {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => this.told(signal));
-    // A quit asks for no patience.
+    // SIGQUIT means: no patience.
     process.on('SIGQUIT', () => this.told('SIGQUIT', true));
     process.on('unhandledRejection', (error) => this.#crash('unhandled rejection', error));
     process.on('uncaughtException', (error) => this.#crash('uncaught exception', error));
   }
 
-  /** The service is up; where a signal came meanwhile it is stopped again. */
+  /** The service is up; if a signal arrived in the meantime it is stopped again. */
   started(service: Stoppable): void {
     this.#service = service;
     if (this.signal.aborted) void this.#stop();
@@ -80,7 +80,7 @@ export class Stopper {
     if (hurry || (!first && now - this.#toldAt > ONE_WISH_MS)) this.#hurryUp(signal);
   }
 
-  /** Nothing is waited for; the supervisor learns of it and starts a fresh process, and the leases do the rest. */
+  /** Waits for nothing: the supervisor starts a fresh process, and expired leases take care of the rest. */
   #crash(what: string, error: unknown): void {
     this.#set.logger.error(what, { error });
     this.#code = 1;
@@ -96,7 +96,7 @@ export class Stopper {
   }
 
   async #stop(): Promise<void> {
-    // Still starting: the start fails by its signal, or tells of its service.
+    // Still starting: the start either fails because of its signal or calls `started`.
     if (this.#service === undefined) return;
     const { logger, drain_ms, exit } = this.#set;
     try {
@@ -108,7 +108,7 @@ export class Stopper {
     exit(this.#code);
   }
 
-  /** A database that never answers, say, can hold up an orderly end forever. */
+  /** An orderly shutdown can hang forever, for example on a database that never answers. */
   #endWithin(ms: number): void {
     const endsAt = performance.now() + ms;
     if (endsAt > this.#endsAt) return;

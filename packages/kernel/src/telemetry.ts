@@ -1,4 +1,4 @@
-/** Traces and metrics by OpenTelemetry, over OTLP. Loaded by `startTelemetry` alone, and only where somebody listens. */
+/** Traces and metrics through OpenTelemetry, over OTLP. Loaded only by `startTelemetry`, and only if configured. */
 import {
   type Attributes,
   type Context,
@@ -46,13 +46,13 @@ const units: Record<Measure, string> = {
   'http.server.request.duration': 's',
 };
 const buckets: Record<Measure, number[]> = {
-  // As the conventions for generative AI advise.
+  // Buckets recommended by the semantic conventions for generative AI.
   'gen_ai.client.token.usage': [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576],
   'gen_ai.client.operation.duration': [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 40, 80, 160],
   'http.server.request.duration': [0.005, 0.02, 0.05, 0.1, 0.3, 1, 3, 10],
 };
 
-/** What a collector that is slow or away may hold back. */
+/** Maximum number of items buffered for a slow or unreachable collector. */
 const MAX_QUEUE = 4096;
 const EXPORT_TIMEOUT_MS = 5000;
 const METRICS_EVERY_MS = 30_000;
@@ -143,7 +143,7 @@ function tracingBy(tracer: Tracer, meter: Meter): Tracing {
   };
 }
 
-/** Without what is undefined; nearly always the same object, for a copy of each would be felt in every request. */
+/** Drops undefined values; nearly always returns the same object, since a copy would be noticeable in every request. */
 function known(attributes: TraceAttributes): Attributes {
   let complete = true;
   for (const name in attributes) if (attributes[name] === undefined) complete = false;
@@ -154,7 +154,7 @@ function known(attributes: TraceAttributes): Attributes {
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** What is malformed is nobody's parent: clients may send anything. */
+/** A malformed parent is ignored: clients may send anything. */
 function withParent(traceparent: string): Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return context.active();

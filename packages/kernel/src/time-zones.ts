@@ -1,22 +1,22 @@
-/** Time zones by their names in the database of the IANA. */
+/** Time zones by IANA name. */
 import { invalid } from './errors.ts';
 
-// A formatter costs far more than its use. By the name in lower case: the platform knows some 600, aliases included, in
-// any spelling.
+// Creating a formatter costs far more than using it. Keyed by lower-case name: the platform knows about 600, including
+// aliases, in any case.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Names only: an offset like `+02:00` is no place that could change its clocks. */
+/** Names only: an offset such as `+02:00` has no daylight saving time. */
 const nameShape = /^[A-Za-z][A-Za-z0-9_+\-/]*$/;
 
-/** Answers the name. @param field for the message @throws invalid for one that the platform does not know */
+/** Returns the name. @param field for the message @throws invalid for a name that the platform does not know */
 export function assertZone(zone: string, field = 'timezone'): string {
   formatterOf(zone, field);
   return zone;
 }
 
-/** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
+/** The zone's offset from UTC at an instant, in milliseconds; positive east of Greenwich. */
 export function offsetAt(zone: string, instant: number): number {
-  // `1/1/2026, GMT+05:30`; plain `GMT` is UTC itself, and offsets of old times have seconds.
+  // `1/1/2026, GMT+05:30`; plain `GMT` is UTC itself, and historical offsets include seconds.
   const text = formatterOf(zone, 'timezone').format(instant);
   const match = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text);
   if (match?.[1] === undefined) return 0;

@@ -2,8 +2,8 @@ const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)$/i;
 
 /**
- * Whether the text is an RFC 3339 timestamp with an offset (PostgreSQL's spelling with a space and `+00` too) that
- * exists in the calendar: what passes here is taken by a `timestamptz` parameter without an error.
+ * Whether the text is an RFC 3339 timestamp with an offset (or PostgreSQL's spelling with a space and `+00`) that exists in
+ * the calendar: anything accepted here is a valid `timestamptz` parameter.
  */
 export function isTimestamp(text: unknown): text is string {
   if (typeof text !== 'string') return false;

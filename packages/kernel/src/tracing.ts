@@ -1,6 +1,6 @@
 /**
- * Where the service says what it is doing, for traces. Nothing of a tracing library is loaded, and nothing noted, until
- * `startTelemetry` has installed one: without it each of these is one comparison.
+ * The tracing interface used throughout the service. No tracing library is loaded and nothing is recorded until
+ * `startTelemetry` installs one; until then each call costs one comparison.
  */
 export type TraceValue = string | number | boolean | readonly string[];
 export type TraceAttributes = Readonly<Record<string, TraceValue | undefined>>;
@@ -8,11 +8,11 @@ export type TraceAttributes = Readonly<Record<string, TraceValue | undefined>>;
 export interface SpanOptions {
   kind?: 'server' | 'client' | 'producer' | 'consumer';
   attributes?: TraceAttributes;
-  /** A `traceparent` that came from elsewhere (W3C Trace Context); else what is under way here. */
+  /** An incoming `traceparent` (W3C Trace Context); by default the current span is the parent. */
   parent?: string | null;
 }
 
-/** What is under way. Never given a text that a tenant or a model wrote. */
+/** A span in progress. Never pass it text written by a tenant or a model. */
 export interface TraceSpan {
   set(attributes: TraceAttributes): void;
   rename(name: string): void;
@@ -20,9 +20,9 @@ export interface TraceSpan {
   fail(type: string): void;
 }
 
-/** For what ends by a callback. */
+/** For work that ends in a callback. */
 export interface OpenSpan extends TraceSpan {
-  /** What `work` causes belongs to the span. */
+  /** Whatever `work` triggers becomes part of the span. */
   within<T>(work: () => T): T;
   end(): void;
 }
@@ -32,7 +32,7 @@ export type Measure =
 
 export interface Tracing {
   open(name: string, options: SpanOptions): OpenSpan;
-  /** Of what is under way; null where nothing is, or nothing of it is sampled. */
+  /** Of the current span; null if there is none or it is not sampled. */
   traceparent(): string | null;
   ids(): { trace_id: string; span_id: string } | undefined;
   measure(name: Measure, value: number, attributes: TraceAttributes): void;
@@ -40,7 +40,7 @@ export interface Tracing {
 
 let tracing: Tracing | null = null;
 
-/** @param installed null takes it away again */
+/** @param installed null uninstalls it */
 export function installTracing(installed: Tracing | null): void {
   tracing = installed;
 }
@@ -53,7 +53,7 @@ const silent: OpenSpan = {
   end: () => undefined,
 };
 
-/** The work as a span; what it throws is its failure. */
+/** Runs the work as a span; an error it throws marks the span as failed. */
 export async function traced<T>(
   name: string,
   options: SpanOptions,
@@ -71,7 +71,7 @@ export async function traced<T>(
   }
 }
 
-/** A span that its opener ends. */
+/** A span that the caller ends. */
 export const openSpan = (name: string, options: SpanOptions): OpenSpan =>
   tracing?.open(name, options) ?? silent;
 
@@ -79,7 +79,7 @@ export const isTracing = (): boolean => tracing !== null;
 
 export const currentTraceparent = (): string | null => tracing?.traceparent() ?? null;
 
-/** For log lines. */
+/** Trace and span ids for log lines. */
 export const currentTrace = () => tracing?.ids();
 
 export function measure(name: Measure, value: number, attributes: TraceAttributes): void {

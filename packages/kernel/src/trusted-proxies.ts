@@ -1,6 +1,6 @@
 /**
- * Who a request comes from behind reverse proxies (decisions 7.31). `X-Forwarded-For` is written by anyone; only the
- * part that our own proxies appended can be believed, and that is read from the right.
+ * The client's address behind reverse proxies (decisions 7.31). Anyone can write `X-Forwarded-For`; only the part appended
+ * by our own proxies can be trusted, and it is read from the right.
  */
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
@@ -14,8 +14,8 @@ export interface TrustedProxies {
 }
 
 /**
- * Networks from a comma list of CIDRs or single addresses; an empty list trusts nobody.
- * Throws an Error that names the entry which is neither.
+ * Parses a comma-separated list of CIDRs or single addresses; an empty list trusts no one.
+ * Throws an Error that names an entry which is neither.
  */
 export function parseTrustedProxies(list: string): TrustedProxies {
   const networks = list
@@ -34,8 +34,8 @@ export function parseTrustedProxies(list: string): TrustedProxies {
 
 /**
  * The client's address: the socket's, unless that is a trusted proxy; then the rightmost untrusted entry of
- * `X-Forwarded-For`. Where every entry is trusted it is the leftmost, and an entry that is no address ends the
- * search at the proxy that passed it on. An unknown socket (already closed) gives an empty string.
+ * `X-Forwarded-For`. If every entry is trusted it is the leftmost, and an entry that is not an address ends the search at the
+ * proxy that forwarded it. An unknown socket (already closed) gives an empty string.
  */
 export function clientAddress(
   socketAddress: string | undefined,
@@ -53,12 +53,12 @@ export function clientAddress(
   return client;
 }
 
-/** One spelling for each address (mapped IPv4 as IPv4, IPv6 compressed), so that it can be a key; else null. */
+/** One spelling per address (mapped IPv4 as IPv4, IPv6 compressed), usable as a key; null if it is not an address. */
 export function canonicalAddress(text: string): string | null {
   return parseAddress(text)?.toString() ?? null;
 }
 
-/** An address by the strict rules of node:net; ipaddr.js alone would also take `10.1`, `0x7f.1` and octal. */
+/** Parses an address by the strict rules of node:net; ipaddr.js alone would accept `10.1`, `0x7f.1` and octal. */
 export function parseAddress(text: string): Address | null {
   const zone = text.indexOf('%');
   const bare = zone === -1 ? text : text.slice(0, zone);

@@ -1,7 +1,7 @@
 /**
- * Secrets at rest (Authentication 11; decisions 1, SERVICE_ENCRYPTION_KEY). Each value has a data key of its own, which
- * the instance's key wraps: a rotation rewraps data keys and never touches values. AES-256-GCM both times; the place
- * where a value lives (`secrets/<id>`) is authenticated with it, so that a sealed text moved elsewhere does not open.
+ * Secrets at rest (Authentication 11; decisions 1, SERVICE_ENCRYPTION_KEY). Each value has its own data key, which is wrapped
+ * by the instance's key: a rotation rewraps data keys and never touches values. Both use AES-256-GCM; the location of a value
+ * (`secrets/<id>`) is authenticated along with it, so a ciphertext moved elsewhere does not decrypt.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { unavailable } from './errors.ts';
@@ -12,7 +12,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const FORMAT = 'v1';
 
-/** Names a key without telling it: the first 16 hex digits of its SHA-256. */
+/** Identifies a key without revealing it: the first 16 hex digits of its SHA-256. */
 export function keyFingerprint(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
@@ -21,7 +21,7 @@ export class Vault {
   readonly #current: Buffer | null;
   readonly #keys = new Map<string, Buffer>();
 
-  /** @param previous keys that still open what they sealed, for rotation. */
+  /** @param previous keys that can still decrypt what they encrypted, for rotation. */
   constructor(current: Buffer | null, previous: readonly Buffer[] = []) {
     this.#current = current;
     for (const key of [...previous, ...(current ? [current] : [])]) this.#keys.set(keyFingerprint(key), key);
@@ -31,12 +31,12 @@ export class Vault {
     return this.#current !== null;
   }
 
-  /** Of the key that seals now; null without one. */
+  /** Of the key currently used for sealing; null without one. */
   get fingerprint(): string | null {
     return this.#current && keyFingerprint(this.#current);
   }
 
-  /** Whether what a key with this fingerprint has sealed can be read. */
+  /** Whether values sealed by the key with this fingerprint can be read. */
   opens(fingerprint: string): boolean {
     return this.#keys.has(fingerprint);
   }
@@ -57,13 +57,13 @@ export class Vault {
     );
   }
 
-  /** @throws unavailable when the key that sealed it is not configured, Error when the text was tampered with. */
+  /** @throws unavailable if the key that sealed it is not configured, Error if the ciphertext was tampered with. */
   unseal(sealed: string, place: string): string {
     const { wrapped, content, key } = this.#open(sealed);
     return decrypt(decrypt(key, wrapped, place), content, place).toString('utf8');
   }
 
-  /** The same value under the current key; the text itself where it is there already. */
+  /** Reseals the value under the current key; returns the input if it already is. */
   rewrap(sealed: string, place: string): string {
     const current = this.#sealingKey();
     const { wrapped, content, key } = this.#open(sealed);
@@ -89,7 +89,7 @@ export class Vault {
   }
 }
 
-/** iv, ciphertext, tag. */
+/** Layout: iv, ciphertext, tag. */
 function encrypt(key: Buffer, plain: Buffer, place: string): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(place));

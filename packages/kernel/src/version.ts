@@ -5,7 +5,7 @@ export interface ServiceVersion {
   commit: string;
 }
 
-/** What the build stamped on this process; `dev` for both in an unstamped one (specification, Versioning 1). */
+/** The version set by the build; `dev` for both fields without one (specification, Versioning 1). */
 export function serviceVersion(): ServiceVersion {
   return loadStamp();
 }
