@@ -33,12 +33,14 @@ export {
   timedTables,
 } from './time-partitions.ts';
 export type { TimedTable } from './time-partitions.ts';
+export { fixedForms, fixedStatement } from './fixed-statement.ts';
 export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
 export { asServiceError, isConnectionError, isLockTimeout, isRefusal, isUniqueViolation } from './errors.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
-export { rowReader } from './row-reader.ts';
+export { instantText, jsonRowReader, rowReader } from './row-reader.ts';
+export type { JsonRow } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {
   actionableIssueStatuses,

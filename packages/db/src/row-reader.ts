@@ -5,21 +5,59 @@ const asDriverGives: unknown = Reflect.get(Column.prototype, 'mapFromDriverValue
 /** Already parsed by the driver: a JSON string that looks like a number must not be parsed twice. */
 const parsed: readonly string[] = ['json', 'jsonb'];
 
+/** A row whose instants are text already. */
+export type JsonRow<Row> = {
+  [K in keyof Row]: Exclude<Row[K], Date> | (Date extends Row[K] ? string : never);
+};
+
+type Reader<Row> = (raw: Record<string, unknown>) => Row;
+
 /**
  * Builds a row reader for hand-written statements that select all columns of a table. It returns them as drizzle would:
  * instants as Date and bigints as numbers. The row is modified in place and keeps whatever else the statement selected,
  * so a page of a list is read without copying.
  */
-export function rowReader<T extends PgTable>(table: T): (raw: Record<string, unknown>) => T['$inferSelect'] {
-  const mapped = Object.entries<Column>(getTableColumns(table)).filter(
-    ([, column]) =>
-      Reflect.get(column, 'mapFromDriverValue') !== asDriverGives && !parsed.includes(column.getSQLType()),
+export function rowReader<T extends PgTable>(table: T): Reader<T['$inferSelect']> {
+  return readerOf(table, (column) => (value) => column.mapFromDriverValue(value));
+}
+
+/**
+ * The same for rows that only become JSON: their instants are what it writes of a Date, without one being made. A page of a
+ * list would spend more on its dates than on all its other values.
+ */
+export function jsonRowReader<T extends PgTable>(table: T): Reader<JsonRow<T['$inferSelect']>> {
+  return readerOf(table, (column) =>
+    column.getSQLType().startsWith('timestamp')
+      ? (value) => instantText(value as string)
+      : (value) => column.mapFromDriverValue(value),
   );
+}
+
+function readerOf<Row>(
+  table: PgTable,
+  mapping: (column: Column) => (value: unknown) => unknown,
+): Reader<Row> {
+  const mapped = Object.entries<Column>(getTableColumns(table))
+    .filter(
+      ([, column]) =>
+        Reflect.get(column, 'mapFromDriverValue') !== asDriverGives && !parsed.includes(column.getSQLType()),
+    )
+    .map(([name, column]) => ({ name, map: mapping(column) }));
   return (raw) => {
-    for (const [name, column] of mapped) {
+    for (const { name, map } of mapped) {
       const value = raw[name];
-      if (value !== null && value !== undefined) raw[name] = column.mapFromDriverValue(value);
+      if (value !== null && value !== undefined) raw[name] = map(value);
     }
-    return raw;
+    return raw as Row;
   };
+}
+
+// As PostgreSQL writes milliseconds in a session whose zone is UTC, without the zeros at their end.
+const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,3})?\+00$/;
+
+/** RFC 3339 in UTC of what PostgreSQL writes of an instant. */
+export function instantText(text: string): string {
+  if (!inUtc.test(text)) return new Date(text).toISOString();
+  const fraction = text.slice(20, -3).padEnd(3, '0');
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }

@@ -1,13 +1,25 @@
 import type { SignInPlace } from '@acp/core';
 import { clientAddress, type TrustedProxies } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** From where a request came: its address, by trusted proxies the forwarded one, and what it calls itself. */
 export function callerPlace({ socket, headers }: IncomingMessage, trusted: TrustedProxies): SignInPlace {
   const forwarded = headers['x-forwarded-for'];
   const header = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
-  return {
-    address: clientAddress(socket.remoteAddress, header, trusted),
-    user_agent: headers['user-agent'] ?? null,
-  };
+  const address =
+    header === undefined ? peerOf(socket, trusted) : clientAddress(socket.remoteAddress, header, trusted);
+  return { address, user_agent: headers['user-agent'] ?? null };
+}
+
+// A kept connection does not change its peer, and each request's place is asked for.
+const peers = new WeakMap<Socket, string>();
+
+function peerOf(socket: Socket, trusted: TrustedProxies): string {
+  let peer = peers.get(socket);
+  if (peer === undefined) {
+    peer = clientAddress(socket.remoteAddress, undefined, trusted);
+    peers.set(socket, peer);
+  }
+  return peer;
 }

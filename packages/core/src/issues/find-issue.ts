@@ -1,18 +1,20 @@
 import { isUuid } from '@acp/kernel';
-import type { Tx } from '@acp/db';
+import { fixedStatement, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { type IssueRow, notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
 /** Undefined when absent, in the trash or under something that is. */
 export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefined> {
   if (!isUuid(id)) return undefined;
-  const [row] = await selectIssues(
-    tx,
-    sql`select ${shownIssue} from issues i join companies c on c.id = i.company_id
-        where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
-  );
-  return row;
+  const [row] = await byId(tx, { id });
+  return row === undefined ? undefined : toIssueRow(row);
 }
+
+const byId = fixedStatement(
+  ['id'],
+  ({ id }) => sql`select ${shownIssue} from issues i join companies c on c.id = i.company_id
+    where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
+);
 
 /** An issue of the company by UUID or identifier, `ABC-12` in any case; undefined when there is none. */
 export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): Promise<IssueRow | undefined> {

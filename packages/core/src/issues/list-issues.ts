@@ -1,9 +1,9 @@
 import { type Issue, type IssueSort, issueStatuses, type ListIssues } from '@acp/contract';
-import { priorityWeight, titleOrder, type Tx, withinBytes } from '@acp/db';
+import { fixedForms, type JsonRow, priorityWeight, titleOrder, type Tx, withinBytes } from '@acp/db';
 import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
-import { presentedColumns, presentIssue, type PresentedRow } from './present.ts';
-import { notTrashed, toIssueRow } from './rows.ts';
+import { presentedColumns, presentIssue } from './present.ts';
+import { type IssueRow, notTrashed, toJsonRow } from './rows.ts';
 import { searchIssues, SHORTEST_FUZZY, titleOrIdentifier } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -21,11 +21,11 @@ export interface IssuePage {
  */
 export async function listIssues(tx: Tx, companyId: string, query: ListIssues): Promise<IssuePage> {
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
-  const filters = sql`i.company_id = ${companyId} and ${notTrashed('i')} ${filtersOf(query)}`;
   const q = query.q?.trim() ?? '';
+  const asked = askedFor(companyId, query);
   if (q.length >= SHORTEST_FUZZY && query.sort === undefined)
-    return bestFirst(tx, filters, q, limit, query.cursor);
-  return inOrder(tx, matching(filters, q), limit, query);
+    return bestFirst(tx, filtersOf(query, asked), q, limit, query.cursor);
+  return inOrder(tx, asked, q, limit, query);
 }
 
 /** How many there are, counted as far as anybody wants to know. */
@@ -35,15 +35,15 @@ export async function countIssues(
   query: ListIssues,
   most: number,
 ): Promise<number> {
-  const filters = sql`i.company_id = ${companyId} and ${notTrashed('i')} ${filtersOf(query)}`;
+  const filters = matching(query, askedFor(companyId, query), query.q?.trim() ?? '');
   const { rows } = await tx.execute<{ count: number }>(sql`
     select count(*)::int as count from (
-      select from issues i where ${matching(filters, query.q?.trim() ?? '')} limit ${most}) counted`);
+      select from issues i where ${filters} limit ${most}) counted`);
   return rows[0]!.count;
 }
 
-const matching = (filters: SQL, q: string): SQL =>
-  q === '' ? filters : sql`${filters} and ${titleOrIdentifier(q)}`;
+const matching = (query: ListIssues, values: Asked, q: string): SQL =>
+  q === '' ? filtersOf(query, values) : sql`${filtersOf(query, values)} and ${titleOrIdentifier(q)}`;
 
 interface Order {
   /** From the largest to the smallest, as the indexes have them; the id after them makes each place unique. */
@@ -51,7 +51,7 @@ interface Order {
   /** What the cursor holds of them. */
   fields: readonly CursorField[];
   types: readonly SQL[];
-  placeOf: (row: PresentedRow, raw: Record<string, unknown>) => CursorValue[];
+  placeOf: (row: JsonRow<IssueRow>, raw: Record<string, unknown>) => CursorValue[];
   /** The order that people mean begins with the smallest. */
   ascending?: true;
 }
@@ -63,7 +63,7 @@ const orders: Record<IssueSort, Order> = {
     terms: [priorityWeight(sql`i.priority`), sql`i.created_at`],
     fields: ['integer', 'timestamp'],
     types: [sql`int`, sql`timestamptz`],
-    placeOf: (row, raw) => [Number(raw.sort_key), row.created_at.toISOString()],
+    placeOf: (row, raw) => [Number(raw.sort_key), row.created_at],
   },
   title: {
     terms: [titleOrder(sql`i.title`)],
@@ -79,27 +79,36 @@ function byInstant(column: 'created_at' | 'updated_at'): Order {
     terms: [sql`i.${sql.identifier(column)}`],
     fields: ['timestamp'],
     types: [sql`timestamptz`],
-    placeOf: (row) => [row[column].toISOString()],
+    placeOf: (row) => [row[column]],
   };
 }
 
+const filterNames = ['company_id', 'status', 'statuses', 'priority', 'assignee', 'project', 'label'] as const;
+type Asked = Record<(typeof filterNames)[number], unknown>;
+
+const pages = fixedForms([...filterNames, 'first', 'second', 'id', 'rows']);
+type Given = Record<(typeof filterNames)[number] | 'first' | 'second' | 'id' | 'rows', unknown>;
+
 async function inOrder(
   tx: Tx,
-  filters: SQL,
+  asked: Asked,
+  q: string,
   limit: number,
-  { cursor, sort = 'created_at', reverse = false }: ListIssues,
+  query: ListIssues,
 ): Promise<IssuePage> {
+  const { cursor, sort = 'created_at', reverse = false } = query;
   const order = orders[sort];
-  const upwards = (order.ascending ?? false) !== reverse;
-  // Nulls as in the indexes, read forwards or backwards: without it the order would need a sort of the whole company.
-  const way = upwards ? sql`asc nulls first` : sql`desc nulls last`;
-  const places = [...order.terms, sql`i.id`];
-  const sorting = places.map((term) => sql`${term} ${way}`);
-  const listed = sql`select ${presentedColumns}, ${order.terms[0]!} as sort_key from issues i
-    where ${filters} ${cursor === undefined ? sql`` : beyond(order, places, cursor, upwards)}
-    order by ${sql.join(sorting, sql`, `)} limit ${limit + 1}`;
-  const { rows } = await tx.execute(withinBytes(listed, LONG));
-  const page = rows.slice(0, limit).map((raw) => ({ row: toIssueRow(raw) as PresentedRow, raw }));
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, [...order.fields, 'uuid']);
+  const [first, second] = after ?? [];
+  const given: Given = { ...asked, first, second, id: after?.at(-1), rows: limit + 1 };
+  const make = (values: Given) =>
+    inOrderOf(order, reverse, after !== undefined, matching(query, values, q), values);
+  // What is searched for has forms without number.
+  const rows =
+    q === ''
+      ? await pages(tx, `${sort} ${reverse} ${after !== undefined} ${formOf(query)}`, given, make)
+      : (await tx.execute(make(given))).rows;
+  const page = rows.slice(0, limit).map((raw) => ({ row: toJsonRow(raw), raw }));
   const last = rows.length > limit || rows.at(-1)?.more === true ? page.at(-1) : undefined;
   return {
     items: page.map(({ row }) => presentIssue(row)),
@@ -107,11 +116,23 @@ async function inOrder(
   };
 }
 
-function beyond(order: Order, places: readonly SQL[], cursor: string, upwards: boolean): SQL {
-  const values = decodeCursor(cursor, [...order.fields, 'uuid']);
-  const typed = [...order.types, sql`uuid`].map((type, index) => sql`${values[index]}::${type}`);
-  const sign = upwards ? sql`>` : sql`<`;
-  return sql`and (${sql.join([...places], sql`, `)}) ${sign} (${sql.join(typed, sql`, `)})`;
+function inOrderOf(order: Order, reverse: boolean, goesOn: boolean, filters: SQL, values: Given): SQL {
+  const upwards = (order.ascending ?? false) !== reverse;
+  // Nulls as in the indexes, read forwards or backwards: without it the order would need a sort of the whole company.
+  const way = upwards ? sql`asc nulls first` : sql`desc nulls last`;
+  const places = [...order.terms, sql`i.id`];
+  const sorting = places.map((term) => sql`${term} ${way}`);
+  const beyond = goesOn ? sql`and ${isBeyond(order, places, upwards, values)}` : sql``;
+  const listed = sql`select ${presentedColumns}, ${order.terms[0]!} as sort_key from issues i
+    where ${filters} ${beyond} order by ${sql.join(sorting, sql`, `)} limit ${values.rows}`;
+  return withinBytes(listed, LONG);
+}
+
+function isBeyond(order: Order, places: readonly SQL[], upwards: boolean, values: Given): SQL {
+  const cursor =
+    order.types.length > 1 ? [values.first, values.second, values.id] : [values.first, values.id];
+  const typed = [...order.types, sql`uuid`].map((type, index) => sql`${cursor[index]}::${type}`);
+  return sql`(${sql.join([...places], sql`, `)}) ${upwards ? sql`>` : sql`<`} (${sql.join(typed, sql`, `)})`;
 }
 
 async function bestFirst(
@@ -123,27 +144,66 @@ async function bestFirst(
 ): Promise<IssuePage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, ['integer', 'timestamp', 'uuid']);
   const { rows } = await tx.execute(withinBytes(searchIssues(filters, q, limit + 1, after), LONG));
-  const page = rows.slice(0, limit).map((raw) => ({ issue: toIssueRow(raw), score: Number(raw.score) }));
+  const page = rows.slice(0, limit).map((raw) => ({ issue: toJsonRow(raw), score: Number(raw.score) }));
   const last = rows.length > limit || rows.at(-1)?.more === true ? page.at(-1) : undefined;
   return {
     items: page.map(({ issue }) => presentIssue(issue)),
-    next_cursor: last ? encodeCursor([last.score, last.issue.created_at.toISOString(), last.issue.id]) : null,
+    next_cursor: last ? encodeCursor([last.score, last.issue.created_at, last.issue.id]) : null,
   };
 }
 
-function filtersOf(query: ListIssues): SQL {
-  const filters = [sql``];
+/** @throws invalid for an unknown status */
+function askedFor(company_id: string, query: ListIssues): Asked {
   const statuses = parseStatuses(query.status ?? '');
-  if (statuses.length > 0) filters.push(sql`and i.status in ${statuses}`);
-  if (query.priority) filters.push(sql`and i.priority = ${query.priority}`);
-  if (query.unassigned) filters.push(sql`and i.assignee_agent_id is null`);
-  else if (query.assigneeAgentId) filters.push(sql`and i.assignee_agent_id = ${query.assigneeAgentId}`);
-  if (query.projectId) filters.push(sql`and i.project_id = ${query.projectId}`);
+  return {
+    company_id,
+    status: statuses[0],
+    statuses,
+    priority: query.priority,
+    assignee: query.assigneeAgentId,
+    project: query.projectId,
+    label: query.labelId,
+  };
+}
+
+/** @param values that were asked for, or the places of them in a statement */
+function filtersOf(query: ListIssues, values: Asked): SQL {
+  const filters = [sql`i.company_id = ${values.company_id} and ${notTrashed('i')}`];
+  const statuses = parseStatuses(query.status ?? '').length;
+  // One status is a place in the index by which the list is in order.
+  if (statuses === 1) filters.push(sql`i.status = ${values.status}`);
+  else if (statuses > 1) filters.push(sql`i.status = any(${listOf(values.statuses)}::text[])`);
+  if (query.priority) filters.push(sql`i.priority = ${values.priority}`);
+  if (query.unassigned) filters.push(sql`i.assignee_agent_id is null`);
+  else if (query.assigneeAgentId) filters.push(sql`i.assignee_agent_id = ${values.assignee}`);
+  if (query.projectId) filters.push(sql`i.project_id = ${values.project}`);
   if (query.labelId)
     filters.push(
-      sql`and exists (select from issue_labels l where l.issue_id = i.id and l.label_id = ${query.labelId})`,
+      sql`exists (select from issue_labels l where l.issue_id = i.id and l.label_id = ${values.label})`,
     );
-  return sql.join(filters, sql` `);
+  return sql.join(filters, sql` and `);
+}
+
+// Drizzle would make a list of its items.
+const listOf = (values: unknown): unknown => (Array.isArray(values) ? sql.param(values) : values);
+
+/** What of the query the text of its statement depends on. */
+function formOf({
+  status = '',
+  priority,
+  unassigned,
+  assigneeAgentId,
+  projectId,
+  labelId,
+}: ListIssues): string {
+  const assignee = unassigned ? 'none' : Boolean(assigneeAgentId);
+  return [
+    parseStatuses(status).length,
+    Boolean(priority),
+    assignee,
+    Boolean(projectId),
+    Boolean(labelId),
+  ].join(' ');
 }
 
 /** A comma list; blanks around the commas do no harm. */

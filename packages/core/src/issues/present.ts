@@ -1,10 +1,12 @@
 import { Issue, type IssueSummary, type Label, type Relation } from '@acp/contract';
+import type { JsonRow } from '@acp/db';
 import type { Change } from '../activity/index.ts';
 import { shownRow } from '../trash/index.ts';
 import type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 
+type Written<Row> = Row | JsonRow<Row>;
 /** What of a row is shown: all that a page of a list has to read. */
-export type PresentedRow = Pick<IssueRow, keyof Issue>;
+export type PresentedRow = Written<Pick<IssueRow, keyof Issue>>;
 
 /** Select list of `PresentedRow` where `i` is the issue. */
 export const presentedColumns = shownRow('issues', 'i', Object.keys(Issue.properties));

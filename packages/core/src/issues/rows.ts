@@ -1,4 +1,4 @@
-import { rowReader, schema, type Tx } from '@acp/db';
+import { jsonRowReader, rowReader, schema, type Tx } from '@acp/db';
 import type { SQL } from 'drizzle-orm';
 import { inNoTrash, shownColumns, shownRow } from '../trash/index.ts';
 
@@ -10,6 +10,8 @@ export type RelationRow = typeof schema.issue_relations.$inferSelect;
 
 /** A row of a hand-written statement, all of the table's columns in it. */
 export const toIssueRow = rowReader(issues);
+/** The same for what only becomes JSON: instants are text. */
+export const toJsonRow = jsonRowReader(issues);
 export const toRelationRow = rowReader(schema.issue_relations);
 
 /**
