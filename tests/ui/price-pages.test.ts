@@ -97,6 +97,22 @@ describe('the price of a model', () => {
     expect(await chargedFor('in-the-file')).toMatchObject({ cost_usd: 0.0022, price_estimated: false });
   });
 
+  it('is what each turn of a run is said to have cost, on the page of the run', async () => {
+    const { admin, viewer } = fleet.cast;
+    await send(`${pages()}/prices`, admin, { model: 'two-turns', input_usd: '0', output_usd: '20' });
+    let calls = 0;
+    model.setScript(() => ({ text: (calls += 1) === 1 ? '/list-issues' : 'Done.', usage }));
+    const { run_id, cost_usd } = await chargedFor('two-turns');
+    expect(cost_usd).toBe(0.04);
+    const page = await pageOf(`/runs/${run_id}`, viewer);
+    expect(page.match(/Turn \d .{0,90}200 tokens read, 1,000 written, \$0\.020/g)).toHaveLength(2);
+    model.setScript(() => ({ text: 'Done.', usage }));
+    const { run_id: other } = await chargedFor('two-turns');
+    expect(await pageOf(`/runs/${other}`, viewer)).toMatch(
+      /Answer .{0,90}200 tokens read, 1,000 written, \$0\.020/,
+    );
+  });
+
   it('counts towards budgets: what the built-in estimate would leave room for, it stops', async () => {
     const { admin, member } = fleet.cast;
     await send(`${pages()}/prices`, admin, { model: 'dear', input_usd: '1', output_usd: '900' });

@@ -51,6 +51,17 @@ export const Run = Type.Object({
 });
 export type Run = Static<typeof Run>;
 
+const Count = Type.Number({ minimum: 0 });
+
+/** What one of several turns has used: `usage` of a `log` entry of the transcript. */
+export const TurnUsage = Type.Object({
+  input_tokens: Count,
+  output_tokens: Count,
+  cached_tokens: Count,
+  cost_usd: Count,
+});
+export type TurnUsage = Static<typeof TurnUsage>;
+
 export const RunEvent = Type.Object({
   seq: Type.Integer(),
   kind: OneOf(runEventKinds),

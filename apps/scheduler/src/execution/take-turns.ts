@@ -10,6 +10,7 @@ import { reserveTurn } from './run-budget.ts';
 import type { RunParts } from './run-parts.ts';
 import type { TurnInput } from './turn-input.ts';
 import { runTurns, type Turns } from './turn-loop.ts';
+import { totalUsage } from './usage.ts';
 
 /** A run whose kind has been asked and whose adapter is chosen. */
 export interface PlannedRun {
@@ -48,6 +49,7 @@ export async function takeTurns(
       apply: async (action) => applyAction(applying, action),
       rehearse: kind.rehearses === true ? (text) => rehearse(run, text) : undefined,
       reserve: async (turn, usage) => reserveTurn(budget, turn, usage),
+      priced: (usage) => totalUsage(plan.provider, usage, prices),
     },
     first,
   );

@@ -2,7 +2,7 @@ import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
 import { verbByName, verbLine } from '@acp/contract';
 import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
-import type { RehearsedVerb } from '@acp/core';
+import type { RehearsedVerb, RunUsage } from '@acp/core';
 import type { ParsedAction } from '../verbs/parse.ts';
 import { applyTexts, proseOf } from './apply-texts.ts';
 import { failureOf } from './run-failure.ts';
@@ -23,6 +23,8 @@ interface TurnLoopSettings extends RunParts {
   rehearse: ((text: string) => RehearsedVerb[]) | undefined;
   /** Before each call, with what the run has used so far. Throws where its budgets have no money for it. */
   reserve: (turn: Turn, usage: readonly TurnUsage[]) => Promise<void>;
+  /** What a turn has used, at its price; null where it called no model. */
+  priced: (usage: readonly TurnUsage[]) => RunUsage | null;
 }
 
 /** What the turns came to; also of a run that was stopped or failed on its way, as far as it went. */
@@ -67,6 +69,7 @@ async function runUntilDone(
   let first = 1;
   for (let turn = 1; turn <= max_turns; turn += 1) {
     const { content } = messages.at(-1)!;
+    const used = turns.usage.length;
     transcript.add('prompt', { turn, model, ...(turn === 1 ? { system_prompt } : {}), content });
     const texts = await callModel(settings, { system_prompt, messages }, turns);
     if (settings.rehearse !== undefined) return rehearseTexts(settings, settings.rehearse, texts, turns);
@@ -78,7 +81,9 @@ async function runUntilDone(
     turns.changed ||= changed;
     if (stopped !== null) throw stopped;
     first = next_ordinal;
-    if (!actions.some(({ verb }) => verbByName.get(verb)?.read === true)) return;
+    const isLast = !actions.some(({ verb }) => verbByName.get(verb)?.read === true);
+    if (turn > 1 || !isLast) tellUsage(settings, turn, turns.usage.slice(used));
+    if (isLast) return;
     if (turn === max_turns) transcript.add('log', { message: `no more than ${max_turns} turns` });
     messages.push(
       { role: 'assistant', content: texts.join('\n\n') },
@@ -86,6 +91,21 @@ async function runUntilDone(
     );
     held.assertHeld();
   }
+}
+
+/** Of each turn of several: what a run's only one has used is what the run has. `listRunSteps` reads it. */
+function tellUsage(
+  { transcript, priced }: TurnLoopSettings,
+  turn: number,
+  usage: readonly TurnUsage[],
+): void {
+  const used = priced(usage);
+  if (used === null) return;
+  const { input_tokens, output_tokens, cached_tokens, cost_usd } = used;
+  transcript.add('log', {
+    message: `turn ${turn} read ${input_tokens} tokens, ${cached_tokens} of them from the cache, and wrote ${output_tokens}`,
+    usage: { input_tokens, output_tokens, cached_tokens, cost_usd: Number(cost_usd) },
+  });
 }
 
 /** Text and verbs stay together: they are the result. There is no answer to a verb, so no other turn. */

@@ -1,4 +1,4 @@
-import type { Actor } from '@acp/contract';
+import { type Actor, createValidator, TurnUsage } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { ofRun, readable } from './read-runs.ts';
@@ -23,14 +23,18 @@ export interface RunStep extends Record<string, unknown> {
   failed_verbs: number;
   tools: number;
   errors: number;
+  /** Only of a run of several turns, and of a turn that has ended. */
+  usage: TurnUsage | null;
 }
+
+const readUsage = createValidator(TurnUsage, 'usage of a turn');
 
 /** More turns than a run may take. */
 const MOST_STEPS = 200;
 
 /** The turns of a run by its transcript, in order; none of a run that the reader may not read. */
 export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promise<RunStep[]> {
-  const { rows } = await tx.execute<RunStep>(sql`
+  const { rows } = await tx.execute<RunStep & { told: unknown[] | null }>(sql`
     select turn::int, min(seq) as seq, min(at) as began_at,
       min(at) filter (where kind = 'output') as first_output_at,
       max(at) filter (where kind = 'output') as last_output_at,
@@ -38,11 +42,22 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
       (count(*) filter (where kind = 'action'))::int as verbs,
       (count(*) filter (where kind = 'action' and failed))::int as failed_verbs,
       (count(*) filter (where kind = 'tool'))::int as tools,
-      (count(*) filter (where kind = 'error'))::int as errors
+      (count(*) filter (where kind = 'error'))::int as errors,
+      jsonb_agg(told) filter (where told is not null) as told
     from (
       select seq, kind, payload @> '{"ok": false}' as failed, extract(epoch from created_at)::float8 * 1000 as at,
+        case when kind = 'log' then payload -> 'usage' end as told,
         count(*) filter (where kind = 'prompt') over (order by seq) as turn
       from ${run_events} where ${ofRun(run_id)} and ${readable(reader)}
     ) entry group by turn order by turn limit ${MOST_STEPS}`);
-  return rows;
+  return rows.map(({ told, ...step }) => ({ ...step, usage: usageIn(told) }));
+}
+
+/** Entries that a worker has sent may be of any shape. */
+function usageIn(told: unknown[] | null): TurnUsage | null {
+  try {
+    return told === null ? null : readUsage(told.at(-1));
+  } catch {
+    return null;
+  }
 }

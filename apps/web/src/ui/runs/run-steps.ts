@@ -1,7 +1,7 @@
 /** Where the time of a run went: waiting, the model, verbs; a bar each, and the same in words. */
-import type { Run } from '@acp/contract';
+import type { Run, TurnUsage } from '@acp/contract';
 import type { RunStep } from '@acp/core';
-import { duration } from '../kit/format.ts';
+import { count, duration, usd } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 
@@ -46,7 +46,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
       from: step.began_at,
       to: answered,
       seq: step.seq,
-      said: saidOf(step),
+      said: saidOf(step, turns.length === 1 && run.finished_at !== null ? run : step.usage),
     });
     if (step.verbs > 0)
       bars.push({
@@ -61,11 +61,17 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
   return bars;
 }
 
-function saidOf({ began_at, first_output_at, tools, errors }: RunStep): string {
+function saidOf({ began_at, first_output_at, tools, errors }: RunStep, used: TurnUsage | null): string {
   const parts = [
     first_output_at === null ? t`no words` : t`first words after ${seconds(first_output_at - began_at)}`,
     ...(tools > 0 ? [plural(tools, '# tool call', '# tool calls')] : []),
     ...(errors > 0 ? [plural(errors, '# error', '# errors')] : []),
+    ...(used === null
+      ? []
+      : [
+          t`${count(used.input_tokens)} tokens read, ${count(used.output_tokens)} written`,
+          usd(used.cost_usd),
+        ]),
   ];
   return parts.join(', ');
 }
